@@ -1,0 +1,1 @@
+"""What docmill keeps, and where: rows, artifacts, snapshots and the indexes over them."""

@@ -1,0 +1,43 @@
+"""Content keys: the same content has the same key on every machine, and nothing else has it."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+KEY_BYTES = 16
+
+
+def hash_bytes(data: bytes) -> str:
+    """Return the 32 hex digits of BLAKE2b-128 of `data`."""
+    return hashlib.blake2b(data, digest_size=KEY_BYTES).hexdigest()
+
+
+def key_of(*parts: Any) -> str:
+    """Return the key of a sequence of JSON values; equal sequences, and only they, are equal keys."""
+    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hash_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def document_key(uri: str) -> str:
+    """Return the id of the document at `uri`; it outlives every edit of the document."""
+    return key_of("document", uri)
+
+
+def chunk_keys(document_id: str, indexed_texts: Iterable[str]) -> list[str]:
+    """Return the ids of a document's chunks, in order.
+
+    Equal texts are told apart by how many equal ones came before, so an edit above moves no id.
+    """
+    seen: dict[str, int] = {}
+    keys = []
+    for text in indexed_texts:
+        occurrence = seen.get(text, 0)
+        seen[text] = occurrence + 1
+        keys.append(key_of("chunk", document_id, text, occurrence))
+    return keys
+
+
+def embedding_key(indexed_text: str, space_id: str) -> str:
+    """Return the key of the vector of `indexed_text` in an embedding space."""
+    return key_of("embedding", space_id, indexed_text)

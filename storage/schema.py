@@ -1,0 +1,197 @@
+"""What a row is: for code a frozen dataclass, for disk its Arrow schema, side by side.
+
+The Parquet schema is versioned by `SCHEMA_VERSION` and only grows: a column is never renamed or
+dropped, and a reader fills a column that an older file lacks with nulls.
+Offsets are half-open and count code points of a document's canonical text.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+SCHEMA_VERSION = 1
+
+
+def indexed_text(context: str, text: str) -> str:
+    """Return what is embedded and what BM25 sees of a chunk."""
+    return f"{context}\n\n{text}" if context else text
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A typed span of a document's canonical text.
+
+    `kind` is one of title, paragraph, list_item, table, code, quote, front_matter, turn, question,
+    answer, page_break, furniture, text. `level` is the heading level (1 is the highest) or the
+    depth of a list item (1 is the outermost), else 0. `page` counts from 1, 0 means that the format
+    has none. `line` is the 1-based line of the canonical text. `box` is (left, top, right, bottom)
+    in points from the page's top left corner. `attributes` holds what only some kinds have:
+    `cells` (rows of strings) and `header_rows` of a table, `language` of code, `links`, `sheet`,
+    `speaker`, `time`. Elements are ordered by start and overlap only by nesting.
+    """
+
+    kind: str
+    start: int
+    end: int
+    level: int = 0
+    page: int = 0
+    line: int = 0
+    box: tuple[float, float, float, float] | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """One parsed document: canonical text, its elements, and what the file says about itself.
+
+    `metadata` is JSON: author, created, modified, description, language, front matter, encoding ...
+    """
+
+    text: str
+    elements: tuple[Element, ...]
+    title: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A chunk before it belongs to a document at a uri: what is cached by content."""
+
+    start: int
+    end: int
+    text: str
+    context: str
+    headings: tuple[str, ...]
+    page: int
+    line: int
+    content_type: str
+    strategy: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """One document of a snapshot.
+
+    `text_key` addresses the canonical text and elements, `chunk_key` what its chunks were made
+    from and by. `status` is `ok`, or `stale` when the file has changed into one that cannot be
+    used and the last good version is kept.
+    """
+
+    document_id: str
+    uri: str
+    source: str
+    content_hash: str
+    size: int
+    mtime_ns: int
+    format: str
+    language: str
+    title: str
+    content_type: str
+    text_key: str
+    chunk_key: str
+    characters: int
+    chunks: int
+    status: str
+    metadata: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """One chunk of a snapshot; `document.text[start:end] == text`. `page` 0 means none."""
+
+    chunk_id: str
+    document_id: str
+    uri: str
+    ordinal: int
+    start: int
+    end: int
+    text: str
+    context: str
+    headings: tuple[str, ...]
+    page: int
+    line: int
+    content_type: str
+    strategy: str
+    tokens: int
+    embedding_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class RejectRow:
+    """A file that could not be used, with the reason; it is not tried again until it changes."""
+
+    uri: str
+    source: str
+    content_hash: str
+    size: int
+    reason: str
+    message: str
+    parser: str
+    first_seen: str
+    last_seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run that committed a snapshot. Times are ISO 8601 in UTC, seconds are wall clock."""
+
+    run_id: str
+    snapshot: int
+    engine: str
+    started: str
+    seconds: float
+    added: int
+    changed: int
+    moved: int
+    deleted: int
+    unchanged: int
+    rejected: int
+    stale: int
+    chunks_added: int
+    chunks_kept: int
+    chunks_removed: int
+    parsed: int
+    embedded: int
+    tokens_embedded: int
+
+
+R = TypeVar("R")
+Row = DocumentRow | ChunkRow | RejectRow | RunRow
+
+_ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "tuple[str, ...]": pa.list_(pa.string())}
+
+
+def _schema(row: type, **narrow: pa.DataType) -> pa.Schema:
+    def kind(name: str, annotation: Any) -> pa.DataType:
+        spelled = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+        spelled = "tuple[str, ...]" if spelled.startswith("tuple") else spelled
+        return narrow.get(name, _ARROW[spelled])
+
+    return pa.schema([(f.name, kind(f.name, f.type)) for f in fields(row)])
+
+
+DOCUMENTS = _schema(DocumentRow)
+CHUNKS = _schema(ChunkRow, ordinal=pa.int32(), page=pa.int32(), line=pa.int32(), tokens=pa.int32())
+REJECTS = _schema(RejectRow)
+RUNS = _schema(RunRow)
+
+SCHEMAS: dict[str, pa.Schema] = {"documents": DOCUMENTS, "chunks": CHUNKS, "rejects": REJECTS, "runs": RUNS}
+
+
+def to_table(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
+    """Return dataclass rows as an Arrow table with the columns of `schema`, in order."""
+    columns = [pa.array([getattr(row, name) for row in rows], schema.field(name).type) for name in schema.names]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def from_table(table: pa.Table, row: type[R]) -> list[R]:
+    """Return an Arrow table's rows as `row` dataclasses; the table has at least its fields."""
+    names = [f.name for f in fields(row)]  # type: ignore[arg-type]
+    columns: Iterable[list[Any]] = (
+        [tuple(v) for v in values] if values and isinstance(values[0], list) else values
+        for values in (table.column(name).to_pylist() for name in names)
+    )
+    return [row(*values) for values in zip(*columns, strict=True)]
