@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 KEY_BYTES = 16
+BUCKET_DIGITS = 8
 
 
 def hash_bytes(data: bytes) -> str:
@@ -28,14 +29,20 @@ def chunk_keys(document_id: str, indexed_texts: Iterable[str]) -> list[str]:
     """Return the ids of a document's chunks, in order.
 
     Equal texts are told apart by how many equal ones came before, so an edit above moves no id.
+    An id begins with its document's first digits, so that either id leads to the same bucket.
     """
     seen: dict[str, int] = {}
     keys = []
     for text in indexed_texts:
         occurrence = seen.get(text, 0)
         seen[text] = occurrence + 1
-        keys.append(key_of("chunk", document_id, text, occurrence))
+        keys.append(document_id[:BUCKET_DIGITS] + key_of("chunk", document_id, text, occurrence)[BUCKET_DIGITS:])
     return keys
+
+
+def bucket_of(row_id: str, buckets: int) -> int:
+    """Return the bucket, one of a power of two, of a document id or of the id of one of its chunks."""
+    return int(row_id[:BUCKET_DIGITS], 16) % buckets
 
 
 def embedding_key(indexed_text: str, space_id: str) -> str:

@@ -1,0 +1,116 @@
+"""Files that are whole or absent: nothing here can leave half a file under a final name."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from storage.keys import KEY_BYTES
+
+TEMPORARY = ".tmp-"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """An immutable file: `path` relative to the store, size in `bytes`, BLAKE2b-128 `hash` of its content."""
+
+    path: str
+    bytes: int
+    hash: str
+
+
+def hash_file(path: Path) -> str:
+    """Return the content hash of a file, read in pieces of 1 MiB."""
+    digest = blake2b(digest_size=KEY_BYTES)
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=folder)
+    os.close(handle)
+    path = Path(name)
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path], None]) -> FileRef:
+    """Write a file named by its content: `write` fills a temporary file, which then takes its final name.
+
+    A file of the same content that is already there is kept, so writing twice is free.
+    """
+    with _temporary(root / folder) as temporary:
+        write(temporary)
+        return adopt(root, folder, suffix, temporary)
+
+
+def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
+    """Move a finished file of the same file system into the store, under the name of its content."""
+    _sync(file)
+    digest = hash_file(file)
+    final = root / folder / f"{digest}{suffix}"
+    final.parent.mkdir(parents=True, exist_ok=True)
+    ref = FileRef(f"{folder}/{final.name}", file.stat().st_size, digest)
+    file.chmod(0o644)
+    file.replace(final)
+    sync_folder(final.parent)
+    return ref
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace a file by another content in one step."""
+    with _temporary(path.parent) as temporary:
+        temporary.write_bytes(data)
+        _sync(temporary)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+        sync_folder(path.parent)
+
+
+def put_if_absent(path: Path, data: bytes) -> bool:
+    """Write a file unless its name is taken; return whether it was written.
+
+    `os.link` fails where the name exists, while a rename would overwrite it.
+    """
+    with _temporary(path.parent) as temporary:
+        temporary.write_bytes(data)
+        temporary.chmod(0o644)
+        _sync(temporary)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        sync_folder(path.parent)
+        return True
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a whole folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,49 @@
+"""One writer: a lock that the kernel frees when its process dies, so that a stale one needs nobody."""
+
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from storage.errors import Locked
+
+_POLL_S = 0.1
+
+
+@contextmanager
+def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold the store at `root` for writing; raise `Locked` if another has it for longer than `wait_s` seconds."""
+    root.mkdir(parents=True, exist_ok=True)
+    handle = os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        _acquire(handle, root, time.monotonic() + wait_s)
+        holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": datetime.now(UTC).isoformat("T", "seconds")}
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, json.dumps(holder).encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _acquire(handle: int, root: Path, deadline: float) -> None:
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise Locked(_explain(root, os.pread(handle, 4096, 0))) from None
+            time.sleep(_POLL_S)
+
+
+def _explain(root: Path, content: bytes) -> str:
+    try:
+        holder = json.loads(content)
+        who = f"process {holder['pid']} on {holder['host']} since {holder['since']}"
+    except (ValueError, KeyError):
+        who = "another process"
+    return f"{root} is being written by {who}; wait for it with --wait SECONDS"
