@@ -108,6 +108,16 @@ def put_if_absent(path: Path, data: bytes) -> bool:
         return True
 
 
+def link(source: Path, target: Path) -> None:
+    """Give a file a second name; copy it where the file system has no hard links."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        shutil.copyfile(source, target)
+
+
 def remove(path: Path) -> None:
     """Remove a file, a link or a whole folder, if it is there."""
     if path.is_dir() and not path.is_symlink():

@@ -22,7 +22,11 @@ def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
     handle = os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         _acquire(handle, root, time.monotonic() + wait_s)
-        holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": datetime.now(UTC).isoformat("T", "seconds")}
+        holder = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "since": datetime.now(UTC).isoformat("T", "seconds"),
+        }
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(holder).encode(), 0)
         yield

@@ -121,7 +121,11 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class RejectRow:
-    """A file that could not be used, with the reason; it is not tried again until it changes."""
+    """A file that could not be used, with the reason.
+
+    It is not tried again until its content changes or `attempt_key`, which stands for all parsers'
+    versions and options, does. `parser` is the format and its parser's version, as far as it came.
+    """
 
     uri: str
     source: str
@@ -130,6 +134,7 @@ class RejectRow:
     reason: str
     message: str
     parser: str
+    attempt_key: str
     first_seen: str
     last_seen: str
 

@@ -1,0 +1,87 @@
+"""The batches of a run: processed a few ahead, embedded as they finish."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from flows.recipe import limits_of
+from flows.run import Run
+from storage.staging import Batch
+from tasks.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
+from tasks.plan import Plan
+from tasks.process import Order, Work, process_batch
+from tasks.publish import artifact_paths
+
+BATCH_DOCUMENTS = 64
+BATCH_BYTES = 4 << 20
+BATCHES_AHEAD = 3
+EMBED_CHUNKS = 2048
+
+
+def process(run: Run, todo: Plan, embed: bool) -> Embedding:
+    """Process all works in batches, embedding what is ready while the next ones are parsed.
+
+    Without `embed` only count what there would be to embed.
+    """
+    total = Embedding(0, 0)
+    fresh: list[Batch] = []
+    waiting = list(run.batches)
+    works = todo.works
+    for done, batch in enumerate(_processed(run, works), start=1):
+        fresh.append(batch)
+        waiting.append(batch)
+        run.engine.progress(min(done * BATCH_DOCUMENTS, len(works)), len(works))
+        if embed and sum(map(chunk_count, waiting)) >= EMBED_CHUNKS:
+            total += _embed(run, waiting)
+            waiting = []
+    run.batches += fresh
+    if not embed:
+        with run.step("plan"):
+            return count(unembedded(tuple(waiting), artifact_paths(run.root, run.base, "embeddings")))
+    return total + _embed(run, waiting) if todo.planned else total
+
+
+def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
+    """Yield finished batches in order, keeping a few ahead."""
+    packs = artifact_paths(run.root, run.base, "texts")
+    running: list[Future[Path]] = []
+    for number, part in enumerate(_parts(works)):
+        order = Order(run.folder / f"batch-{number:05d}", part, run.recipe, limits_of(run.settings), packs)
+        path = order.save(run.folder / f"order-{number:05d}.pickle")
+        running.append(run.engine.submit(process_batch, path))
+        if len(running) > BATCHES_AHEAD:
+            yield _finished(run, running.pop(0))
+    for future in running:
+        yield _finished(run, future)
+
+
+def _finished(run: Run, batch: Future[Path]) -> Batch:
+    with run.step("parse and split"):
+        return Batch(batch.result())
+
+
+def _parts(works: Iterable[Work]) -> Iterator[tuple[Work, ...]]:
+    """Cut works into batches by number of documents and bytes."""
+    part: list[Work] = []
+    size = 0
+    for work in works:
+        if part and (len(part) == BATCH_DOCUMENTS or size + work.size > BATCH_BYTES):
+            yield tuple(part)
+            part, size = [], 0
+        part.append(work)
+        size += work.size
+    if part:
+        yield tuple(part)
+
+
+def _embed(run: Run, batches: Sequence[Batch]) -> Embedding:
+    with run.step("embed"):
+        number = len(list(run.folder.glob("embeddings-*.parquet")))
+        order = EmbedOrder(
+            tuple(batches),
+            artifact_paths(run.root, run.base, "embeddings"),
+            run.folder / f"embeddings-{number:05d}.parquet",
+            run.settings.embedding.model,
+            run.settings.embedding.revision,
+        )
+        return run.engine.submit(embed_batches, order.save(run.folder / f"embed-{number:05d}.pickle")).result()

@@ -1,0 +1,169 @@
+"""The ingest, once for every engine: discover → plan → batches → embed → commit.
+
+Documents travel in batches of files on disk; between steps only paths and small values do.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from flows.batches import process
+from flows.engine import Engine
+from flows.recipe import discover_options, recipe_of, space_of
+from flows.report import Report
+from flows.run import Run
+from flows.settings import Settings
+from storage import snapshots, staging
+from storage.commit import Changes, ChunkMoves, check_space, compare_chunks
+from storage.errors import SourceError
+from storage.lock import writer_lock
+from storage.schema import DocumentRow, RejectRow, RunRow, from_table
+from storage.tables import read_table
+from tasks.discover import Found, Listing, Source, discover, open_source
+from tasks.embed import Embedding
+from tasks.fingerprint import Fingerprints
+from tasks.plan import Plan, State, check_losses, plan
+from tasks.publish import PublishOrder, gather, publish_run
+from tasks.rows import Outcome, settle, staged_documents
+
+
+def ingest(
+    settings: Settings,
+    sources: Sequence[str],
+    engine: Engine,
+    *,
+    dry_run: bool = False,
+    allow_delete: bool = False,
+    retry: bool = False,
+) -> Report:
+    """Bring the store in line with its sources and commit one snapshot, or none where nothing changed.
+
+    A dry run parses and splits what has to be, and stops before embedding. `retry` tries documents
+    again that were rejected before. Raises `SourceError` for a source that is missing or would lose
+    too many documents, `Locked` while another process writes.
+    """
+    opened = [open_source(source) for source in sources or settings.sources]
+    if not opened:
+        raise SourceError("no source given; name one, or set `sources` in docmill.toml")
+    with ExitStack() as stack:
+        if dry_run:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="docmill-plan-")))
+        else:
+            stack.enter_context(writer_lock(settings.store, settings.wait_s))
+            folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
+        run = _begin(settings, engine, folder, dry_run)
+        _execute(run, opened, dry_run, allow_delete, retry)
+        return run.report
+
+
+def _begin(settings: Settings, engine: Engine, folder: Path, dry_run: bool) -> Run:
+    base = snapshots.newest(settings.store)
+    space = space_of(settings)
+    check_space(base, space)
+    report = Report(engine=engine.name, dry_run=dry_run)
+    recipe = recipe_of(settings, space)
+    return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC))
+
+
+def _execute(run: Run, opened: Sequence[Source], dry_run: bool, allow_delete: bool, retry: bool) -> None:
+    with run.step("discover"):
+        listings = [(source, discover(source, discover_options(run.settings))) for source in opened]
+        seen = Fingerprints(run.root)
+        hashes = _hashes(listings, seen)
+    with run.step("plan"):
+        state = _state(run)
+        todo = plan(state, listings, hashes, run.recipe, retry)
+        if not allow_delete:
+            check_losses(state, todo, run.settings.max_delete_fraction)
+    run.report.problems += [
+        f"{s.uri}: skipped, {s.reason}: {s.message}" for _, listing in listings for s in listing.skipped
+    ]
+    embedded = process(run, todo, embed=not dry_run)
+    with run.step("bind"):
+        staged = {row.work_key: row for row in staged_documents(run.batches)}
+        outcome = settle(state, todo, staged, run.recipe.attempt_key, run.started.isoformat("T", "seconds"))
+        _count(run.report, state, todo, outcome, embedded)
+        changes = None if todo.empty else gather(run.root, run.base, run.batches, state, todo, outcome, run.space)
+    if changes is not None and dry_run:
+        _count_chunks(run.report, compare_chunks(run.root, run.base, changes))
+    elif changes is not None:
+        _commit(run, changes)
+    else:
+        run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
+    if not dry_run:
+        seen.save(file.path for _, listing in listings for file in listing.found)
+
+
+def _hashes(listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, str]:
+    def content_hash(file: Found) -> str:
+        try:
+            return seen.of(file)
+        except OSError:  # the worker that meets it again gives the reason
+            return ""
+
+    return {file.uri: content_hash(file) for _, listing in listings for file in listing.found}
+
+
+def _state(run: Run) -> State:
+    documents = from_table(read_table(run.root, run.base, "documents"), DocumentRow)
+    rejects = from_table(read_table(run.root, run.base, "rejects"), RejectRow)
+    staging.drop_damaged(run.root)
+    run.batches = staging.batches(run.root)
+    return State({d.uri: d for d in documents}, {r.uri: r for r in rejects}, staged_documents(run.batches))
+
+
+def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded: Embedding) -> None:
+    good = [row.uri for row in outcome.documents if row.status == "ok"]
+    documents = report.documents
+    documents.moved = sum(uri in todo.moved for uri in good)
+    documents.added = sum(uri not in state.documents for uri in good) - documents.moved
+    documents.changed = sum(uri in state.documents for uri in good)
+    documents.deleted = len(todo.deleted) - documents.moved
+    documents.unchanged = len(todo.unchanged)
+    documents.stale = len(todo.stale) + len(outcome.stale)
+    documents.rejected = len(todo.rejected) + len(outcome.rejects) - len(outcome.stale)
+    report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens
+    report.problems += [f"{row.uri}: {row.reason}: {row.message}" for row in outcome.rejects]
+    known = {uri: state.rejects[uri] for uri in (*todo.rejected, *todo.stale)}
+    report.problems += [f"{uri}: {row.reason}: {row.message} (as before)" for uri, row in known.items()]
+
+
+def _count_chunks(report: Report, moves: ChunkMoves) -> None:
+    report.chunks.added, report.chunks.kept, report.chunks.removed = len(moves.added), moves.kept, len(moves.removed)
+
+
+def _commit(run: Run, changes: Changes) -> None:
+    with run.step("commit"):
+        promoted = replace(changes, artifacts=staging.promote(run.root))
+        order = PublishOrder(run.root, run.base, promoted, _run_row(run))
+        done = run.engine.submit(publish_run, order.save(run.folder / "publish.pickle")).result()
+    run.report.snapshot = done.snapshot
+    _count_chunks(run.report, done.moves)
+
+
+def _run_row(run: Run) -> RunRow:
+    report, documents = run.report, run.report.documents
+    return RunRow(
+        run_id=run.folder.name,
+        snapshot=0,
+        engine=report.engine,
+        started=run.started.isoformat("T", "seconds"),
+        seconds=(datetime.now(UTC) - run.started).total_seconds(),
+        added=documents.added,
+        changed=documents.changed,
+        moved=documents.moved,
+        deleted=documents.deleted,
+        unchanged=documents.unchanged,
+        rejected=documents.rejected,
+        stale=documents.stale,
+        chunks_added=0,
+        chunks_kept=0,
+        chunks_removed=0,
+        parsed=report.parsed,
+        embedded=report.embedded,
+        tokens_embedded=report.tokens_embedded,
+    )

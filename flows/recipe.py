@@ -1,0 +1,63 @@
+"""From settings to the values that the tasks take."""
+
+import os
+from pathlib import Path
+
+from flows.settings import Settings
+from storage.encoder import EmbeddingSpace, describe_model, model_dir
+from storage.files import hash_file
+from tasks.chunk import ChunkOptions
+from tasks.discover import DiscoverOptions
+from tasks.parse import ParseOptions
+from tasks.pool import Limits
+from tasks.process import Recipe
+from tasks.route import Route, RouteTable, default_routes
+
+
+def space_of(settings: Settings) -> EmbeddingSpace:
+    """Return the embedding space that the settings name."""
+    return describe_model(settings.embedding.model, settings.embedding.revision)
+
+
+def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
+    """Return all that decides what a content becomes."""
+    tokenizer = Path(model_dir(settings.embedding.model, settings.embedding.revision)) / "tokenizer.json"
+    return Recipe(
+        parse=ParseOptions(passwords=settings.parse.passwords),
+        chunk=ChunkOptions(
+            token_limit=space.token_limit,
+            contextualizer=settings.chunk.contextualizer,
+            context_tokens=settings.chunk.context_tokens,
+        ),
+        routes=routes_of(settings),
+        space_id=space.id,
+        tokenizer_dir=str(tokenizer.parent),
+        tokenizer_id=hash_file(tokenizer),
+        max_file_bytes=settings.discover.max_file_bytes,
+    )
+
+
+def routes_of(settings: Settings) -> RouteTable:
+    """Return the default routes with those of the settings on top."""
+    base = default_routes()
+
+    def options(strategy: str, own: object = None) -> dict[str, object]:
+        return {**settings.split.get(strategy, {}), **(own if isinstance(own, dict) else {})}
+
+    by_type = {kind: Route(r.strategy, options(r.strategy, dict(r.options))) for kind, r in base.by_type.items()}
+    by_type |= {r.type: Route(r.strategy, options(r.strategy, r.options)) for r in settings.routes if r.type}
+    by_glob = tuple((r.glob, Route(r.strategy, options(r.strategy, r.options))) for r in settings.routes if r.glob)
+    default = Route(base.default.strategy, options(base.default.strategy, dict(base.default.options)))
+    return RouteTable(by_glob=by_glob, by_type=by_type, default=default)
+
+
+def discover_options(settings: Settings) -> DiscoverOptions:
+    """Return which files count."""
+    chosen = settings.discover
+    return DiscoverOptions(chosen.include, chosen.exclude, chosen.ignore_file, chosen.hidden)
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return what one document may cost; one worker for each processor unless the settings say otherwise."""
+    workers = settings.parse.workers or len(os.sched_getaffinity(0))
+    return Limits(workers=workers, timeout_s=settings.parse.timeout_s, memory_mb=settings.parse.memory_mb)

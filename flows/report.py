@@ -1,0 +1,102 @@
+"""What a run did, for machines and for people."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+EXIT_DONE = 0
+EXIT_PARTLY = 3
+
+
+@dataclass(slots=True)
+class Documents:
+    """How many documents of the run's sources became what."""
+
+    added: int = 0
+    changed: int = 0
+    moved: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+    stale: int = 0
+
+
+@dataclass(slots=True)
+class Chunks:
+    """How many chunks of the snapshot came, stayed and went."""
+
+    added: int = 0
+    kept: int = 0
+    removed: int = 0
+
+
+@dataclass(slots=True)
+class Report:
+    """One run, done or planned. `seconds` is wall clock by step; `problems` are lines for a person."""
+
+    snapshot: int | None = None
+    documents: Documents = field(default_factory=Documents)
+    chunks: Chunks = field(default_factory=Chunks)
+    parsed: int = 0
+    embedded: int = 0
+    tokens_embedded: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    engine: str = "local"
+    dry_run: bool = False
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def exit_status(self) -> int:
+        """Return 0 when every document is in the store as it is now, 3 when some were rejected or are stale."""
+        return EXIT_PARTLY if self.documents.rejected or self.documents.stale else EXIT_DONE
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `--json` prints."""
+        return {
+            "snapshot": self.snapshot,
+            "documents": asdict(self.documents),
+            "chunks": asdict(self.chunks),
+            "parsed": self.parsed,
+            "embedded": self.embedded,
+            "tokens_embedded": self.tokens_embedded,
+            "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
+        }
+
+    def as_text(self) -> str:
+        """Return the summary that a person reads."""
+        steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items() if seconds >= 0.05)
+        will = "would be " if self.dry_run else ""
+        lines = [
+            self._headline(),
+            f"  documents  {_counts(asdict(self.documents))}",
+            f"  chunks     {_counts(asdict(self.chunks))}",
+            f"  work       {self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
+            f"  time       {steps or 'under 0.1 s'}",
+            *(f"  ! {line}" for line in self.problems),
+        ]
+        return "\n".join(lines)
+
+    def as_markdown(self) -> str:
+        """Return the summary as Markdown, for a page."""
+        rows = [
+            *(f"| documents {name} | {count} |" for name, count in asdict(self.documents).items()),
+            *(f"| chunks {name} | {count} |" for name, count in asdict(self.chunks).items()),
+            f"| parsed | {self.parsed} |",
+            f"| embedded | {self.embedded} ({self.tokens_embedded} tokens) |",
+            *(f"| seconds: {step} | {seconds:.2f} |" for step, seconds in self.seconds.items()),
+        ]
+        problems = [f"- {line}" for line in self.problems]
+        return "\n".join([f"## {self._headline()}", "", "| | |", "|---|---|", *rows, "", *problems])
+
+    def _headline(self) -> str:
+        if self.dry_run:
+            return "Plan: nothing to do" if not self._work else "Plan: this run would commit a snapshot"
+        return f"Snapshot {self.snapshot} committed" if self.snapshot else "Nothing changed, nothing committed"
+
+    @property
+    def _work(self) -> int:
+        documents = self.documents
+        return documents.added + documents.changed + documents.moved + documents.deleted
+
+
+def _counts(values: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in values.items() if count) or "none"

@@ -1,0 +1,41 @@
+"""One run in progress: what its steps share."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from flows.engine import Engine
+from flows.report import Report
+from flows.settings import Settings
+from storage.encoder import EmbeddingSpace
+from storage.snapshots import Snapshot
+from storage.staging import Batch
+from tasks.process import Recipe
+
+
+@dataclass(slots=True)
+class Run:
+    """One run in progress. `folder` is its staging, `batches` what is finished and of use to it."""
+
+    settings: Settings
+    root: Path
+    engine: Engine
+    folder: Path
+    base: Snapshot | None
+    space: EmbeddingSpace
+    recipe: Recipe
+    report: Report
+    started: datetime
+    batches: list[Batch] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Add the wall clock of a step to the report."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.report.seconds[name] = self.report.seconds.get(name, 0.0) + time.perf_counter() - start

@@ -1,0 +1,174 @@
+"""The commit: artifacts → tables → vectors → postings → snapshot → `current/`, in this order.
+
+Nothing is visible before the snapshot is put. What a crash leaves behind is named by no snapshot:
+files that the next writer finds again by content, and a LanceDB version that it takes back.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storage import current, keywords, snapshots, vectors
+from storage.artifacts import Packs
+from storage.encoder import EmbeddingSpace
+from storage.errors import StoreError
+from storage.keys import bucket_of
+from storage.schema import CHUNKS, RUNS, RunRow, indexed_text, to_table
+from storage.snapshots import Piece, Snapshot
+from storage.tables import bucket_count, read_piece, read_table, rebucket, replace_documents, write_single
+
+_BATCH_ROWS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one run changes.
+
+    `gone` are the ids of documents whose rows leave; `documents` and `chunks` are the rows that
+    come, those of a changed document included. `rejects` is the whole table after the run.
+    `artifacts` are packs that are already in the store.
+    """
+
+    gone: frozenset[str]
+    documents: pa.Table
+    chunks: pa.Table
+    rejects: pa.Table
+    artifacts: dict[str, tuple[Piece, ...]]
+    space: EmbeddingSpace
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMoves:
+    """Ids of chunks: what `removed` leaves both indexes, what `added` enters them, how many stay."""
+
+    removed: frozenset[str]
+    added: frozenset[str]
+    kept: int
+
+
+def check_space(base: Snapshot | None, space: EmbeddingSpace) -> None:
+    """Refuse to mix vectors of two embedding spaces in one store."""
+    if base is not None and base.space.id != space.id:
+        raise StoreError(
+            f"the store holds vectors of {_name(base.space)}, the settings name {_name(space)}; "
+            "set embedding.model back, or ingest into a new store"
+        )
+
+
+def _name(space: EmbeddingSpace) -> str:
+    return f"{space.model} ({space.dimension} dimensions, revision {space.revision[:12]})"
+
+
+def compare_chunks(root: Path, base: Snapshot | None, changes: Changes) -> ChunkMoves:
+    """Return which chunks leave, enter and stay when `changes` are applied."""
+    old = set(_chunk_ids(root, base, changes.gone))
+    new = set(changes.chunks.column("chunk_id").to_pylist())
+    untouched = (base.rows("chunks") if base else 0) - len(old)
+    return ChunkMoves(frozenset(old - new), frozenset(new - old), untouched + len(old & new))
+
+
+def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> Iterator[str]:
+    if base is None or not documents:
+        return
+    touched = {bucket_of(key, base.buckets) for key in documents}
+    wanted = pa.array(list(documents), pa.string())
+    for piece in base.tables.get("chunks", ()):
+        if piece.bucket in touched:
+            table = read_piece(root, piece, ["chunk_id", "document_id"])
+            yield from table.filter(pc.is_in(table.column("document_id"), value_set=wanted)).column(0).to_pylist()
+
+
+def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
+    """Commit one snapshot on top of `base`; the caller holds the writer's lock.
+
+    `run` gets its snapshot's number and its counts of chunks here.
+    """
+    check_space(base, changes.space)
+    moves = compare_chunks(root, base, changes)
+    number = (base.number if base else 0) + 1
+    run = replace(
+        run,
+        snapshot=number,
+        chunks_added=len(moves.added),
+        chunks_kept=moves.kept,
+        chunks_removed=len(moves.removed),
+    )
+    artifacts = _join(base.artifacts if base else {}, changes.artifacts)
+    entering = changes.chunks.filter(
+        pc.is_in(changes.chunks.column("chunk_id"), value_set=pa.array(list(moves.added), pa.string()))
+    )
+    buckets = bucket_count(moves.kept + len(moves.added), base.buckets if base else 0)
+    snapshot = Snapshot(
+        number=number,
+        created=datetime.now(UTC).isoformat("T", "milliseconds"),
+        run_id=run.run_id,
+        buckets=buckets,
+        tables=_tables(root, base, changes, buckets, run),
+        artifacts=artifacts,
+        space=changes.space,
+        vectors=vectors.update(
+            root,
+            base.vectors if base else None,
+            changes.space,
+            moves.removed,
+            vector_rows(root, artifacts["embeddings"], entering),
+            tag=vector_tag(number),
+        ),
+        keywords=keywords.update(root, base.keywords if base else None, moves.removed, posting_rows(entering)),
+    )
+    snapshots.commit(root, snapshot)
+    current.publish(root, snapshot)
+    return snapshot, moves
+
+
+def vector_tag(number: int) -> str:
+    """Return the LanceDB tag that keeps the version of a snapshot."""
+    return f"snapshot-{number:06d}"
+
+
+def _join(old: dict[str, tuple[Piece, ...]], new: dict[str, tuple[Piece, ...]]) -> dict[str, tuple[Piece, ...]]:
+    def merged(kind: str) -> tuple[Piece, ...]:
+        pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
+        return tuple(pieces.values())
+
+    return {kind: merged(kind) for kind in ("texts", "embeddings")}
+
+
+def _tables(
+    root: Path, base: Snapshot | None, changes: Changes, buckets: int, run: RunRow
+) -> dict[str, tuple[Piece, ...]]:
+    bases = dict(base.tables) if base else {}
+    if base and base.buckets != buckets:
+        bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}
+    runs = pa.concat_tables([read_table(root, base, "runs"), to_table([run], RUNS)])
+    added = {"documents": changes.documents, "chunks": changes.chunks}
+    return {
+        **{
+            name: replace_documents(root, bases.get(name, ()), name, buckets, changes.gone, rows)
+            for name, rows in added.items()
+        },
+        "rejects": write_single(root, "rejects", changes.rejects),
+        "runs": write_single(root, "runs", runs),
+    }
+
+
+def vector_rows(root: Path, embeddings: tuple[Piece, ...], chunks: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Yield (chunk_id, document_id, vector) of chunks from the store's packs."""
+    packs = Packs([root / piece.file.path for piece in embeddings])
+    for batch in chunks.select(["chunk_id", "document_id", "embedding_key"]).to_batches(_BATCH_ROWS):
+        found = packs.take(batch.column("embedding_key").to_pylist()).column("vector").combine_chunks()
+        yield pa.RecordBatch.from_arrays(
+            [batch.column("chunk_id"), batch.column("document_id"), found], ["chunk_id", "document_id", "vector"]
+        )
+
+
+def posting_rows(chunks: pa.Table) -> Iterator[tuple[str, str]]:
+    """Yield (chunk_id, indexed text) of chunks."""
+    assert chunks.schema.names == CHUNKS.names
+    for batch in chunks.select(["chunk_id", "context", "text"]).to_batches(_BATCH_ROWS):
+        for chunk_id, context, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield chunk_id, indexed_text(context, text)

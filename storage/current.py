@@ -1,0 +1,54 @@
+"""The newest snapshot's tables as plain files, for any Parquet reader: `current/chunks/*.parquet`.
+
+`current` is a link that is swapped in one step; the folder it left stays until the next commit,
+so a reader that has listed its files can still open them.
+"""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from storage.files import link, remove, sync_folder, write_whole
+from storage.schema import SCHEMAS
+from storage.snapshots import Snapshot
+from storage.views import views_sql
+
+LINK = "current"
+FOLDER = ".current"
+
+
+def publish(root: Path, snapshot: Snapshot) -> None:
+    """Make `current/` and `views.sql` show a snapshot."""
+    folder = root / FOLDER / f"{snapshot.number:06d}"
+    remove(folder)
+    for name in SCHEMAS:
+        _link_table(root, snapshot, name, folder / name)
+    _swap(root, folder)
+    script = views_sql(root).encode()
+    path = root / "views.sql"
+    if not path.exists() or path.read_bytes() != script:
+        write_whole(path, script)
+    for old in sorted((root / FOLDER).iterdir())[:-2]:
+        remove(old)
+
+
+def published(root: Path) -> int | None:
+    """Return the number of the snapshot that `current/` shows."""
+    link = root / LINK
+    return int(link.readlink().name) if link.is_symlink() and link.exists() else None
+
+
+def _link_table(root: Path, snapshot: Snapshot, name: str, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for piece in snapshot.tables.get(name, ()):
+        link(root / piece.file.path, folder / f"part-{piece.bucket:05d}.parquet")
+    if not snapshot.tables.get(name):
+        pq.write_table(SCHEMAS[name].empty_table(), folder / "part-00000.parquet")
+
+
+def _swap(root: Path, folder: Path) -> None:
+    fresh = root / FOLDER / "next"
+    remove(fresh)
+    fresh.symlink_to(folder.relative_to(root))
+    fresh.replace(root / LINK)
+    sync_folder(root)

@@ -1,0 +1,116 @@
+"""Snapshots: what one committed state consists of, and the one write that commits it.
+
+`snapshots/000042.json` names every file of the state; the highest number is the truth.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from storage.encoder import EmbeddingSpace
+from storage.errors import StoreError
+from storage.files import FileRef, put_if_absent
+from storage.keywords.state import KeywordState
+from storage.vectors import VectorState
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+FORMAT = 1
+FOLDER = "snapshots"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One immutable Parquet file of a table or an artifact: its rows, and its bucket in a table (0 in an artifact)."""
+
+    file: FileRef
+    rows: int
+    bucket: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One committed state.
+
+    `tables` and `artifacts` are the truth; `vectors` and `keywords` are indexes built from them.
+    `buckets` is the number of buckets of the documents and chunks tables, a power of two.
+    """
+
+    number: int
+    created: str
+    run_id: str
+    buckets: int
+    tables: dict[str, tuple[Piece, ...]]
+    artifacts: dict[str, tuple[Piece, ...]]
+    space: EmbeddingSpace
+    vectors: VectorState
+    keywords: KeywordState
+    format: int = FORMAT
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def rows(self, table: str) -> int:
+        """Return the number of rows of a table."""
+        return sum(piece.rows for piece in self.tables.get(table, ()))
+
+    def paths(self, root: Path, table: str) -> list[Path]:
+        """Return the Parquet files of a table."""
+        return [root / piece.file.path for piece in self.tables.get(table, ())]
+
+
+def _adapter() -> "TypeAdapter[Snapshot]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Snapshot)
+
+
+def _path(root: Path, number: int) -> Path:
+    return root / FOLDER / f"{number:06d}.json"
+
+
+def numbers(root: Path) -> list[int]:
+    """Return the numbers of the snapshots that can be opened, oldest first."""
+    folder = root / FOLDER
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(int(file.stem) for file in found if re.fullmatch(r"\d{6,}\.json", file.name))
+
+
+def read(root: Path, number: int | None = None) -> Snapshot:
+    """Return a snapshot, the newest unless `number` says which."""
+    kept = numbers(root)
+    if not kept:
+        raise StoreError(f"{root} holds no snapshot; make one with: docmill ingest SOURCE --store {root}")
+    wanted = kept[-1] if number is None else number
+    if wanted not in kept:
+        raise StoreError(f"{root} has no snapshot {wanted}; it keeps {kept[0]} to {kept[-1]}")
+    return decode(_path(root, wanted))
+
+
+def newest(root: Path) -> Snapshot | None:
+    """Return the newest snapshot, or None where nothing was committed yet."""
+    return read(root) if numbers(root) else None
+
+
+def decode(path: Path) -> Snapshot:
+    """Return the snapshot in a file, refusing a format that this version cannot read."""
+    import json
+
+    data = path.read_bytes()
+    try:
+        version = json.loads(data)["format"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path} is not a snapshot: {error}; restore it from a copy or remove it") from error
+    if version != FORMAT:
+        raise StoreError(f"{path} has store format {version}, this docmill reads format {FORMAT}; use a newer docmill")
+    try:
+        return _adapter().validate_json(data)
+    except ValueError as error:
+        raise StoreError(f"{path} is damaged: {error}") from error
+
+
+def commit(root: Path, snapshot: Snapshot) -> None:
+    """Make a snapshot the newest one; this single write is the commit."""
+    data = _adapter().dump_json(snapshot, indent=1)
+    if not put_if_absent(_path(root, snapshot.number), data):
+        raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")

@@ -1,0 +1,146 @@
+"""Staging: finished batches of a run that has not committed, found again by content.
+
+```
+staging/<run>/batch-<n>/documents.parquet   one row a processed file: what it became, or why it was rejected
+                        chunks.parquet      their chunks, before they belong to a uri
+                        texts.parquet       a pack of canonical texts and elements
+staging/<run>/embeddings-<n>.parquet        a pack of vectors
+```
+A batch is written under a temporary name and renamed when whole. The next run takes over what an
+earlier one left, so that a killed run costs the batch it was in.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storage.artifacts import TEXTS
+from storage.files import TEMPORARY, adopt, link, remove
+from storage.schema import CHUNKS
+from storage.snapshots import Piece
+
+FOLDER = "staging"
+_UNBOUND = ("chunk_id", "document_id", "uri")
+
+
+@dataclass(frozen=True, slots=True)
+class StagedDocument:
+    """What one file's content became.
+
+    `work_key` names the work that made it, `reason` is empty for a good one, `suffix` is what of the
+    file's name its type may hang on, `parsed` says whether a parser ran.
+    """
+
+    work_key: str
+    content_hash: str
+    suffix: str
+    size: int
+    format: str
+    language: str
+    title: str
+    content_type: str
+    text_key: str
+    chunk_key: str
+    characters: int
+    chunks: int
+    metadata: str
+    parsed: bool
+    reason: str
+    message: str
+    parser: str
+
+
+_KINDS = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_()}
+DOCUMENTS = pa.schema(
+    [
+        (f.name, _KINDS[f.type if isinstance(f.type, str) else f.type.__name__])
+        for f in StagedDocument.__dataclass_fields__.values()
+    ]
+)
+DRAFTS = pa.schema([("chunk_key", pa.string()), *(field for field in CHUNKS if field.name not in _UNBOUND)])
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A finished batch."""
+
+    folder: Path
+
+    def documents(self) -> pa.Table:
+        """Read the rows of `DOCUMENTS`."""
+        return pq.read_table(self.folder / "documents.parquet", partitioning=None)
+
+    def chunks(self, columns: list[str] | None = None) -> pa.Table:
+        """Read the rows of `DRAFTS`."""
+        return pq.read_table(self.folder / "chunks.parquet", columns=columns, partitioning=None)
+
+    @property
+    def texts(self) -> Path:
+        """Return the pack of texts."""
+        return self.folder / "texts.parquet"
+
+
+def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.Table) -> Batch:
+    """Write a batch whole or not at all."""
+    assert documents.schema.equals(DOCUMENTS)
+    assert chunks.schema.equals(DRAFTS)
+    assert texts.schema.equals(TEXTS)
+    draft = folder.with_name(f"{TEMPORARY}{folder.name}")
+    remove(draft)
+    draft.mkdir(parents=True)
+    for name, table in (("documents", documents), ("chunks", chunks), ("texts", texts)):
+        pq.write_table(
+            table, draft / f"{name}.parquet", compression="zstd", row_group_size=64 if name == "texts" else None
+        )
+    draft.replace(folder)
+    return Batch(folder)
+
+
+def batches(root: Path) -> list[Batch]:
+    """Return every finished batch in staging, of any run."""
+    return [Batch(folder) for folder in sorted((root / FOLDER).glob("*/batch-*"))]
+
+
+def drop_damaged(root: Path) -> None:
+    """Remove what a power cut left unreadable in staging."""
+    for path in [*(root / FOLDER).glob("*/batch-*/*.parquet"), *(root / FOLDER).glob("*/*.parquet")]:
+        try:
+            pq.read_metadata(path)
+        except (OSError, pa.ArrowInvalid):
+            remove(path if path.parent.parent.name == FOLDER else path.parent)
+
+
+def embedding_packs(root: Path) -> list[Path]:
+    """Return every finished pack of vectors in staging, of any run."""
+    return sorted((root / FOLDER).glob("*/embeddings-*.parquet"))
+
+
+def text_packs(root: Path) -> list[Path]:
+    """Return every pack of texts in staging, of any run."""
+    return [batch.texts for batch in batches(root)]
+
+
+def promote(root: Path) -> dict[str, tuple[Piece, ...]]:
+    """Link all staged artifacts into the store's, also those of earlier runs: they are addressed by content."""
+    return {
+        kind: tuple(_promote(root, kind, paths))
+        for kind, paths in (("texts", text_packs(root)), ("embeddings", embedding_packs(root)))
+    }
+
+
+def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[Piece]:
+    for path in paths:
+        rows = pq.read_metadata(path).num_rows
+        if rows:
+            twin = path.with_name(f"{TEMPORARY}{path.name}")
+            remove(twin)
+            link(path, twin)
+            yield Piece(adopt(root, f"artifacts/{kind}", ".parquet", twin), rows)
+
+
+def clear(root: Path) -> None:
+    """Remove staging after a commit."""
+    remove(root / FOLDER)

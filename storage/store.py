@@ -1,0 +1,207 @@
+"""The store as its readers see it: one snapshot, searched, queried and read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storage import snapshots
+from storage.artifacts import Packs, decode_parsed
+from storage.encoder import load_encoder
+from storage.errors import QueryError, StoreError
+from storage.keys import bucket_of
+from storage.keywords import KeywordIndex
+from storage.schema import CHUNKS, SCHEMAS, ChunkRow, DocumentRow, Element, from_table
+from storage.search import Fusion, Hit, Mode, SearchOptions, fuse
+from storage.snapshots import Snapshot
+from storage.sql import query, select_ids
+from storage.tables import read_piece, read_table
+from storage.vectors import VectorIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document with its canonical text; `text[chunk.start:chunk.end] == chunk.text`."""
+
+    uri: str
+    title: str
+    text: str
+    elements: tuple[Element, ...]
+    metadata: dict[str, Any]
+    row: DocumentRow
+
+
+def open_store(path: str | Path, at: int | None = None) -> "Store":
+    """Open the newest snapshot of the store at `path`, or snapshot number `at`.
+
+    What is opened stays as it is while others write. Raises `StoreError` where there is no store.
+    """
+    root = Path(path)
+    return Store(root, snapshots.read(root, at))
+
+
+class Store:
+    """One snapshot of a store. Nothing is read before it is asked for."""
+
+    def __init__(self, root: Path, snapshot: Snapshot) -> None:
+        self.root = root
+        self.snapshot = snapshot
+
+    def search(
+        self,
+        text: str,
+        k: int = 5,
+        mode: Mode = "hybrid",
+        where: str | None = None,
+        *,
+        weight: float = 0.5,
+        fusion: Fusion = "linear",
+    ) -> list[Hit]:
+        """Return the `k` chunks that answer `text` best, best first.
+
+        `where` is an SQL predicate over the columns of chunks and documents, applied before ranking.
+        Raises `QueryError` for an empty query and for a predicate that cannot be evaluated.
+        """
+        options = SearchOptions(k, mode, where, weight, fusion)
+        if not text.strip():
+            raise QueryError("the query is empty; ask for something")
+        allowed = self._allowed(where)
+        if allowed is not None and not allowed:
+            return []
+        vector = self._vector_candidates(text, options, allowed) if mode != "keyword" else []
+        keyword = self._keyword_candidates(text, options, allowed) if mode != "vector" else []
+        fused = fuse(vector, keyword, options)
+        rows = self.chunks([key for key, _ in fused])
+        of_vector, of_keyword = dict(vector), dict(keyword)
+        return [
+            _hit(rank, score, of_vector.get(key), of_keyword.get(key), rows[key])
+            for rank, (key, score) in enumerate(fused, start=1)
+        ]
+
+    def _allowed(self, where: str | None) -> set[str] | None:
+        if where is None:
+            return None
+        return set(select_ids(self._paths("chunks"), self._paths("documents"), where))
+
+    def _vector_candidates(
+        self, text: str, options: SearchOptions, allowed: set[str] | None
+    ) -> Sequence[tuple[str, float]]:
+        space = self.snapshot.space
+        encoder = load_encoder(space.model, space.revision)
+        if encoder.space.id != space.id:
+            raise StoreError(f"the store's vectors are of {space.model} {space.revision}, which is not installed here")
+        return self._vectors.search(encoder.encode_query(text), options.candidates, allowed)
+
+    def _keyword_candidates(
+        self, text: str, options: SearchOptions, allowed: set[str] | None
+    ) -> Sequence[tuple[str, float]]:
+        return [(key, score) for key, score, _ in self._keywords.search(text, options.candidates, allowed)]
+
+    @cached_property
+    def _vectors(self) -> VectorIndex:
+        return VectorIndex(self.root, self.snapshot.vectors, self.snapshot.space)
+
+    @cached_property
+    def _keywords(self) -> KeywordIndex:
+        return KeywordIndex(self.root, self.snapshot.keywords)
+
+    def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
+        """Return chunks by id."""
+        wanted = pa.array(ids, pa.string())
+        buckets = {bucket_of(key, self.snapshot.buckets) for key in ids}
+        pieces = [piece for piece in self.snapshot.tables.get("chunks", ()) if piece.bucket in buckets]
+        tables = [read_piece(self.root, piece) for piece in pieces]
+        found = [table.filter(pc.is_in(table.column("chunk_id"), value_set=wanted)) for table in tables]
+        rows = from_table(pa.concat_tables([CHUNKS.empty_table(), *found]), ChunkRow)
+        return {row.chunk_id: row for row in rows}
+
+    def document(self, uri: str) -> Document:
+        """Return the document at `uri` with its canonical text; raise `QueryError` where there is none."""
+        table = read_table(self.root, self.snapshot, "documents")
+        rows = from_table(table.filter(pc.equal(table.column("uri"), uri)), DocumentRow)
+        if not rows:
+            raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
+        texts = Packs([self.root / piece.file.path for piece in self.snapshot.artifacts["texts"]])
+        parsed = decode_parsed(texts.take([rows[0].text_key]).to_pylist()[0])
+        return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
+
+    def sql(self, statement: str) -> pa.Table:
+        """Run one SELECT over the views chunks, documents, rejects, runs and snapshots; nothing else is in reach."""
+        files = {name: self._paths(name) for name in SCHEMAS}
+        return query(files, {"snapshots": history_table(self.root, self.snapshot.number)}, statement)
+
+    def _paths(self, table: str) -> list[Path]:
+        return self.snapshot.paths(self.root, table)
+
+    def status(self) -> dict[str, Any]:
+        """Return what the snapshot holds, in numbers."""
+        documents = read_table(self.root, self.snapshot, "documents", ["content_type", "status", "source"])
+        return {
+            "store": str(self.root),
+            "snapshot": self.snapshot.number,
+            "created": self.snapshot.created,
+            "documents": documents.num_rows,
+            "stale": pc.sum(pc.equal(documents.column("status"), "stale")).as_py() or 0,
+            "chunks": self.snapshot.rows("chunks"),
+            "rejects": self.snapshot.rows("rejects"),
+            "sources": _counts(documents.column("source")),
+            "content_types": _counts(documents.column("content_type")),
+            "model": self.snapshot.space.model,
+            "dimension": self.snapshot.space.dimension,
+            "bytes": sum(file.stat().st_size for file in self.root.rglob("*") if file.is_file()),
+        }
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return the kept snapshots, oldest first, with what each run changed."""
+        rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
+        return rows
+
+
+def history_table(root: Path, last: int) -> pa.Table:
+    """Return one row for each kept snapshot up to number `last`."""
+    rows = [_history_row(root, number) for number in snapshots.numbers(root) if number <= last]
+    return pa.Table.from_pylist(rows)
+
+
+def _history_row(root: Path, number: int) -> dict[str, Any]:
+    snapshot = snapshots.read(root, number)
+    return {
+        "snapshot": snapshot.number,
+        "created": snapshot.created,
+        "run_id": snapshot.run_id,
+        "documents": snapshot.rows("documents"),
+        "chunks": snapshot.rows("chunks"),
+        "rejects": snapshot.rows("rejects"),
+        "vector_version": snapshot.vectors.version,
+        "segments": len(snapshot.keywords.segments),
+    }
+
+
+def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+    pairs = sorted(
+        ((pair["values"], pair["counts"]) for pair in pc.value_counts(column).to_pylist()), key=lambda p: -p[1]
+    )
+    return dict(pairs)
+
+
+def _hit(rank: int, score: float, vector: float | None, keyword: float | None, row: ChunkRow) -> Hit:
+    return Hit(
+        rank=rank,
+        score=score,
+        vector_score=vector,
+        keyword_score=keyword,
+        chunk_id=row.chunk_id,
+        uri=row.uri,
+        start=row.start,
+        end=row.end,
+        text=row.text,
+        context=row.context,
+        headings=row.headings,
+        page=row.page or None,
+        content_type=row.content_type,
+        strategy=row.strategy,
+    )

@@ -1,0 +1,126 @@
+"""Tables: rows in immutable Parquet files, one a bucket, replaced as wholes.
+
+A document's rows stand in the bucket of its id, sorted by document and position, so equal rows make equal files.
+"""
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from storage.errors import StoreError
+from storage.files import write_immutable
+from storage.keys import bucket_of
+from storage.schema import SCHEMA_VERSION, SCHEMAS
+from storage.snapshots import Piece, Snapshot
+
+CHUNKS_PER_BUCKET = 2_000
+_SORT = {
+    "documents": [("document_id", "ascending")],
+    "chunks": [("document_id", "ascending"), ("ordinal", "ascending")],
+    "rejects": [("uri", "ascending")],
+    "runs": [("snapshot", "ascending")],
+}
+
+
+def bucket_count(chunks: int, current: int) -> int:
+    """Return how many buckets a store of so many chunks needs; `current` stays while it is within bounds.
+
+    Between a quarter and twice the wanted size of a bucket nothing moves, so a store re-buckets
+    once each time that it has doubled.
+    """
+    if current and (CHUNKS_PER_BUCKET / 4 <= chunks / current <= CHUNKS_PER_BUCKET * 2):
+        return current
+    wanted = 1
+    while wanted * CHUNKS_PER_BUCKET < chunks:
+        wanted *= 2
+    return wanted
+
+
+def read_piece(root: Path, piece: Piece, columns: list[str] | None = None) -> pa.Table:
+    """Read one Parquet file of the store."""
+    path = root / piece.file.path
+    try:
+        return pq.read_table(path, columns=columns, partitioning=None, memory_map=True)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise StoreError(f"{path} cannot be read: {error}; see: docmill verify --store {root}") from error
+
+
+def read_table(root: Path, snapshot: Snapshot | None, name: str, columns: list[str] | None = None) -> pa.Table:
+    """Read a table of a snapshot, or some columns of it."""
+    schema = SCHEMAS[name]
+    wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
+    pieces = snapshot.tables.get(name, ()) if snapshot else ()
+    if not pieces:
+        return wanted.empty_table()
+    return pa.concat_tables([read_piece(root, piece, columns) for piece in pieces]).select(wanted.names)
+
+
+def _write(root: Path, name: str, table: pa.Table, bucket: int) -> Piece:
+    ordered = table.sort_by(_SORT[name]).replace_schema_metadata({"docmill.schema": str(SCHEMA_VERSION)})
+    file = write_immutable(
+        root, f"tables/{name}", ".parquet", lambda path: pq.write_table(ordered, path, compression="zstd")
+    )
+    return Piece(file, ordered.num_rows, bucket)
+
+
+def write_single(root: Path, name: str, table: pa.Table) -> tuple[Piece, ...]:
+    """Write a table that is small enough for one file; no file where there is no row."""
+    return (_write(root, name, table, 0),) if table.num_rows else ()
+
+
+def replace_documents(
+    root: Path,
+    pieces: tuple[Piece, ...],
+    name: str,
+    buckets: int,
+    gone: Collection[str],
+    added: pa.Table,
+) -> tuple[Piece, ...]:
+    """Return the table without the rows of the documents `gone` and with the rows `added`.
+
+    Only the buckets that hold either are written, all of them where the number of buckets changed.
+    """
+    old_buckets = {piece.bucket: piece for piece in pieces}
+    ids = added.column("document_id").to_pylist()
+    touched = {bucket_of(key, buckets) for key in {*gone, *ids}}
+    kept = [piece for bucket, piece in old_buckets.items() if bucket not in touched]
+    rewritten: Iterable[tuple[int, pa.Table]] = (
+        (bucket, _without(read_piece(root, old_buckets[bucket]), gone))
+        for bucket in sorted(touched)
+        if bucket in old_buckets
+    )
+    bases = dict(rewritten)
+    parts = partition(added, buckets)
+    written = [
+        _write(root, name, pa.concat_tables([t for t in (bases.get(b), parts.get(b)) if t is not None]), b)
+        for b in sorted(touched)
+        if (bases.get(b) is not None and bases[b].num_rows) or b in parts
+    ]
+    return tuple(sorted([*kept, *written], key=lambda piece: piece.bucket))
+
+
+def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> tuple[Piece, ...]:
+    """Return the table spread over another number of buckets."""
+    if not pieces:
+        return ()
+    table = pa.concat_tables([read_piece(root, piece) for piece in pieces])
+    return tuple(_write(root, name, part, bucket) for bucket, part in sorted(partition(table, buckets).items()))
+
+
+def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:
+    """Split rows by the bucket of their document."""
+    if not table.num_rows:
+        return {}
+    if buckets == 1:
+        return {0: table}
+    numbers = pa.array([bucket_of(key, buckets) for key in table.column("document_id").to_pylist()], pa.int32())
+    return {bucket: table.filter(pc.equal(numbers, bucket)) for bucket in pc.unique(numbers).to_pylist()}
+
+
+def _without(table: pa.Table, gone: Collection[str]) -> pa.Table:
+    ids: Any = pa.array(list(gone), pa.string())
+    return table.filter(pc.invert(pc.is_in(table.column("document_id"), value_set=ids)))

@@ -1,0 +1,208 @@
+"""Discover: walk a source and say which files it offers, and which it does not, with the reason."""
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from storage.errors import SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverOptions:
+    """Which files of a source count. Patterns are those of `.gitignore`, relative to the source."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    ignore_file: str = ".docmillignore"
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that a source offers. `uri` is its path within the source, `size` in bytes."""
+
+    uri: str
+    path: str
+    source: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A path that is not read: `loop`, `special`, `broken_link` or `unreadable`."""
+
+    uri: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A folder, a glob below a folder, or one file.
+
+    `name` tells documents of several sources apart; with `prefix` it also begins their uris.
+    `pattern` is empty for a whole folder.
+    """
+
+    name: str
+    root: Path
+    pattern: str
+    prefix: str
+
+    def covers(self, uri: str) -> bool:
+        """Say whether a document of this name belongs to what was asked for."""
+        inner = uri.removeprefix(self.prefix)
+        return uri.startswith(self.prefix) and (not self.pattern or self._spec.match_file(inner))
+
+    @cached_property
+    def _spec(self) -> GitIgnoreSpec:
+        return GitIgnoreSpec.from_lines([f"/{self.pattern}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a walk saw: files in the order of their uris, and what it passed over."""
+
+    found: list[Found]
+    skipped: list[Skipped]
+
+    def hides(self, uri: str) -> bool:
+        """Say whether a document may still exist where the walk could not look."""
+        return any(s.reason == "unreadable" and (uri == s.uri or uri.startswith(f"{s.uri}/")) for s in self.skipped)
+
+
+def open_source(argument: str) -> Source:
+    """Return the source that `PATH`, `GLOB` or `NAME=PATH` names."""
+    name, _, rest = argument.partition("=")
+    named = bool(rest) and "/" not in name and not Path(argument).exists()
+    path = Path(rest if named else argument)
+    if glob.has_magic(str(path)) and not path.exists():
+        return _glob_source(argument, path, name if named else "")
+    if not path.exists():
+        raise SourceError(f"source {argument!r} does not exist; give a folder, a file or a glob")
+    if path.is_dir():
+        return _source(name if named else "", path, "")
+    return _source(name if named else "", path.parent, re.sub(r"([*?\[\]!#\\ ])", r"\\\1", path.name))
+
+
+def _glob_source(argument: str, path: Path, name: str) -> Source:
+    parts = path.parts
+    first = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+    root = Path(*parts[:first]) if first else Path()
+    if not root.is_dir():
+        raise SourceError(f"source {argument!r}: {root} is not a folder")
+    return _source(name, root, "/".join(parts[first:]))
+
+
+def _source(name: str, root: Path, pattern: str) -> Source:
+    resolved = root.resolve()
+    return Source(name or resolved.name or "root", resolved, pattern, f"{name}/" if name else "")
+
+
+def discover(source: Source, options: DiscoverOptions) -> Listing:
+    """List the files of a source, following links but no loops."""
+    listing = Listing([], [])
+    rules = _Rules(options)
+    try:
+        for uri, entry in _walk(source, "", source.root, rules, (), listing):
+            if source.covers(source.prefix + uri):
+                _admit(source, uri, entry, listing)
+    except OSError as error:
+        raise SourceError(f"source {source.root} cannot be listed: {error.strerror}") from error
+    listing.found.sort(key=lambda file: file.uri)
+    return listing
+
+
+class _Rules:
+    """The patterns in force; an ignore file adds its own for the folder that it lies in."""
+
+    def __init__(self, options: DiscoverOptions) -> None:
+        self.options = options
+        self._include = GitIgnoreSpec.from_lines(options.include) if options.include else None
+        self._exclude = GitIgnoreSpec.from_lines(options.exclude) if options.exclude else None
+        self._local: list[tuple[str, GitIgnoreSpec]] = []
+
+    def enter(self, folder: Path, uri: str, names: list[str]) -> None:
+        if self.options.ignore_file in names:
+            lines = (folder / self.options.ignore_file).read_text("utf-8", "replace").splitlines()
+            self._local.append((f"{uri}/" if uri else "", GitIgnoreSpec.from_lines(lines)))
+
+    def drop(self, uri: str, name: str, is_folder: bool) -> bool:
+        if name == self.options.ignore_file or (name.startswith(".") and not self.options.hidden):
+            return True
+        path = f"{uri}/" if is_folder else uri
+        if self._exclude is not None and self._exclude.match_file(path):
+            return True
+        if not is_folder and self._include is not None and not self._include.match_file(path):
+            return True
+        return any(
+            path.startswith(prefix) and spec.match_file(path[len(prefix) :])
+            for prefix, spec in self._local
+            if prefix != path
+        )
+
+
+def _walk(
+    source: Source, uri: str, folder: Path, rules: _Rules, above: tuple[tuple[int, int], ...], listing: Listing
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    status = folder.stat()
+    here = (status.st_dev, status.st_ino)
+    if here in above:
+        listing.skipped.append(Skipped(source.prefix + uri, "loop", "a link leads back to a folder above it"))
+        return
+    try:
+        with os.scandir(folder) as entries:
+            children = sorted(entries, key=lambda entry: entry.name)
+        rules.enter(folder, uri, [entry.name for entry in children])
+    except OSError as error:
+        if not above:
+            raise
+        listing.skipped.append(Skipped(source.prefix + uri, "unreadable", error.strerror or str(error)))
+        return
+    for entry in children:
+        name = readable(entry.name)
+        child = f"{uri}/{name}" if uri else name
+        is_folder = _is_folder(entry)
+        if rules.drop(child, name, is_folder):
+            continue
+        if is_folder:
+            yield from _walk(source, child, Path(entry.path), rules, (*above, here), listing)
+        else:
+            yield child, entry
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def readable(name: str) -> str:
+    """Return a file name as valid Unicode; bytes that are none are escaped."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def _admit(source: Source, uri: str, entry: os.DirEntry[str], listing: Listing) -> None:
+    full = source.prefix + uri
+    try:
+        status = entry.stat()
+    except FileNotFoundError:
+        listing.skipped.append(Skipped(full, "broken_link", "a link to nothing"))
+        return
+    except OSError as error:
+        reason = "loop" if entry.is_symlink() else "unreadable"
+        listing.skipped.append(Skipped(full, reason, error.strerror or str(error)))
+        return
+    if not stat.S_ISREG(status.st_mode):
+        listing.skipped.append(Skipped(full, "special", "not a regular file"))
+        return
+    listing.found.append(Found(full, entry.path, source.name, status.st_size, status.st_mtime_ns))

@@ -1,0 +1,196 @@
+"""Plan: compare what the sources offer with what the store holds, and say what has to be done.
+
+A file whose content the store knows, under any name, is never read twice: its rows are copied
+(renamed, copied, restored), or only its chunks are made anew (another route or strategy).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from storage.errors import SourceError
+from storage.schema import DocumentRow, RejectRow
+from storage.staging import StagedDocument
+from tasks.discover import Found, Listing, Source
+from tasks.parse import FileType
+from tasks.process import Recipe, Work, suffix_of
+
+Known = DocumentRow | StagedDocument
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the store and its staging hold before a run; rows by uri."""
+
+    documents: Mapping[str, DocumentRow]
+    rejects: Mapping[str, RejectRow]
+    staged: Sequence[StagedDocument] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One file to bring in: by `work` that is to be done, else from what is `known` already."""
+
+    file: Found
+    content_hash: str
+    work: Work | None
+    known: Known | None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a run will do. Every uri of the sources stands in one list; `moved` maps a new name to the old one."""
+
+    unchanged: list[str] = field(default_factory=list)
+    planned: list[Planned] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    moved: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def works(self) -> list[Work]:
+        """Return the distinct works, in the order of their files."""
+        return list({p.work.key: p.work for p in self.planned if p.work is not None}.values())
+
+    @property
+    def empty(self) -> bool:
+        """Say whether there is nothing to commit."""
+        return not (self.planned or self.deleted or self.forgotten)
+
+
+def plan(
+    state: State, sources: Sequence[tuple[Source, Listing]], hashes: Mapping[str, str], recipe: Recipe, retry: bool
+) -> Plan:
+    """Return what has to be done for `sources`, given the content hash of each uri; `retry` tries rejects again."""
+    result = Plan()
+    index = _Index(state, recipe)
+    files = _unique(file for _, listing in sources for file in listing.found)
+    for file in files.values():
+        row, rejected = state.documents.get(file.uri), state.rejects.get(file.uri)
+        _check_owner(file, row)
+        if rejected and not retry and _tried(rejected, hashes[file.uri], recipe):
+            (result.stale if row else result.rejected).append(file.uri)
+        else:
+            _place(file, hashes[file.uri], row, index, result)
+    result.deleted = _absent(state.documents, files, sources)
+    result.forgotten = _absent(state.rejects, files, sources)
+    result.moved = _pair_moves(state, result)
+    return result
+
+
+def _unique(found: Iterable[Found]) -> dict[str, Found]:
+    files: dict[str, Found] = {}
+    for file in found:
+        other = files.setdefault(file.uri, file)
+        if other.path != file.path:
+            raise SourceError(
+                f"{file.uri!r} comes from {other.path} and from {file.path}; give one source a name: NAME=PATH"
+            )
+    return files
+
+
+def _check_owner(file: Found, row: DocumentRow | None) -> None:
+    if row is not None and row.source != file.source:
+        raise SourceError(f"{file.uri!r} is a document of source {row.source!r}; give this one a name: NAME=PATH")
+
+
+def _tried(rejected: RejectRow, content_hash: str, recipe: Recipe) -> bool:
+    return (rejected.content_hash, rejected.attempt_key) == (content_hash, recipe.attempt_key)
+
+
+class _Index:
+    """Stored contents by (content hash, suffix), and the keys of all chunks that exist."""
+
+    def __init__(self, state: State, recipe: Recipe) -> None:
+        self.recipe = recipe
+        staged = [row for row in state.staged if not row.reason]
+        self._known: dict[tuple[str, str], Known] = {(row.content_hash, row.suffix): row for row in staged}
+        for uri, row in state.documents.items():
+            self._known[row.content_hash, suffix_of(uri)] = row
+        self._by_chunks: dict[str, Known] = {row.chunk_key: row for row in staged}
+        self._by_chunks |= {row.chunk_key: row for row in state.documents.values()}
+
+    def content(self, uri: str, content_hash: str, row: DocumentRow | None) -> Known | None:
+        """Return a row of this content whose text is stored as today's parsers would make it."""
+        known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
+        if known is None:
+            return None
+        return known if known.text_key == self.recipe.text_key(content_hash, file_type(known)) else None
+
+    def chunks(self, uri: str, known: Known) -> Known | None:
+        """Return the row whose chunks are those of this text under the route of `uri`."""
+        return self._by_chunks.get(self.recipe.chunk_key(known.text_key, uri, known.content_type))
+
+
+def file_type(known: Known) -> FileType:
+    """Return the file type that a row was parsed as."""
+    return FileType(known.format, known.language)
+
+
+def _place(file: Found, content_hash: str, row: DocumentRow | None, index: _Index, result: Plan) -> None:
+    known = index.content(file.uri, content_hash, row)
+    chunked = index.chunks(file.uri, known) if known else None
+    if chunked is None:
+        result.planned.append(Planned(file, content_hash, _work(file, content_hash, known, index.recipe), None))
+    elif row and row.status == "ok" and (row.content_hash, row.chunk_key) == (content_hash, chunked.chunk_key):
+        result.unchanged.append(file.uri)
+    else:
+        result.planned.append(Planned(file, content_hash, None, chunked))
+
+
+def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -> Work:
+    text_key = known.text_key if known else ""
+    return Work(
+        key=recipe.work_key(file.uri, content_hash, text_key),
+        uri=file.uri,
+        path=file.path,
+        size=file.size,
+        content_hash=content_hash,
+        text_key=text_key,
+        format=known.format if known else "",
+        language=known.language if known else "",
+    )
+
+
+def _absent(
+    rows: Mapping[str, DocumentRow] | Mapping[str, RejectRow],
+    files: Mapping[str, Found],
+    sources: Sequence[tuple[Source, Listing]],
+) -> list[str]:
+    return [
+        uri
+        for uri, row in rows.items()
+        if uri not in files
+        and any(s.name == row.source and s.covers(uri) and not listing.hides(uri) for s, listing in sources)
+    ]
+
+
+def _pair_moves(state: State, result: Plan) -> dict[str, str]:
+    """Take a new name of a content for a move when a name that had it is gone."""
+    gone = {(state.documents[uri].content_hash, suffix_of(uri)): uri for uri in reversed(result.deleted)}
+    moves = {}
+    for planned in result.planned:
+        key = (planned.content_hash, suffix_of(planned.file.uri))
+        if planned.file.uri not in state.documents and key in gone:
+            moves[planned.file.uri] = gone.pop(key)
+    return moves
+
+
+def check_losses(state: State, result: Plan, limit: float) -> None:
+    """Refuse a run in which a source would lose more than the fraction `limit` of its documents."""
+    held = _count(row.source for row in state.documents.values())
+    lost = _count(state.documents[uri].source for uri in set(result.deleted) - set(result.moved.values()))
+    for source, count in lost.items():
+        if count > limit * held[source]:
+            raise SourceError(
+                f"source {source!r} would lose {count} of {held[source]} documents, more than "
+                f"max_delete_fraction = {limit:g}; check that it is mounted, or give --allow-delete"
+            )
+
+
+def _count(names: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return counts

@@ -1,0 +1,227 @@
+"""Process: one batch of files, from bytes to staged chunks; parsing and splitting happen in worker processes."""
+
+import json
+import pickle
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path, PurePosixPath
+
+import pyarrow as pa
+
+from storage.artifacts import Packs, decode_parsed, pack_texts
+from storage.errors import Rejected
+from storage.keys import embedding_key, hash_bytes, key_of
+from storage.schema import Draft, Parsed, indexed_text, to_table
+from storage.staging import DOCUMENTS, DRAFTS, StagedDocument, write_batch
+from tasks.chunk import ChunkOptions, chunk, chunker_key
+from tasks.detect import detect_content_type
+from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
+from tasks.pool import Limits, shared_pool
+from tasks.route import RouteTable
+from tasks.tokens import load_tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All that decides what a file's content becomes, besides that content."""
+
+    parse: ParseOptions
+    chunk: ChunkOptions
+    routes: RouteTable
+    space_id: str
+    tokenizer_dir: str
+    tokenizer_id: str
+    max_file_bytes: int
+
+    @property
+    def attempt_key(self) -> str:
+        """Return what must change before a rejected file is tried again."""
+        versions = {name: form.version for name, form in FORMATS.items()}
+        return key_of("attempt", versions, asdict(self.parse), self.max_file_bytes)
+
+    def text_key(self, content_hash: str, file_type: FileType) -> str:
+        """Return the key of the canonical text of a content."""
+        return key_of("text", content_hash, parser_key(file_type, self.parse))
+
+    def work_key(self, uri: str, content_hash: str, text_key: str) -> str:
+        """Return the key that files of equal content, type and route share."""
+        route = self.routes.route(uri, "")
+        return key_of("work", content_hash, suffix_of(uri), text_key, route.strategy, dict(route.options))
+
+    def chunk_key(self, text_key: str, uri: str, content_type: str) -> str:
+        """Return the key of the chunks of a canonical text."""
+        route = self.routes.route(uri, content_type)
+        return key_of("chunks", text_key, content_type, chunker_key(route, self.chunk, self.tokenizer_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One content to process; files of equal content and route share one, and its `key`.
+
+    `text_key` is set when the canonical text is already stored. `uri` gives the suffix and the route.
+    """
+
+    key: str
+    uri: str
+    path: str
+    size: int
+    content_hash: str
+    text_key: str = ""
+    format: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a batch is to do: a file of these travels to the task that does it."""
+
+    folder: Path
+    works: tuple[Work, ...]
+    recipe: Recipe
+    limits: Limits
+    text_packs: tuple[Path, ...]
+
+    def save(self, path: Path) -> Path:
+        """Write the order to a file and return its path."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps(self))
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one worker call gets: the work, how to do it, and the parsed document where it is stored."""
+
+    work: Work
+    recipe: Recipe
+    stored: Parsed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """What one worker call gives: the row, its chunks, and the parsed document where it is new."""
+
+    document: StagedDocument
+    drafts: list[Draft]
+    parsed: Parsed | None
+
+
+def suffix_of(uri: str) -> str:
+    """Return the part of a name that a file's type may hang on: its suffix, or the whole name without one."""
+    name = PurePosixPath(uri)
+    return (name.suffix or name.name).lower()
+
+
+def process_batch(order: Path) -> Path:
+    """Process the batch that an order describes; return the folder of the finished batch."""
+    task: Order = pickle.loads(order.read_bytes())
+    jobs = list(_jobs(task))
+    results = shared_pool(task.limits).map(process_document, jobs)
+    done = [
+        result if isinstance(result, Processed) else reject(job.work, result)
+        for job, result in zip(jobs, results, strict=True)
+    ]
+    write_batch(
+        task.folder,
+        to_table([one.document for one in done], DOCUMENTS),
+        _draft_table(done, task.recipe.space_id),
+        pack_texts((one.document.text_key, one.parsed) for one in done if one.parsed is not None),
+    )
+    return task.folder
+
+
+def _jobs(task: Order) -> Iterable[Job]:
+    stored = [work.text_key for work in task.works if work.text_key]
+    rows = Packs(task.text_packs).take(stored).to_pylist() if stored else []
+    texts = dict(zip(stored, map(decode_parsed, rows), strict=True))
+    return (Job(work, task.recipe, texts.get(work.text_key)) for work in task.works)
+
+
+def process_document(job: Job) -> Processed:
+    """Parse, detect, route, split and contextualize one document, or say why it cannot be used."""
+    work, recipe = job.work, job.recipe
+    if job.stored is None:
+        data = _read(work, recipe.max_file_bytes)
+        work = replace(work, content_hash=hash_bytes(data), size=len(data))
+        try:
+            file_type = detect_file_type(PurePosixPath(work.uri).name, data)
+        except Rejected as why:
+            return reject(work, why)
+        try:
+            parsed = parse(data, file_type, recipe.parse)
+        except Rejected as why:
+            return reject(work, why, file_type)
+    else:
+        file_type, parsed = FileType(work.format, work.language), job.stored
+    content_type = detect_content_type(parsed, file_type)
+    route = recipe.routes.route(work.uri, content_type)
+    drafts = chunk(parsed, content_type, route, load_tokenizer(recipe.tokenizer_dir), recipe.chunk)
+    text_key = recipe.text_key(work.content_hash, file_type)
+    document = StagedDocument(
+        work_key=work.key,
+        content_hash=work.content_hash,
+        suffix=suffix_of(work.uri),
+        size=work.size,
+        format=file_type.format,
+        language=file_type.language,
+        title=parsed.title,
+        content_type=content_type,
+        text_key=text_key,
+        chunk_key=recipe.chunk_key(text_key, work.uri, content_type),
+        characters=len(parsed.text),
+        chunks=len(drafts),
+        metadata=json.dumps(parsed.metadata, ensure_ascii=False, default=str, sort_keys=True),
+        parsed=job.stored is None,
+        reason="",
+        message="",
+        parser=_parser_name(file_type),
+    )
+    return Processed(document, drafts, parsed if job.stored is None else None)
+
+
+def _read(work: Work, limit: int) -> bytes:
+    if work.size > limit:
+        raise Rejected("too_large", f"{work.size} bytes, the limit is {limit} (discover.max_file_bytes)")
+    try:
+        return Path(work.path).read_bytes()
+    except OSError as error:
+        raise Rejected("unreadable", error.strerror or str(error)) from error
+
+
+def _parser_name(file_type: FileType) -> str:
+    return f"{file_type.format} {FORMATS[file_type.format].version}"
+
+
+def reject(work: Work, why: Rejected, file_type: FileType | None = None) -> Processed:
+    """Return the row of a document that cannot be used."""
+    document = StagedDocument(
+        work_key=work.key,
+        content_hash=work.content_hash,
+        suffix=suffix_of(work.uri),
+        size=work.size,
+        format="",
+        language="",
+        title="",
+        content_type="",
+        text_key="",
+        chunk_key="",
+        characters=0,
+        chunks=0,
+        metadata="{}",
+        parsed=not work.text_key,
+        reason=why.reason,
+        message=why.message,
+        parser=_parser_name(file_type) if file_type else "",
+    )
+    return Processed(document, [], None)
+
+
+def _draft_table(done: Sequence[Processed], space_id: str) -> pa.Table:
+    drafts = [(one.document.chunk_key, i, draft) for one in done for i, draft in enumerate(one.drafts)]
+    columns = {
+        "chunk_key": [key for key, _, _ in drafts],
+        "ordinal": [i for _, i, _ in drafts],
+        "embedding_key": [embedding_key(indexed_text(d.context, d.text), space_id) for _, _, d in drafts],
+    }
+    own = {name: [getattr(d, name) for _, _, d in drafts] for name in DRAFTS.names if name not in columns}
+    return pa.table([pa.array((columns | own)[f.name], f.type) for f in DRAFTS], schema=DRAFTS)

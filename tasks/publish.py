@@ -1,0 +1,76 @@
+"""Publish: turn what a run has staged into one committed snapshot."""
+
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage import staging
+from storage.commit import Changes, ChunkMoves, commit
+from storage.encoder import EmbeddingSpace
+from storage.schema import RunRow
+from storage.snapshots import Snapshot
+from storage.staging import Batch
+from tasks.plan import Plan, State
+from tasks.rows import Outcome, chunk_table, document_table, reject_table
+
+
+@dataclass(frozen=True, slots=True)
+class PublishOrder:
+    """Everything that a commit needs: it travels to the step as a file."""
+
+    root: Path
+    base: Snapshot | None
+    changes: Changes
+    run: RunRow
+
+    def save(self, path: Path) -> Path:
+        """Write the order to a file and return its path."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps(self))
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a commit gives back."""
+
+    snapshot: int
+    moves: ChunkMoves
+
+
+def publish_run(order: Path) -> Published:
+    """Commit what an order describes and clear the staging that it came from."""
+    task: PublishOrder = pickle.loads(order.read_bytes())
+    snapshot, moves = commit(task.root, task.base, task.changes, task.run)
+    staging.clear(task.root)
+    return Published(snapshot.number, moves)
+
+
+def gather(
+    root: Path,
+    base: Snapshot | None,
+    batches: list[Batch],
+    state: State,
+    plan: Plan,
+    outcome: Outcome,
+    space: EmbeddingSpace,
+) -> Changes:
+    """Return what a run changes, without touching the store."""
+    written = {row.document_id for row in outcome.documents}
+    before = {row.document_id for row in state.documents.values()}
+    deleted = {state.documents[uri].document_id for uri in plan.deleted}
+    return Changes(
+        gone=frozenset(deleted | written & before),
+        documents=document_table(outcome),
+        chunks=chunk_table(root, base, batches, outcome.documents),
+        rejects=reject_table(state, plan, outcome),
+        artifacts={},
+        space=space,
+    )
+
+
+def artifact_paths(root: Path, base: Snapshot | None, kind: str) -> tuple[Path, ...]:
+    """Return the packs of a kind that a run can take from: the snapshot's, then those of unfinished runs."""
+    committed = [root / piece.file.path for piece in base.artifacts[kind]] if base else []
+    staged = staging.text_packs(root) if kind == "texts" else staging.embedding_packs(root)
+    return (*committed, *staged)

@@ -1,0 +1,166 @@
+"""Rows: bind chunks that are known by content to the documents of a run, and say what the run changes."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storage.keys import bucket_of, chunk_keys, document_key
+from storage.schema import CHUNKS, DOCUMENTS, REJECTS, DocumentRow, RejectRow, from_table, indexed_text, to_table
+from storage.snapshots import Snapshot
+from storage.staging import DRAFTS, Batch, StagedDocument
+from storage.tables import read_piece
+from tasks.discover import Found
+from tasks.plan import Known, Plan, State
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run brings: rows of documents and rejects, and the uris of documents that became stale."""
+
+    documents: list[DocumentRow]
+    rejects: list[RejectRow]
+    stale: list[str]
+    parsed: int
+
+
+def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
+    """Return the rows of finished batches, later ones last."""
+    return [row for batch in batches for row in from_table(batch.documents(), StagedDocument)]
+
+
+def settle(state: State, plan: Plan, staged: Mapping[str, StagedDocument], attempt_key: str, now: str) -> Outcome:
+    """Return what became of every planned file, given the staged rows by work key.
+
+    A document that was good and cannot be used any more keeps its last good version, as stale.
+    """
+    outcome = Outcome([], [], [], sum(staged[work.key].parsed for work in plan.works))
+    for planned in plan.planned:
+        uri = planned.file.uri
+        result = staged[planned.work.key] if planned.work else planned.known
+        if isinstance(result, StagedDocument) and result.reason:
+            outcome.rejects.append(_reject(planned.file, result, state.rejects.get(uri), attempt_key, now))
+            if uri in state.documents:
+                outcome.documents.append(replace(state.documents[uri], status="stale"))
+                outcome.stale.append(uri)
+        elif result is not None:
+            outcome.documents.append(_document(planned.file, result))
+    return outcome
+
+
+def _document(file: Found, known: Known) -> DocumentRow:
+    return DocumentRow(
+        document_id=document_key(file.uri),
+        uri=file.uri,
+        source=file.source,
+        content_hash=known.content_hash,
+        size=known.size,
+        mtime_ns=file.mtime_ns,
+        format=known.format,
+        language=known.language,
+        title=known.title,
+        content_type=known.content_type,
+        text_key=known.text_key,
+        chunk_key=known.chunk_key,
+        characters=known.characters,
+        chunks=known.chunks,
+        status="ok",
+        metadata=known.metadata,
+    )
+
+
+def _reject(file: Found, staged: StagedDocument, before: RejectRow | None, attempt_key: str, now: str) -> RejectRow:
+    return RejectRow(
+        uri=file.uri,
+        source=file.source,
+        content_hash=staged.content_hash,
+        size=staged.size,
+        reason=staged.reason,
+        message=staged.message,
+        parser=staged.parser,
+        attempt_key=attempt_key,
+        first_seen=before.first_seen if before else now,
+        last_seen=now,
+    )
+
+
+def reject_table(state: State, plan: Plan, outcome: Outcome) -> pa.Table:
+    """Return the rejects after a run: those of files that are good again, or gone, leave."""
+    settled = {planned.file.uri for planned in plan.planned} | set(plan.forgotten) | set(plan.unchanged)
+    kept = [row for uri, row in state.rejects.items() if uri not in settled]
+    return to_table([*kept, *outcome.rejects], REJECTS)
+
+
+def document_table(outcome: Outcome) -> pa.Table:
+    """Return the documents that a run writes."""
+    return to_table(outcome.documents, DOCUMENTS)
+
+
+def chunk_table(
+    root: Path, base: Snapshot | None, batches: Sequence[Batch], documents: Sequence[DocumentRow]
+) -> pa.Table:
+    """Return the chunks of documents as rows, from finished batches and from the chunks already committed."""
+    wanted = {row.chunk_key for row in documents if row.chunks}
+    drafts = _drafts(root, base, batches, wanted)
+    keys = drafts.column("chunk_key").to_numpy(zero_copy_only=False)
+    starts = {key: (int(first), int(count)) for key, first, count in zip(*_runs(keys), strict=True)}
+    spans = [starts[row.chunk_key] for row in documents if row.chunks]
+    order = np.concatenate([np.arange(first, first + count) for first, count in spans]) if spans else np.array([], int)
+    table = drafts.take(pa.array(order, pa.int64()))
+    owners = list(itertools.chain.from_iterable([row] * row.chunks for row in documents))
+    indexed = map(indexed_text, table.column("context").to_pylist(), table.column("text").to_pylist())
+    ids = itertools.chain.from_iterable(
+        chunk_keys(row.document_id, itertools.islice(indexed, row.chunks)) for row in documents
+    )
+    bound = {
+        "chunk_id": pa.array(list(ids), pa.string()),
+        "document_id": pa.array([row.document_id for row in owners], pa.string()),
+        "uri": pa.array([row.uri for row in owners], pa.string()),
+    }
+    return pa.table([bound[name] if name in bound else table.column(name) for name in CHUNKS.names], schema=CHUNKS)
+
+
+def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[str], list[int], list[int]]:
+    """Return each distinct key of a sorted column, where its run begins, and how long it is."""
+    if not len(keys):
+        return [], [], []
+    firsts = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1])
+    return keys[firsts].tolist(), firsts.tolist(), np.diff([*firsts, len(keys)]).tolist()
+
+
+def _drafts(root: Path, base: Snapshot | None, batches: Sequence[Batch], wanted: set[str]) -> pa.Table:
+    """Return the chunks of the wanted keys, each key once, sorted by key and position."""
+    parts, have = [], set[str]()
+    for batch in reversed(batches):
+        table = batch.chunks()
+        here = set(pc.unique(table.column("chunk_key")).to_pylist()) & wanted - have
+        parts.append(_only(table, "chunk_key", here))
+        have |= here
+    if base is not None and wanted - have:
+        parts += _committed(root, base, wanted - have)
+    return pa.concat_tables([DRAFTS.empty_table(), *parts]).sort_by(
+        [("chunk_key", "ascending"), ("ordinal", "ascending")]
+    )
+
+
+def _only(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
+    return table.filter(pc.is_in(table.column(column), value_set=pa.array(list(values), pa.string())))
+
+
+def _committed(root: Path, base: Snapshot, wanted: set[str]) -> Iterable[pa.Table]:
+    """Yield committed chunks with the key that their document carries; one document stands for each key."""
+    documents: dict[str, str] = {}
+    for piece in base.tables.get("documents", ()):
+        table = _only(read_piece(root, piece, ["chunk_key", "document_id"]), "chunk_key", wanted)
+        documents |= dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    keys = {document_id: chunk_key for chunk_key, document_id in documents.items()}
+    touched = {bucket_of(key, base.buckets) for key in keys}
+    for piece in base.tables.get("chunks", ()):
+        if piece.bucket in touched:
+            table = _only(read_piece(root, piece), "document_id", keys)
+            column = pa.array([keys[key] for key in table.column("document_id").to_pylist()], pa.string())
+            yield table.append_column("chunk_key", column).select(DRAFTS.names)

@@ -1,0 +1,57 @@
+"""Files are whole or absent, and one name is taken once."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from storage.files import adopt, hash_file, put_if_absent, write_immutable, write_whole
+from storage.keys import hash_bytes
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_put_if_absent_writes_once_and_never_overwrites(tmp_path: Path) -> None:
+    assert put_if_absent(tmp_path / "a", b"first")
+    assert not put_if_absent(tmp_path / "a", b"second")
+    assert (tmp_path / "a").read_bytes() == b"first"
+    assert names(tmp_path) == ["a"]
+
+
+def test_an_immutable_file_is_named_by_its_content(tmp_path: Path) -> None:
+    ref = write_immutable(tmp_path, "things", ".bin", lambda path: path.write_bytes(b"content") and None)
+    again = write_immutable(tmp_path, "things", ".bin", lambda path: path.write_bytes(b"content") and None)
+    assert ref == again
+    assert ref.hash == hash_bytes(b"content") == hash_file(tmp_path / ref.path)
+    assert (ref.path, ref.bytes) == (f"things/{ref.hash}.bin", 7)
+    assert names(tmp_path / "things") == [f"{ref.hash}.bin"]
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        path.write_bytes(b"half")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_immutable(tmp_path, "things", ".bin", fail)
+    assert names(tmp_path / "things") == []
+
+
+def test_write_whole_replaces_a_file_in_one_step(tmp_path: Path) -> None:
+    write_whole(tmp_path / "a", b"first")
+    before = (tmp_path / "a").open("rb")
+    write_whole(tmp_path / "a", b"second")
+    with before:
+        assert before.read() == b"first"
+    assert (tmp_path / "a").read_bytes() == b"second"
+    assert names(tmp_path) == ["a"]
+
+
+def test_adopting_a_file_moves_it_under_its_content_name(tmp_path: Path) -> None:
+    (tmp_path / "draft").write_bytes(b"pack")
+    ref = adopt(tmp_path, "packs", ".bin", tmp_path / "draft")
+    assert not (tmp_path / "draft").exists()
+    assert (tmp_path / ref.path).read_bytes() == b"pack"
+    assert os.access(tmp_path / ref.path, os.R_OK)
