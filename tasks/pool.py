@@ -1,0 +1,247 @@
+"""A pool of worker processes: a document that hangs, eats memory or kills its parser is lost alone.
+
+Each worker is a fresh interpreter with one pipe of its own and one thread here that waits for it, so
+a worker can die at any moment without harm to the others. Worker processes are replaced after
+`recycle` documents, after a timeout and after running out of memory.
+"""
+
+import atexit
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Pipe
+from queue import Empty, SimpleQueue
+from typing import Any, Self, TypeVar
+
+from storage.errors import ConfigError, Rejected, Transient
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+_START_TIMEOUT_S = 120.0
+_BOOT = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from tasks.worker import serve; serve(sys.argv[2:])"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a pool may use: worker processes, wall clock seconds a document, megabytes a worker.
+
+    The memory limit is on address space beyond what the worker's own imports take.
+    """
+
+    workers: int
+    timeout_s: float = 120.0
+    memory_mb: int = 2048
+    recycle: int = 300
+
+    def __post_init__(self) -> None:
+        for name in ("workers", "timeout_s", "memory_mb", "recycle"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    function: Callable[[Any], Any]
+    item: Any
+    future: "Future[Any]"
+
+
+class Pool:
+    """Worker processes that start when there is work; a context manager, usable from many threads."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._workers: set[_Worker] = set()
+        self._idle = 0
+        self._closed = False
+
+    def map(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[B | Rejected]:
+        """Return `function(item)` of each item in order, or the reason why there is none.
+
+        `function` is importable by name, items and results are picklable. An item whose worker dies,
+        runs out of memory or of time gives a Rejected (`crashed`, `memory`, `timeout`), and so
+        does one that raises. Raise Transient when worker processes cannot be started at all.
+        """
+        tasks = [_Task(function, item, Future()) for item in items]
+        for task in tasks:
+            self._submit(task)
+        return _results(tasks)
+
+    def close(self) -> None:
+        """Kill the workers; what has not been done is cancelled."""
+        with self._lock:
+            self._closed = True
+            workers, threads = list(self._workers), list(self._threads)
+        with suppress(Empty):
+            while (task := self._queue.get_nowait()) is not None:
+                task.future.cancel()
+        for _ in threads:
+            self._queue.put(None)
+        for worker in workers:
+            worker.stop()
+        for thread in threads:
+            thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _submit(self, task: _Task) -> None:
+        with self._lock:
+            if self._closed:
+                raise Transient("the pool of workers is closed")
+            self._queue.put(task)
+            if len(self._threads) < self.limits.workers and self._idle < self._queue.qsize():
+                thread = threading.Thread(target=self._supervise, name="docmill-worker", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def _supervise(self) -> None:
+        """Own one worker process, started again whenever it has been spent.
+
+        The kernel ends the process with the thread that started it, so this thread outlives it.
+        """
+        worker: _Worker | None = None
+        while (task := self._take()) is not None:
+            if not task.future.set_running_or_notify_cancel():
+                continue
+            try:
+                worker = worker or self._start()
+                result = worker.run(task, self.limits)
+                if self._closed:
+                    raise Transient("the pool of workers was closed")
+                task.future.set_result(result)
+            except BaseException as error:
+                task.future.set_exception(error)
+            if worker is not None and worker.spent(self.limits):
+                self._retire(worker)
+                worker = None
+        if worker is not None:
+            self._retire(worker)
+
+    def _take(self) -> _Task | None:
+        with self._lock:
+            self._idle += 1
+        task = self._queue.get()
+        with self._lock:
+            self._idle -= 1
+        return task
+
+    def _start(self) -> "_Worker":
+        worker = _Worker(self.limits)
+        with self._lock:
+            self._workers.add(worker)
+            closed = self._closed
+        if closed:
+            worker.stop()
+        worker.wait_until_ready()
+        return worker
+
+    def _retire(self, worker: "_Worker") -> None:
+        with self._lock:
+            self._workers.discard(worker)
+        worker.stop()
+        worker.close()
+
+
+class _Worker:
+    """One worker process and the pipe to it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._pipe, theirs = Pipe()
+        arguments = [json.dumps(sys.path), str(theirs.fileno()), str(os.getpid()), str(limits.memory_mb)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, *arguments],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        theirs.close()
+        self._done = 0
+        self._spent = False
+
+    def wait_until_ready(self) -> None:
+        """Return when the process waits for work; raise Transient when it never will."""
+        with suppress(EOFError, ConnectionError):
+            if self._pipe.poll(_START_TIMEOUT_S):
+                self._pipe.recv_bytes()
+                return
+        self.stop()
+        raise Transient(f"a worker process did not start ({_describe(self._process.wait())})")
+
+    def run(self, task: _Task, limits: Limits) -> Any:
+        """Return the task's result, or the Rejected that says what became of it."""
+        self._done += 1
+        request = pickle.dumps((task.function, task.item), pickle.HIGHEST_PROTOCOL)
+        self._spent = True
+        try:
+            self._pipe.send_bytes(request)
+            if not self._pipe.poll(limits.timeout_s):
+                return Rejected("timeout", f"took more than {limits.timeout_s:g} seconds")
+            result = pickle.loads(self._pipe.recv_bytes())
+        except (EOFError, ConnectionError):
+            self.stop()
+            return Rejected("crashed", f"the parser's process died ({_describe(self._process.wait())})")
+        self._spent = isinstance(result, Rejected) and result.reason == "memory"
+        return result
+
+    def spent(self, limits: Limits) -> bool:
+        """Return whether the process must not be given another document."""
+        return self._spent or self._done >= limits.recycle
+
+    def stop(self) -> None:
+        """Kill the process and all that it has started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Forget the stopped process."""
+        self._process.wait()
+        self._pipe.close()
+
+
+def _results(tasks: list[_Task]) -> Iterator[Any]:
+    try:
+        for task in tasks:
+            yield task.future.result()
+    finally:
+        for task in tasks:
+            task.future.cancel()
+
+
+def _describe(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"signal {-status}"
+
+
+_shared: dict[Limits, Pool] = {}
+_shared_lock = threading.Lock()
+
+
+def shared_pool(limits: Limits) -> Pool:
+    """Return this process's pool of such limits; it is closed when the process ends."""
+    with _shared_lock:
+        pool = _shared.get(limits)
+        if pool is None:
+            pool = _shared[limits] = Pool(limits)
+            atexit.register(pool.close)
+        return pool

@@ -1,0 +1,86 @@
+"""The inside of a worker process: limits first, then one document after another until the pipe closes."""
+
+import ctypes
+import os
+import pickle
+import resource
+import signal
+import sys
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from storage.errors import Rejected
+
+_PR_SET_PDEATHSIG = 1
+_MAX_MESSAGE = 500
+
+
+def serve(arguments: list[str]) -> None:
+    """Answer requests on an inherited pipe; `arguments` are its number, the parent's pid, megabytes."""
+    fd, parent, memory_mb = map(int, arguments)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with(parent)
+    _block_network()
+    pipe = Connection(fd)
+    pipe.send_bytes(b"ready")
+    limited = False
+    while True:
+        try:
+            request = pipe.recv_bytes()
+        except (EOFError, ConnectionError):
+            return
+        if not limited:
+            pickle.loads(request)  # import what the work needs before its memory is limited
+            _limit_memory(memory_mb)
+            limited = True
+        pipe.send_bytes(_answer(request, memory_mb))
+
+
+def _answer(request: bytes, memory_mb: int) -> bytes:
+    try:
+        function, item = pickle.loads(request)
+        return pickle.dumps(function(item), pickle.HIGHEST_PROTOCOL)
+    except Rejected as why:
+        return pickle.dumps(why)
+    except MemoryError:
+        return pickle.dumps(Rejected("memory", f"needs more than {memory_mb} MB"))
+    except BaseException as error:
+        return pickle.dumps(Rejected("crashed", describe(error)))
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception's type and message in one line of at most 500 characters."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}"[:_MAX_MESSAGE].removesuffix(": ")
+
+
+def _die_with(parent: int) -> None:
+    """End this process when its parent ends, however that happens (Linux; elsewhere a closed pipe does)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _block_network() -> None:
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event.startswith("socket.") and event not in _HARMLESS:
+            raise PermissionError(f"no network while parsing ({event} {arguments[1:]!r:.80})")
+
+    sys.addaudithook(refuse)
+
+
+_HARMLESS = frozenset({"socket.__new__", "socket.gethostname", "socket.getservbyname", "socket.getservbyport"})
+
+
+def _limit_memory(megabytes: int) -> None:
+    """Limit the address space to what is taken now and `megabytes` more."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return
+    limit = pages * resource.getpagesize() + (megabytes << 20)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))

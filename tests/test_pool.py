@@ -1,0 +1,174 @@
+"""The pool loses a bad document and nothing else, and leaves no process behind."""
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from storage.errors import ConfigError, Rejected, Transient
+from tasks.pool import Limits, Pool, shared_pool
+
+
+def double(number: int) -> int:
+    return number * 2
+
+
+def misbehave(how: str) -> str:
+    if how == "hang":
+        time.sleep(60)
+    if how == "abort":
+        os.abort()
+    if how == "segfault":
+        ctypes.string_at(0)
+    if how == "eat":
+        return "".join(chr(number % 1000) * 1_000_000 for number in range(4_000))
+    if how == "refuse":
+        raise Rejected("corrupt", "not one of ours")
+    if how == "raise":
+        raise ValueError("a fault\nof two lines")
+    if how == "leave":
+        sys.exit(3)
+    if how == "lambda":
+        return lambda: how  # type: ignore[return-value]
+    if how == "connect":
+        socket.create_connection(("192.0.2.1", 80), timeout=1)
+    if how == "resolve":
+        socket.getaddrinfo("example.org", 80)
+    return f"{how} by {os.getpid()}"
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    with Pool(Limits(workers=2, timeout_s=3, memory_mb=300)) as pool:
+        yield pool
+
+
+def reason(result: str | Rejected) -> str:
+    return result.reason if isinstance(result, Rejected) else result.split()[0]
+
+
+def test_results_come_in_the_order_of_the_items(pool: Pool) -> None:
+    assert list(pool.map(double, range(100))) == [number * 2 for number in range(100)]
+
+
+def test_nothing_gives_nothing(pool: Pool) -> None:
+    assert list(pool.map(double, [])) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "expected", "message"),
+    [
+        ("hang", "timeout", "3 seconds"),
+        ("abort", "crashed", "SIGABRT"),
+        ("segfault", "crashed", "SIGSEGV"),
+        ("eat", "memory", "300 MB"),
+        ("refuse", "corrupt", "not one of ours"),
+        ("raise", "crashed", "ValueError: a fault of two lines"),
+        ("leave", "crashed", "SystemExit: 3"),
+        ("lambda", "crashed", "lambda"),
+        ("connect", "crashed", "no network"),
+        ("resolve", "crashed", "no network"),
+    ],
+)
+def test_a_bad_document_is_lost_alone_with_its_reason(pool: Pool, how: str, expected: str, message: str) -> None:
+    results = list(pool.map(misbehave, ["good", how, "well", "fine"]))
+    assert [reason(result) for result in results] == ["good", expected, "well", "fine"]
+    assert message in str(results[1])
+
+
+def test_many_threads_may_use_one_pool(pool: Pool) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        maps = [threads.submit(lambda: list(pool.map(double, range(50)))) for _ in range(8)]
+        assert all(done.result() == [number * 2 for number in range(50)] for done in maps)
+
+
+def test_a_consumer_that_stops_early_cancels_what_is_left(pool: Pool) -> None:
+    results = pool.map(misbehave, ["good"] + ["hang"] * 50)
+    assert reason(next(results)) == "good"
+    results.close()  # type: ignore[attr-defined]
+    assert list(pool.map(double, [1])) == [2]
+
+
+def test_workers_are_replaced_after_so_many_documents() -> None:
+    with Pool(Limits(workers=1, recycle=2)) as pool:
+        workers = [str(result).split()[-1] for result in pool.map(misbehave, ["a", "b", "c", "d", "e"])]
+    assert [workers[0] == workers[1], workers[1] == workers[2], workers[2] == workers[3]] == [True, False, True]
+
+
+def test_a_closed_pool_takes_no_work() -> None:
+    pool = Pool(Limits(workers=1))
+    pool.close()
+    with pytest.raises(Transient, match="closed"):
+        list(pool.map(double, [1]))
+
+
+def test_limits_that_allow_nothing_cannot_be_built() -> None:
+    with pytest.raises(ConfigError, match="workers must be above 0, got 0"):
+        Limits(workers=0)
+
+
+def test_equal_limits_share_a_pool() -> None:
+    assert shared_pool(Limits(workers=1, timeout_s=9)) is shared_pool(Limits(workers=1, timeout_s=9))
+
+
+_SCRIPT = """
+import sys, time
+sys.path[:0] = [{here!r}, {root!r}]
+from tasks.pool import Limits, shared_pool
+from test_pool import misbehave
+pool = shared_pool(Limits(workers=2))
+for result in pool.map(misbehave, ["one", "two", "three", "four"]):
+    print(result.split()[-1], flush=True)
+{then}
+"""
+
+
+def _children_of_a_program(then: str, kill: bool) -> list[int]:
+    """Run a program that has no main guard; return the pids of its workers after its end."""
+    here = Path(__file__).parent
+    script = _SCRIPT.format(here=str(here), root=str(here.parent), then=then)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        pids = [int(program.stdout.readline()) for _ in range(4)]
+        if kill:
+            program.kill()
+        program.wait(30)
+    return sorted(set(pids))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] not in "ZX"
+    except OSError:
+        return False
+
+
+def _gone(pids: list[int]) -> bool:
+    deadline = time.monotonic() + 10
+    while any(map(_alive, pids)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not any(map(_alive, pids))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_end_with_a_parent_that_is_killed() -> None:
+    assert _gone(_children_of_a_program("list(pool.map(misbehave, ['hang']))", kill=True))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_end_with_a_parent_that_ends_by_itself() -> None:
+    assert _gone(_children_of_a_program("", kill=False))
+
+
+def test_workers_ignore_the_interrupt_of_a_terminal(pool: Pool) -> None:
+    worker = int(str(next(pool.map(misbehave, ["good"]))).split()[-1])
+    os.kill(worker, signal.SIGINT)
+    assert reason(next(pool.map(misbehave, ["good"]))) == "good"
