@@ -1,0 +1,104 @@
+"""Where steps run: threads of this process, or Prefect's tasks (`flows.ingest`); and which of them."""
+
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Protocol, TypeVar
+
+T = TypeVar("T")
+EngineName = Literal["local", "prefect"]
+THREADS = 4  # batches in flight, and one for the embedding of those that have finished
+
+
+class Engine(Protocol):
+    """Runs plain step functions somewhere."""
+
+    name: str
+
+    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
+        """Start `step(*args)`; its result, or what it raised, comes from `.result()`."""
+
+    def progress(self, done: int, total: int) -> None:
+        """Hear how many documents of the run are done."""
+
+
+class LocalEngine:
+    """Threads of this process. As a context manager it drops what has not begun when the block ends."""
+
+    name = "local"
+
+    def __init__(self, progress: Callable[[int, int], None] | None = None) -> None:
+        self._threads = ThreadPoolExecutor(THREADS, "docmill")
+        self._progress = progress
+
+    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
+        return self._threads.submit(step, *args)
+
+    def progress(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total)
+
+    def __enter__(self) -> "LocalEngine":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+
+def choose_engine(wanted: str) -> EngineName:
+    """Return the engine of a setting; `auto` takes Prefect where an API is configured, else threads."""
+    if wanted in ("local", "prefect"):
+        return "prefect" if wanted == "prefect" else "local"
+    return "prefect" if configured_api() else "local"
+
+
+def configured_api() -> str | None:
+    """Return the URL of the Prefect API that this machine's user has configured, without importing Prefect.
+
+    Looks where Prefect does, in its order: environment, prefect.toml, pyproject.toml, active profile.
+    """
+    if "prefect" in sys.modules:
+        from prefect.settings import get_current_settings
+
+        return get_current_settings().api.url
+    places = (_environment, _prefect_toml, _pyproject, _profile)
+    return next((url for place in places if (url := place())), None)
+
+
+def _environment() -> str | None:
+    return os.environ.get("PREFECT_API_URL")
+
+
+def _prefect_toml() -> str | None:
+    return _dig(_read(Path("prefect.toml")), "api", "url")
+
+
+def _pyproject() -> str | None:
+    return _dig(_read(Path("pyproject.toml")), "tool", "prefect", "api", "url")
+
+
+def _profile() -> str | None:
+    home = Path(os.environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
+    profiles = _read(Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml").expanduser())
+    active = os.environ.get("PREFECT_PROFILE") or _dig(profiles, "active")
+    return _dig(profiles, "profiles", active or "", "PREFECT_API_URL")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return a TOML file; a missing or damaged one has nothing to say, as with Prefect."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _dig(values: Any, *keys: str) -> str | None:
+    for key in keys:
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values if isinstance(values, str) and values else None
