@@ -22,6 +22,7 @@ from storage.commit import Changes, ChunkMoves, check_space, compare_chunks
 from storage.errors import SourceError
 from storage.lock import writer_lock
 from storage.schema import DocumentRow, RejectRow, RunRow, from_table
+from storage.sweep import sweep
 from storage.tables import read_table
 from tasks.discover import Found, Listing, Source, discover, open_source
 from tasks.embed import Embedding
@@ -54,6 +55,8 @@ def ingest(
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="docmill-plan-")))
         else:
             stack.enter_context(writer_lock(settings.store, settings.wait_s))
+            if staging.take_over(settings.store):
+                sweep(settings.store)
             folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
         run = _begin(settings, engine, folder, dry_run)
         _execute(run, opened, dry_run, allow_delete, retry)
@@ -111,7 +114,6 @@ def _hashes(listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> d
 def _state(run: Run) -> State:
     documents = from_table(read_table(run.root, run.base, "documents"), DocumentRow)
     rejects = from_table(read_table(run.root, run.base, "rejects"), RejectRow)
-    staging.drop_damaged(run.root)
     run.batches = staging.batches(run.root)
     return State({d.uri: d for d in documents}, {r.uri: r for r in rejects}, staged_documents(run.batches))
 

@@ -104,13 +104,20 @@ def batches(root: Path) -> list[Batch]:
     return [Batch(folder) for folder in sorted((root / FOLDER).glob("*/batch-*"))]
 
 
-def drop_damaged(root: Path) -> None:
-    """Remove what a power cut left unreadable in staging."""
-    for path in [*(root / FOLDER).glob("*/batch-*/*.parquet"), *(root / FOLDER).glob("*/*.parquet")]:
+def take_over(root: Path) -> bool:
+    """Make what earlier runs left in staging fit to use; return whether there was any.
+
+    What a power cut left unreadable goes, and so does what was not finished. The caller holds the writer's lock.
+    """
+    runs = list((root / FOLDER).glob("*"))
+    for path in (root / FOLDER).glob(f"*/{TEMPORARY}*"):
+        remove(path)
+    for path in [*(root / FOLDER).glob("*/batch-*/*.parquet"), *(root / FOLDER).glob("*/embeddings-*.parquet")]:
         try:
             pq.read_metadata(path)
         except (OSError, pa.ArrowInvalid):
-            remove(path if path.parent.parent.name == FOLDER else path.parent)
+            remove(path.parent if path.parent.name.startswith("batch-") else path)
+    return bool(runs)
 
 
 def embedding_packs(root: Path) -> list[Path]:

@@ -10,9 +10,10 @@ import pyarrow.compute as pc
 from storage import current, snapshots
 from storage.artifacts import Packs, decode_parsed
 from storage.errors import StoreError
-from storage.files import FileRef, hash_file
-from storage.keywords import KeywordIndex, files
+from storage.files import hash_file
+from storage.keywords import KeywordIndex
 from storage.snapshots import Snapshot
+from storage.sweep import named_files
 from storage.tables import read_table
 from storage.vectors import VectorIndex
 
@@ -51,16 +52,8 @@ def _mend(root: Path, kind: str) -> str:
     return f"docmill repair --store {root}" if rebuilt else "restore the file from a copy of the store"
 
 
-def _named(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
-    for pieces in snapshot.tables.values():
-        yield from (("tables", piece.file) for piece in pieces)
-    for kind, pieces in snapshot.artifacts.items():
-        yield from ((kind, piece.file) for piece in pieces)
-    yield from (("keywords", file) for file in files(snapshot.keywords))
-
-
 def _check_files(root: Path, snapshot: Snapshot, deep: bool) -> Iterator[Finding]:
-    for kind, file in _named(snapshot):
+    for kind, file in named_files(snapshot):
         path = root / file.path
         if not path.is_file():
             yield Finding(kind, f"{file.path} is missing", _mend(root, kind))

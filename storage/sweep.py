@@ -1,0 +1,40 @@
+"""Sweep: remove what a writer that died left behind, which no snapshot names."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from storage import snapshots
+from storage.files import TEMPORARY, FileRef, remove
+from storage.keywords import files
+from storage.snapshots import Snapshot
+
+_FOLDERS = ("tables", "artifacts", "keywords")
+
+
+def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
+    """Yield every file of a snapshot with what it is: tables, texts, embeddings or keywords."""
+    for pieces in snapshot.tables.values():
+        yield from (("tables", piece.file) for piece in pieces)
+    for kind, pieces in snapshot.artifacts.items():
+        yield from ((kind, piece.file) for piece in pieces)
+    yield from (("keywords", file) for file in files(snapshot.keywords))
+
+
+def sweep(root: Path) -> int:
+    """Remove unnamed files and return how many there were; the caller holds the writer's lock."""
+    kept = {
+        root / file.path for number in snapshots.numbers(root) for _, file in named_files(snapshots.read(root, number))
+    }
+    garbage = [path for folder in _FOLDERS for path in _files(root / folder) if path not in kept]
+    garbage += [path for folder in (root, root / snapshots.FOLDER, root / "cache") for path in _temporary(folder)]
+    for path in garbage:
+        remove(path)
+    return len(garbage)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
+
+
+def _temporary(folder: Path) -> Iterator[Path]:
+    return folder.glob(f"{TEMPORARY}*")
