@@ -1,0 +1,46 @@
+"""Named arrays of different lengths in one Arrow file: one row, one list column for each array.
+
+Files are uncompressed, so reading maps them into memory and copies nothing.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from storage.errors import StoreError
+from storage.files import FileRef, write_immutable
+from storage.keywords.state import FOLDER, path_of
+
+LAYOUT = b"1"
+_LAYOUT_KEY = b"docmill.keywords"
+
+Arrays = Mapping[str, "pa.Array | np.ndarray"]
+
+
+def write_arrays(root: Path, suffix: str, arrays: Arrays) -> FileRef:
+    """Write arrays as an immutable file of the index."""
+    values = [array if isinstance(array, pa.Array) else pa.array(array) for array in arrays.values()]
+    lists = [pa.LargeListArray.from_arrays(pa.array([0, len(v)], pa.int64()), v) for v in values]
+    batch = pa.RecordBatch.from_arrays(lists, list(arrays)).replace_schema_metadata({_LAYOUT_KEY: LAYOUT})
+
+    def write(path: Path) -> None:
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+            writer.write_batch(batch)
+
+    return write_immutable(root, FOLDER, suffix, write)
+
+
+def read_arrays(root: Path, file: FileRef) -> dict[str, pa.Array]:
+    """Return the memory-mapped arrays of a file."""
+    path = path_of(root, file)
+    try:
+        batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise StoreError(f"{path} is damaged: {error}; rebuild the keyword index with: docmill repair") from error
+    layout = (batch.schema.metadata or {}).get(_LAYOUT_KEY, b"none")
+    if layout != LAYOUT:
+        known = LAYOUT.decode()
+        raise StoreError(f"{path} has layout {layout.decode()}, this docmill reads {known}; use a newer docmill")
+    return {name: column.values for name, column in zip(batch.schema.names, batch.columns, strict=True)}

@@ -1,0 +1,114 @@
+"""Search one state of the keyword index, memory-mapped: exact BM25, with only the postings read that can matter."""
+
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from storage.analyser import analyse
+from storage.keywords.postings import Int32
+from storage.keywords.scoring import Floats, Scoring
+from storage.keywords.spectrum import read_spectrum
+from storage.keywords.state import KeywordState, check_analyser
+from storage.keywords.topk import Rows, Slice, Term, all_scores, best_rows
+from storage.keywords.update import open_part
+
+
+class KeywordHit(NamedTuple):
+    """A chunk, its BM25 score, and what each matched term of the query adds to it."""
+
+    chunk_id: str
+    score: float
+    terms: dict[str, float]
+
+
+class KeywordIndex:
+    """A reader of one state; it keeps answering from that state whatever writers do meanwhile."""
+
+    def __init__(self, root: Path, state: KeywordState, scoring: Scoring | None = None) -> None:
+        check_analyser(state)
+        self.state = state
+        self._scoring = scoring or Scoring()
+        self._parts = [open_part(root, segment) for segment in state.segments]
+        self._average_idf = read_spectrum(root, state.spectrum).average_idf(state.rows)
+        self._average_length = state.tokens / state.rows if state.rows else 0.0
+        self._bases = np.cumsum([0, *(len(part.postings.lengths) for part in self._parts)])
+        self._norms = self._norms_of_alive()
+
+    def search(self, query: str, k: int, allowed: Collection[str] | pa.Array | None = None) -> list[KeywordHit]:
+        """Return the best `k` chunks that hold a term of the query, by score descending, then by chunk id.
+
+        `allowed` restricts the hits and leaves their scores as they are. A query without terms has no hits.
+        """
+        terms = self._terms(query)
+        norms = self._norms if allowed is None else self._norms_of(allowed)
+        rows = best_rows(terms, norms, k) if k > 0 and terms else np.zeros(0, np.intp)
+        if not len(rows):
+            return []
+        columns = [(term.text, *(column.tolist() for column in term.gains_at(rows, norms))) for term in terms]
+        hits = []
+        for i, chunk_id in enumerate(self._ids_of(rows)):
+            matched = {text: gains[i] for text, gains, held in columns if held[i]}
+            hits.append(KeywordHit(chunk_id, sum(matched.values()), matched))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:k]
+
+    def scores(self, query: str) -> Floats:
+        """Return the score of every chunk, in the order of `chunk_ids`."""
+        return all_scores(self._terms(query), self._norms)[np.isfinite(self._norms)]
+
+    def chunk_ids(self) -> pa.ChunkedArray:
+        """Return the ids of the chunks in the index."""
+        ids = pa.chunked_array([part.postings.chunk_ids for part in self._parts], pa.string())
+        return ids.filter(pa.array(np.isfinite(self._norms)))
+
+    def _terms(self, query: str) -> list[Term]:
+        counts = Counter(analyse(query, self.state.language))
+        terms = [self._term(text, count) for text, count in counts.items()]
+        return [term for term in terms if term is not None]
+
+    def _term(self, text: str, count: int) -> Term | None:
+        slices, frequency, bound = [], 0, 0.0
+        for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
+            postings = part.postings
+            place = postings.term_lookup.find(text)
+            if place < 0:
+                continue
+            first, last = postings.starts[place], postings.starts[place + 1]
+            slices.append(Slice(base, end, postings.rows[first:last], postings.frequencies[first:last]))
+            frequency += int(part.document_frequencies(np.array([place]))[0])
+            bound = max(bound, self._bound(int(postings.highest[place]), postings.shortest[place : place + 1]))
+        if not frequency:
+            return None
+        idf = float(self._scoring.idfs(self.state.rows, np.array([frequency]), self._average_idf)[0])
+        weight = count * idf * (self._scoring.k1 + 1)
+        return Term(text, weight, weight * bound, tuple(slices))
+
+    def _bound(self, highest: int, shortest: Int32) -> float:
+        return highest / (highest + float(self._scoring.norms(shortest, self._average_length)[0]))
+
+    def _norms_of_alive(self) -> Floats:
+        norms = np.empty(self._bases[-1])
+        for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
+            norms[base:end] = self._scoring.norms(part.postings.lengths, self._average_length)
+            norms[base + part.tombstones.rows] = np.inf
+        return norms
+
+    def _norms_of(self, allowed: Collection[str] | pa.Array) -> Floats:
+        norms = np.full(len(self._norms), np.inf)
+        wanted = allowed if isinstance(allowed, pa.Array) else pa.array(list(allowed), pa.string())
+        for part, base in zip(self._parts, self._bases, strict=False):
+            rows = part.postings.chunk_lookup.find_all(wanted)
+            rows = rows[rows >= 0] + base
+            norms[rows] = self._norms[rows]
+        return norms
+
+    def _ids_of(self, rows: Rows) -> list[str]:
+        ids: list[str] = []
+        for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
+            first, last = np.searchsorted(rows, (base, end))
+            if first < last:
+                ids += part.postings.chunk_ids.take(pa.array(rows[first:last] - base)).to_pylist()
+        return ids

@@ -1,0 +1,47 @@
+"""Where strings stand in a sorted Arrow array, read in place: opening costs nothing, one look-up some 20 steps."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_FEW = 64
+
+
+class Lookup:
+    """Find strings in `values`, which are sorted by their UTF-8 bytes, or are in the order that `order` gives."""
+
+    def __init__(self, values: pa.StringArray, order: npt.NDArray[np.int32] | None = None) -> None:
+        _, offsets, data = values.buffers()
+        self.values = values
+        self._order = order
+        self._offsets = memoryview(offsets).cast("B").cast("i") if len(values) else memoryview(b"")
+        self._data = memoryview(data) if data is not None else memoryview(b"")
+
+    def find(self, wanted: str) -> int:
+        """Return the position of a string in `values`, or -1."""
+        key = wanted.encode()
+        offsets, data, order = self._offsets, self._data, self._order
+        low, high = 0, len(self.values)
+        while low < high:
+            middle = (low + high) // 2
+            row = middle if order is None else order[middle]
+            found = bytes(data[offsets[row] : offsets[row + 1]])
+            if found == key:
+                return int(row)
+            if found < key:
+                low = middle + 1
+            else:
+                high = middle
+        return -1
+
+    def find_all(self, wanted: Sequence[str] | pa.StringArray) -> npt.NDArray[np.int64]:
+        """Return the positions of strings in `values`, -1 for those that are not there."""
+        if len(wanted) * _FEW <= len(self.values):
+            strings = wanted.to_pylist() if isinstance(wanted, pa.Array) else wanted
+            return np.fromiter(map(self.find, strings), np.int64, len(strings))
+        found = pc.index_in(pa.array(wanted, pa.string()), value_set=self.values)
+        positions: npt.NDArray[np.int64] = pc.fill_null(found, -1).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        return positions

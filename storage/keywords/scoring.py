@@ -1,0 +1,50 @@
+"""BM25 as `rank_bm25.BM25Okapi` computes it, from counts alone.
+
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009); the floor
+of negative idfs at epsilon times the average idf is rank_bm25's.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.errors import ConfigError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """The parameters of BM25; `idf` is rank_bm25's with its floor ("okapi") or Lucene's, which is never negative."""
+
+    k1: float = 1.5
+    b: float = 0.75
+    epsilon: float = 0.25
+    idf: Literal["okapi", "lucene"] = "okapi"
+
+    def __post_init__(self) -> None:
+        if self.idf not in ("okapi", "lucene"):
+            raise ConfigError(f'idf must be "okapi" or "lucene", got {self.idf!r}')
+        if not (self.k1 >= 0 and 0 <= self.b <= 1):
+            raise ConfigError(f"k1 must be at least 0 and b in [0, 1], got k1={self.k1}, b={self.b}")
+
+    def idfs(self, rows: int, frequencies: npt.NDArray[np.int64], average: float) -> Floats:
+        """Return the idf of terms by their document frequencies; `average` is `average_idf` of the corpus."""
+        if self.idf == "lucene":
+            return np.log1p((rows - frequencies + 0.5) / (frequencies + 0.5), dtype=np.float64)
+        raw = raw_idfs(rows, frequencies)
+        return np.where(raw < 0, self.epsilon * average, raw)
+
+    def norms(self, lengths: npt.NDArray[np.int32], average: float) -> Floats:
+        """Return what is added to a term frequency in the denominator, for chunks of `lengths` terms."""
+        if not average:
+            return np.full(len(lengths), self.k1 * (1 - self.b))
+        return self.k1 * (1 - self.b + self.b * lengths.astype(np.float64) / average)
+
+
+def raw_idfs(rows: int, frequencies: npt.NDArray[np.int64]) -> Floats:
+    """Return the idfs before the floor: negative for terms in more than half of the chunks."""
+    idfs: Floats = np.log(rows - frequencies + 0.5) - np.log(frequencies + 0.5)
+    return idfs

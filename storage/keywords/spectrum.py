@@ -1,0 +1,60 @@
+"""How many terms have which document frequency: all that the average idf of a corpus depends on.
+
+It is kept up to date from the terms that a change touches, so no pass over the vocabulary is needed.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.errors import StoreError
+from storage.files import FileRef
+from storage.keywords.arrays import read_arrays, write_arrays
+from storage.keywords.scoring import raw_idfs
+
+SUFFIX = ".spectrum.arrow"
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Spectrum:
+    """`terms[i]` terms are in exactly `frequencies[i]` alive chunks; frequencies ascend from 1, terms are not 0."""
+
+    frequencies: Integers
+    terms: Integers
+
+    def average_idf(self, rows: int) -> float:
+        """Return the mean of the raw idfs over the vocabulary of a corpus of `rows` chunks."""
+        if not len(self.terms):
+            return 0.0
+        return float(np.dot(raw_idfs(rows, self.frequencies), self.terms) / self.terms.sum())
+
+    def change(self, before: Integers, after: Integers) -> "Spectrum":
+        """Return the spectrum after the terms with document frequencies `before` have those of `after`."""
+        values = np.concatenate([self.frequencies, before, after])
+        signs = np.concatenate([self.terms, np.full(len(before), -1), np.full(len(after), 1)])
+        frequencies, group = np.unique(values, return_inverse=True)
+        terms = np.zeros(len(frequencies), np.int64)
+        np.add.at(terms, group, signs)
+        kept = (frequencies > 0) & (terms != 0)
+        if (terms[kept] < 0).any():
+            raise StoreError("the keyword index contradicts its counts; rebuild it with: docmill repair")
+        return Spectrum(frequencies[kept], terms[kept])
+
+
+EMPTY = Spectrum(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def write_spectrum(root: Path, spectrum: Spectrum) -> FileRef:
+    """Write a spectrum as an immutable file."""
+    return write_arrays(root, SUFFIX, {"frequencies": spectrum.frequencies, "terms": spectrum.terms})
+
+
+def read_spectrum(root: Path, file: FileRef | None) -> Spectrum:
+    """Return the spectrum in a file, the empty one where there is none."""
+    if file is None:
+        return EMPTY
+    arrays = read_arrays(root, file)
+    return Spectrum(arrays["frequencies"].to_numpy(), arrays["terms"].to_numpy())

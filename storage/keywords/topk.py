@@ -1,0 +1,131 @@
+"""The best chunks for weighted terms, by MaxScore (Turtle and Flood, "Query evaluation", 1995) over arrays.
+
+Terms are taken from the highest bound down. As soon as what is left cannot lift an unseen chunk to
+the k-th best score so far, no new chunk is looked at: the long postings of common terms are then
+probed for the few candidates instead of being read.
+Rows count through all segments. A chunk's norm is infinite where it must not be found: it then scores 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.keywords.postings import Counts, Int32
+from storage.keywords.scoring import Floats
+
+Rows = npt.NDArray[np.intp]
+SLACK = 1e-9
+_PROBE_COST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The postings of one term in one segment, whose chunks are the rows `base` to `end` of the index."""
+
+    base: int
+    end: int
+    rows: Int32
+    frequencies: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term of a query: `weight` times f / (f + norm) is what it adds to a chunk, at most `bound`."""
+
+    text: str
+    weight: float
+    bound: float
+    slices: tuple[Slice, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of its postings, dead ones too."""
+        return sum(len(piece.rows) for piece in self.slices)
+
+    def rows(self) -> Rows:
+        """Return the rows of its postings, ascending."""
+        rows = np.empty(self.size, np.intp)
+        start = 0
+        for piece in self.slices:
+            end = start + len(piece.rows)
+            np.add(piece.rows, piece.base, out=rows[start:end])
+            start = end
+        return rows
+
+    def gains(self, rows: Rows, norms: Floats) -> Floats:
+        """Return what it adds to each of its postings' rows."""
+        pieces = [piece.frequencies for piece in self.slices]
+        frequencies = (pieces[0] if len(pieces) == 1 else np.concatenate(pieces)).astype(np.float64)
+        return self._gain(frequencies, norms.take(rows))
+
+    def gains_at(self, rows: Rows, norms: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Return what it adds to each of some ascending rows, and which of them hold it."""
+        frequencies = np.zeros(len(rows))
+        for piece in self.slices:
+            first, last = np.searchsorted(rows, (piece.base, piece.end))
+            if first == last:
+                continue
+            wanted = (rows[first:last] - piece.base).astype(np.int32)
+            place = np.searchsorted(piece.rows, wanted)
+            place[place == len(piece.rows)] = 0
+            frequencies[first:last] = np.where(piece.rows[place] == wanted, piece.frequencies[place], 0)
+        held = frequencies > 0
+        gains = np.zeros(len(rows))
+        gains[held] = self._gain(frequencies[held], norms[rows[held]])
+        return gains, held
+
+    def _gain(self, frequencies: Floats, norms: Floats) -> Floats:
+        norms += frequencies
+        frequencies /= norms
+        frequencies *= self.weight
+        return frequencies
+
+
+def all_scores(terms: Sequence[Term], norms: Floats) -> Floats:
+    """Return the score of every row."""
+    scores = np.zeros(len(norms))
+    for term in terms:
+        rows = term.rows()
+        scores[rows] += term.gains(rows, norms)
+    return scores
+
+
+def best_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
+    """Return rows, ascending, among which are the best `k` and all that tie with the last of these."""
+    if any(term.weight <= 0 for term in terms):
+        return _all_rows(terms, norms)
+    ordered = sorted(terms, key=lambda term: (-term.bound, term.text))
+    rest = np.append(np.cumsum([term.bound for term in reversed(ordered)])[::-1], 0.0)
+    scores, threshold = np.zeros(len(norms)), 0.0
+    candidates: Rows | None = None
+    for term, left in zip(ordered, rest[1:], strict=True):
+        if candidates is not None and len(candidates) * _PROBE_COST < term.size:
+            gains, _ = term.gains_at(candidates, norms)
+            seen = scores[candidates] + gains
+            scores[candidates] = seen
+        else:
+            rows = term.rows()
+            seen = scores.take(rows) + term.gains(rows, norms)
+            scores[rows] = seen
+            seen = seen if candidates is None else scores[candidates]
+        threshold = max(threshold, _kth(seen, k))
+        worthwhile = threshold - left - SLACK
+        if candidates is not None:
+            candidates = candidates[seen >= worthwhile]
+        elif worthwhile > 0:
+            candidates = np.flatnonzero(scores >= worthwhile)
+    return np.flatnonzero(scores > 0) if candidates is None else candidates
+
+
+def _kth(scores: Floats, k: int) -> float:
+    place = len(scores) - k
+    return float(np.partition(scores, place)[place]) if place >= 0 else 0.0
+
+
+def _all_rows(terms: Sequence[Term], norms: Floats) -> Rows:
+    """Return every row that holds a term: where a weight is not above 0, a bound says nothing (tiny corpora)."""
+    rows = np.unique(np.concatenate([term.rows() for term in terms]))
+    alive: Rows = rows[np.isfinite(norms[rows])]
+    return alive

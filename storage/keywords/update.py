@@ -1,0 +1,127 @@
+"""From one state of the index to the next: new files only, the old ones stay for the snapshots that name them."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storage.keywords.build import build
+from storage.keywords.merge import choose, merge
+from storage.keywords.postings import Int64, Postings, check_distinct, read_postings, write_postings
+from storage.keywords.spectrum import read_spectrum, write_spectrum
+from storage.keywords.state import KeywordState, Segment, check_analyser
+from storage.keywords.tombstones import NONE, Tombstones, read_tombstones, write_tombstones
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A segment that is open: its postings, its tombstones, and its entry in the state once it is written."""
+
+    postings: Postings
+    tombstones: Tombstones = NONE
+    segment: Segment | None = None
+
+    @property
+    def alive(self) -> int:
+        """The number of chunks that have not left."""
+        return len(self.postings.lengths) - len(self.tombstones.rows)
+
+    def document_frequencies(self, terms: Int64) -> Int64:
+        """Return in how many alive chunks terms stand, by their place in the dictionary, -1 for a term it lacks."""
+        if not len(self.postings.terms):
+            return np.zeros(len(terms), np.int64)
+        starts = self.postings.starts
+        counts = starts[terms + 1] - starts[terms] - self.tombstones.dead_in(terms)
+        return np.where(terms >= 0, counts, 0)
+
+
+def open_part(root: Path, segment: Segment) -> Part:
+    """Return a segment, memory-mapped."""
+    return Part(read_postings(root, segment.file), read_tombstones(root, segment.tombstones), segment)
+
+
+def update(
+    root: Path,
+    state: KeywordState | None,
+    removed: Collection[str],
+    added: Iterable[tuple[str, str]],
+    language: str = "english",
+) -> KeywordState:
+    """Return the state without the chunks `removed` and with (chunk id, indexed text) `added`; write its files.
+
+    An added id that is in the index already replaces its text; a removed id that is not there is no error.
+    `language` is that of a new index; an existing one keeps its own.
+    """
+    state = state or KeywordState(language=language)
+    check_analyser(state)
+    old = [open_part(root, segment) for segment in state.segments]
+    fresh = [Part(postings) for postings in build(added, state.language)]
+    check_distinct([part.postings for part in fresh])
+    kept = [_bury(part, removed, fresh) for part in old]
+    if not fresh and all(part is before for part, before in zip(kept, old, strict=True)):
+        return state
+    touched = _touched_terms(old, kept, fresh)
+    before, after = _frequencies(old, touched), _frequencies(kept + fresh, touched)
+    spectrum = read_spectrum(root, state.spectrum).change(before, after)
+    parts = _compact([part for part in kept + fresh if part.alive])
+    return replace(
+        state,
+        segments=tuple(_write(root, part) for part in parts),
+        spectrum=write_spectrum(root, spectrum),
+        rows=sum(part.alive for part in parts),
+        tokens=sum(_alive_tokens(part) for part in parts),
+    )
+
+
+def rebuild(root: Path, added: Iterable[tuple[str, str]], language: str = "english") -> KeywordState:
+    """Return a state of (chunk id, indexed text) pairs alone; write its files."""
+    return update(root, None, (), added, language)
+
+
+def _bury(part: Part, removed: Collection[str], fresh: Sequence[Part]) -> Part:
+    lookup = part.postings.chunk_lookup
+    found = [lookup.find_all(ids) for ids in (list(removed), *(other.postings.chunk_ids for other in fresh))]
+    places = np.concatenate(found)
+    rows = np.setdiff1d(places[places >= 0], part.tombstones.rows).astype(np.int32)
+    return replace(part, tombstones=part.tombstones.bury(part.postings, rows)) if len(rows) else part
+
+
+def _touched_terms(old: Sequence[Part], kept: Sequence[Part], fresh: Sequence[Part]) -> pa.StringArray:
+    terms = [part.postings.terms for part in fresh]
+    for before, after in zip(old, kept, strict=True):
+        if after is not before:
+            stones = after.tombstones
+            changed = stones.counts != before.tombstones.dead_in(stones.terms.astype(np.int64))
+            terms.append(after.postings.terms.take(pa.array(stones.terms[changed])))
+    return pc.unique(pa.concat_arrays(terms))
+
+
+def _frequencies(parts: Sequence[Part], terms: pa.StringArray) -> Int64:
+    counts = np.zeros(len(terms), np.int64)
+    for part in parts:
+        counts += part.document_frequencies(part.postings.term_lookup.find_all(terms))
+    return counts
+
+
+def _compact(parts: Sequence[Part]) -> list[Part]:
+    sizes = [(len(p.postings.lengths), len(p.tombstones.rows), len(p.postings.rows)) for p in parts]
+    groups = choose(sizes)
+    merged = [Part(merge([(parts[i].postings, parts[i].tombstones.rows) for i in group])) for group in groups]
+    gone = {i for group in groups for i in group}
+    return [part for i, part in enumerate(parts) if i not in gone] + merged
+
+
+def _write(root: Path, part: Part) -> Segment:
+    postings, tombstones = part.postings, part.tombstones
+    segment = part.segment or Segment(write_postings(root, postings), len(postings.lengths), len(postings.rows))
+    if segment.dead == len(tombstones.rows):
+        return segment
+    return replace(segment, tombstones=write_tombstones(root, tombstones), dead=len(tombstones.rows))
+
+
+def _alive_tokens(part: Part) -> int:
+    lengths = part.postings.lengths
+    return int(lengths.sum(dtype=np.int64) - lengths[part.tombstones.rows].sum(dtype=np.int64))

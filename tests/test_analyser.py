@@ -1,0 +1,69 @@
+"""What the analyser makes of words, and what it must never lose."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.analyser import LONGEST_TERM, analyse, split_words
+from storage.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("The ingestion of documents", ["ingest", "document"]),
+        ("parseHTTPHeader", ["parsehttphead", "pars", "http", "header"]),
+        ("snake_case and __init__", ["snake_cas", "snake", "case", "init"]),
+        ("getUserByID2", ["getuserbyid2", "get", "user", "id", "2"]),
+        ("utf8 sha256", ["utf8", "utf", "8", "sha256", "sha", "256"]),
+        ("URLs PDFs", ["url", "pdf"]),
+        ("a hash deadbeef01ab23cd", ["hash", "deadbeef01ab23cd"]),
+        ("v3.8.8 costs 10,000", ["3.8.8", "3", "8", "8", "cost", "10000"]),
+        ("résumé Müller STRASSE straße", ["resume", "muller", "strass", "strass"]),
+        ("C++, C# and title#", ["c++", "c#", "titl"]),
+        ("don't the company's", ["compani"]),
+        ("自然言語 水", ["自然", "然言", "言語", "水"]),
+        ("ภาษา 학교에서", ["ภา", "าษ", "ษา", "학교", "교에", "에서"]),
+        ("हिन्दी العربية", ["हिन्दी", "العربية"]),
+        ("“quoted”—dash… ﬁne \uff21\uff22 co\u00adoperate", ["quot", "dash", "fine", "ab", "cooper"]),
+    ],
+)
+def test_words_become_these_terms(text: str, terms: list[str]) -> None:
+    assert analyse(text) == terms
+
+
+@pytest.mark.parametrize("text", ["", "   ", "the and of", "😀 ❤️ 👨‍👩‍👧", "_ __ ...", "\u0301", "\ufe0f"])
+def test_a_text_without_content_has_no_terms(text: str) -> None:
+    assert analyse(text) == []
+
+
+def test_a_language_has_its_stems_and_stop_words() -> None:
+    assert analyse("les écoles françaises d'été", "french") == ["ecol", "franc"]
+    assert analyse("die Häuser für où", "german") == ["haus", "ou"]
+    assert analyse("The Häuser", "none") == ["the", "hauser"]
+
+
+def test_an_unknown_language_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="'klingon'; there are none, arabic, "):
+        analyse("text", "klingon")
+
+
+def test_composed_and_decomposed_accents_are_the_same_word() -> None:
+    assert analyse(unicodedata.normalize("NFD", "naïve Ångström")) == analyse("naïve Ångström")
+
+
+def test_a_long_run_is_found_by_its_beginning() -> None:
+    assert analyse("x" * 5000) == ["x" * LONGEST_TERM]
+
+
+@given(st.text())
+def test_any_text_gives_terms_that_are_not_empty(text: str) -> None:
+    assert all(analyse(text))
+
+
+@given(st.text(), st.text())
+def test_a_text_is_analysed_piece_by_piece(left: str, right: str) -> None:
+    assert analyse(f"{left}\n{right}") == analyse(left) + analyse(right)
+    assert len(split_words(f"{left} {right}")) == len(split_words(left)) + len(split_words(right))
