@@ -8,6 +8,7 @@ from flows.recipe import limits_of
 from flows.run import Run
 from storage.staging import Batch
 from tasks.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
+from tasks.orders import save_order
 from tasks.plan import Plan
 from tasks.process import Order, Work, process_batch
 from tasks.publish import artifact_paths
@@ -38,7 +39,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Embedding:
     if not embed:
         with run.step("plan"):
             return count(unembedded(tuple(waiting), artifact_paths(run.root, run.base, "embeddings")))
-    return total + _embed(run, waiting) if todo.planned else total
+    return total + _embed(run, waiting) if waiting else total
 
 
 def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
@@ -47,7 +48,7 @@ def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
     running: list[Future[Path]] = []
     for number, part in enumerate(_parts(works)):
         order = Order(run.folder / f"batch-{number:05d}", part, run.recipe, limits_of(run.settings), packs)
-        path = order.save(run.folder / f"order-{number:05d}.pickle")
+        path = save_order(order, run.folder / f"order-{number:05d}.pickle")
         running.append(run.engine.submit(process_batch, path))
         if len(running) > BATCHES_AHEAD:
             yield _finished(run, running.pop(0))
@@ -84,4 +85,4 @@ def _embed(run: Run, batches: Sequence[Batch]) -> Embedding:
             run.settings.embedding.model,
             run.settings.embedding.revision,
         )
-        return run.engine.submit(embed_batches, order.save(run.folder / f"embed-{number:05d}.pickle")).result()
+        return run.engine.submit(embed_batches, save_order(order, run.folder / f"embed-{number:05d}.pickle")).result()

@@ -27,6 +27,7 @@ from storage.tables import read_table
 from tasks.discover import Found, Listing, Source, discover, open_source
 from tasks.embed import Embedding
 from tasks.fingerprint import Fingerprints
+from tasks.orders import save_order
 from tasks.plan import Plan, State, check_losses, plan
 from tasks.publish import PublishOrder, gather, publish_run
 from tasks.rows import Outcome, settle, staged_documents
@@ -142,7 +143,7 @@ def _commit(run: Run, changes: Changes) -> None:
     with run.step("commit"):
         promoted = replace(changes, artifacts=staging.promote(run.root))
         order = PublishOrder(run.root, run.base, promoted, _run_row(run))
-        done = run.engine.submit(publish_run, order.save(run.folder / "publish.pickle")).result()
+        done = run.engine.submit(publish_run, save_order(order, run.folder / "publish.pickle")).result()
     run.report.snapshot = done.snapshot
     _count_chunks(run.report, done.moves)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from storage import snapshots
 from storage.files import TEMPORARY, FileRef, remove
-from storage.keywords import files
 from storage.snapshots import Snapshot
 
 _FOLDERS = ("tables", "artifacts", "keywords")
@@ -17,7 +16,7 @@ def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
         yield from (("tables", piece.file) for piece in pieces)
     for kind, pieces in snapshot.artifacts.items():
         yield from ((kind, piece.file) for piece in pieces)
-    yield from (("keywords", file) for file in files(snapshot.keywords))
+    yield from (("keywords", file) for file in snapshot.keywords.files())
 
 
 def sweep(root: Path) -> int:

@@ -1,6 +1,5 @@
 """Embed: vectors for the staged chunks whose indexed text has none yet, each distinct text once."""
 
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from storage.encoder import load_encoder
 from storage.files import TEMPORARY
 from storage.schema import indexed_text
 from storage.staging import Batch
+from tasks.orders import load_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,10 @@ class EmbedOrder:
     model: str
     revision: str
 
-    def save(self, path: Path) -> Path:
-        """Write the order to a file and return its path."""
-        path.write_bytes(pickle.dumps(self))
-        return path
-
 
 def embed_batches(order: Path) -> Embedding:
     """Write one pack with the vectors that the order's batches lack."""
-    task: EmbedOrder = pickle.loads(order.read_bytes())
+    task: EmbedOrder = load_order(order)
     earlier = sorted(task.target.parent.glob("embeddings-*.parquet"))
     rows = unembedded(task.batches, (*task.packs, *earlier))
     if rows.num_rows:

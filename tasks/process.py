@@ -1,7 +1,6 @@
 """Process: one batch of files, from bytes to staged chunks; parsing and splitting happen in worker processes."""
 
 import json
-import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -15,6 +14,7 @@ from storage.schema import Draft, Parsed, indexed_text, to_table
 from storage.staging import DOCUMENTS, DRAFTS, StagedDocument, write_batch
 from tasks.chunk import ChunkOptions, chunk, chunker_key
 from tasks.detect import detect_content_type
+from tasks.orders import load_order
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
 from tasks.pool import Limits, shared_pool
 from tasks.route import RouteTable
@@ -81,12 +81,6 @@ class Order:
     limits: Limits
     text_packs: tuple[Path, ...]
 
-    def save(self, path: Path) -> Path:
-        """Write the order to a file and return its path."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(pickle.dumps(self))
-        return path
-
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -114,7 +108,7 @@ def suffix_of(uri: str) -> str:
 
 def process_batch(order: Path) -> Path:
     """Process the batch that an order describes; return the folder of the finished batch."""
-    task: Order = pickle.loads(order.read_bytes())
+    task: Order = load_order(order)
     jobs = list(_jobs(task))
     results = shared_pool(task.limits).map(process_document, jobs)
     done = [

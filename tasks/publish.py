@@ -1,6 +1,5 @@
 """Publish: turn what a run has staged into one committed snapshot."""
 
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from storage.encoder import EmbeddingSpace
 from storage.schema import RunRow
 from storage.snapshots import Snapshot
 from storage.staging import Batch
+from tasks.orders import load_order
 from tasks.plan import Plan, State
 from tasks.rows import Outcome, chunk_table, document_table, reject_table
 
@@ -23,12 +23,6 @@ class PublishOrder:
     changes: Changes
     run: RunRow
 
-    def save(self, path: Path) -> Path:
-        """Write the order to a file and return its path."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(pickle.dumps(self))
-        return path
-
 
 @dataclass(frozen=True, slots=True)
 class Published:
@@ -40,7 +34,7 @@ class Published:
 
 def publish_run(order: Path) -> Published:
     """Commit what an order describes and clear the staging that it came from."""
-    task: PublishOrder = pickle.loads(order.read_bytes())
+    task: PublishOrder = load_order(order)
     snapshot, moves = commit(task.root, task.base, task.changes, task.run)
     staging.clear(task.root)
     return Published(snapshot.number, moves)
