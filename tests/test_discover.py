@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from storage.errors import SourceError
-from tasks.discover import DiscoverOptions, Listing, discover, open_source
+from tasks.discover import DiscoverOptions, Listing, Skipped, discover, open_source
 
 
 def write(root: Path, *names: str) -> Path:
@@ -92,3 +92,11 @@ def test_a_missing_source_is_an_error(tmp_path: Path) -> None:
 def test_a_name_that_is_no_utf8_gets_an_escaped_uri(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("x")
     assert uris(tmp_path) == ["caf\\xe9.txt"]
+
+
+def test_what_lies_in_an_unreadable_folder_is_hidden_and_not_gone() -> None:
+    seen = Listing([], [Skipped("deep", "unreadable", "Permission denied"), Skipped("pipe", "special", "")])
+    assert seen.hides("deep/notes.txt")
+    assert seen.hides("deep")
+    assert not seen.hides("deeper/notes.txt")
+    assert not seen.hides("pipe")

