@@ -1,0 +1,114 @@
+"""Canvas: canonical text being written as Markdown, each piece with the element that it is.
+
+Every format but text, Markdown and source code is drawn on one, so their canonical texts look alike
+and their spans are exact by construction.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from storage.schema import Element, Parsed
+
+Box = tuple[float, float, float, float]
+Rows = Sequence[Sequence[str]]
+
+_SPACES = re.compile(r"[^\S\n]+")
+_FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
+_MAX_INDENT = 10
+
+
+class Canvas:
+    """Text and elements in reading order; `page` is put on every element that follows."""
+
+    def __init__(self) -> None:
+        self.elements: list[Element] = []
+        self.page = 0
+        self._parts: list[str] = []
+        self._length = 0
+        self._line = 1
+        self._in_list = False
+
+    def heading(self, text: str, level: int, box: Box | None = None) -> None:
+        """Write a heading; level 1 is the highest. Its plain text is its attribute `text`."""
+        text = " ".join(text.split())
+        if text:
+            self._write("title", "#" * max(1, min(level, 6)) + " " + text, level, box, {"text": text})
+
+    def paragraph(self, text: str, box: Box | None = None, kind: str = "paragraph", **attributes: Any) -> None:
+        """Write a paragraph, or another kind of element made of plain lines."""
+        text = tidy(text)
+        if text:
+            self._write(kind, text, 0, box, attributes)
+
+    def item(self, text: str, depth: int, marker: str = "-", box: Box | None = None, **attributes: Any) -> None:
+        """Write a list item; depth 1 is the outermost."""
+        text = tidy(text)
+        if not text:
+            return
+        indent = "  " * min(depth - 1, _MAX_INDENT)
+        text = f"{marker} " + text.replace("\n", "\n" + indent + " " * (len(marker) + 1))
+        self._write("list_item", text, depth, box, attributes, indent)
+
+    def quote(self, text: str, depth: int = 1, box: Box | None = None, **attributes: Any) -> None:
+        """Write a block quote; every line of it begins with `> `."""
+        text = tidy(text)
+        if text:
+            prefix = "> " * max(1, min(depth, _MAX_INDENT))
+            self._write("quote", prefix + text.replace("\n", "\n" + prefix), depth, box, attributes)
+
+    def code(self, text: str, language: str = "", box: Box | None = None) -> None:
+        """Write a fenced code block; the fence is longer than any in the code."""
+        text = text.strip("\n").rstrip()
+        if text.strip():
+            fence = max(["```", *(found + "`" for found in _FENCE.findall(text))], key=len)
+            self._write("code", f"{fence}{language}\n{text}\n{fence}", 0, box, {"language": language})
+
+    def table(self, rows: Rows, header_rows: int = 1, box: Box | None = None, **attributes: Any) -> None:
+        """Write a pipe table, one row a line; without header rows its header line is empty."""
+        cells = even(rows)
+        if any(map(any, cells)):
+            attributes |= {"cells": cells, "header_rows": min(header_rows, 1)}
+            self._write("table", pipe_table(cells, header_rows), 0, box, attributes)
+
+    def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
+        """Return the document as it stands."""
+        return Parsed("".join(self._parts), tuple(self.elements), " ".join(title.split()), metadata or {})
+
+    def _write(
+        self, kind: str, text: str, level: int, box: Box | None, attributes: dict[str, Any], indent: str = ""
+    ) -> None:
+        in_list = kind == "list_item"
+        gap = "" if not self._parts else ("\n" if in_list and self._in_list else "\n\n")
+        self._in_list = in_list
+        self._parts += (gap, indent, text)
+        self._line += len(gap)
+        start = self._length + len(gap) + len(indent)
+        self._length = start + len(text)
+        self.elements.append(Element(kind, start, self._length, level, self.page, self._line, box, attributes))
+        self._line += text.count("\n")
+
+
+def tidy(text: str) -> str:
+    """Return lines without outer space, runs of space as one, and no empty lines."""
+    lines = (_SPACES.sub(" ", line).strip() for line in text.splitlines())
+    return "\n".join(filter(None, lines))
+
+
+def even(rows: Rows) -> list[list[str]]:
+    """Return a table's cells as lines of single-spaced text, rows of equal width, no empty columns."""
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    width = max(map(len, cells), default=0)
+    cells = [row + [""] * (width - len(row)) for row in cells if any(row)]
+    used = [column for column in range(width) if any(row[column] for row in cells)]
+    return cells if len(used) == width else [[row[column] for column in used] for row in cells]
+
+
+def pipe_table(cells: Rows, header_rows: int = 1) -> str:
+    """Return rows of equal width as a GitHub pipe table."""
+    rows = [[cell.replace("|", "\\|") for cell in row] for row in cells]
+    width = len(rows[0])
+    header = rows[0] if header_rows else [""] * width
+    body = rows[1:] if header_rows else rows
+    lines = [header, ["---"] * width, *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

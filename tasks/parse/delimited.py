@@ -1,0 +1,67 @@
+"""Delimited values: one pipe table, one row a line, whatever delimiter the file uses."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse.canvas import Canvas
+from tasks.parse.decode import decode
+from tasks.parse.format import ParseOptions
+
+DELIMITERS = ",;\t|"
+_SAMPLE_CHARACTERS = 20_000
+_FIELD_LIMIT = 10_000_000
+
+
+def parse_delimited(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a table of the file's rows; its first row is the header unless it holds a number."""
+    found = decode(data)
+    text = found.text.replace("\0", "")
+    delimiter = find_delimiter(text)
+    csv.field_size_limit(_FIELD_LIMIT)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or ","))
+    except csv.Error as error:
+        raise Rejected("corrupt", f"not a table of delimited values: {error}") from error
+    canvas = Canvas()
+    canvas.table(rows, header_rows=int(_has_header(rows)))
+    return canvas.parsed(metadata=found.metadata | {"delimiter": delimiter, "rows": len(rows)})
+
+
+def find_delimiter(text: str) -> str:
+    """Return the delimiter that cuts most rows into the same number of fields, two or more; else none."""
+    sample = text[:_SAMPLE_CHARACTERS]
+    if len(text) > _SAMPLE_CHARACTERS and "\n" in sample:
+        sample = sample[: sample.rindex("\n") + 1]
+    best, best_score = "", 0.5
+    for delimiter in DELIMITERS:
+        if delimiter in sample:
+            widths = Counter(len(row) for row in _rows(sample, delimiter) if row)
+            width, rows = max(widths.items(), key=lambda item: item[1]) if widths else (1, 0)
+            score = (rows / widths.total() + min(width, 10) / 100) if width > 1 else 0
+            if score > best_score:
+                best, best_score = delimiter, score
+    return best
+
+
+def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
+    try:
+        yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    except csv.Error:
+        return
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    first = next((row for row in rows if any(row)), [])
+    return not any(map(_is_number, first))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.strip().strip("%$€£").replace(",", ""))
+    except ValueError:
+        return False
+    return True

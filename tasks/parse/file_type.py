@@ -1,0 +1,170 @@
+"""File type: what a file is, by its content first, then by a name that its content does not belie."""
+
+import json
+import re
+from pathlib import PurePosixPath
+
+from storage.errors import Rejected
+from tasks.parse.decode import decode, is_text
+from tasks.parse.delimited import find_delimiter
+from tasks.parse.format import FileType
+from tasks.parse.formats import FORMATS
+from tasks.parse.languages import (
+    BY_SUFFIX,
+    LANGUAGES,
+    language_of_interpreter,
+    language_of_suffix,
+    signs,
+)
+from tasks.parse.magic import binary_kind
+
+_HEAD = 65_536
+_MAX_JSON = 20_000_000
+_HTML = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_TAGS = re.compile(r"</?(?:p|div|span|a|table|tr|td|ul|ol|li|h[1-6]|br|title|body|b|i|script|img)\b[^<>]*>", re.I)
+_XML = re.compile(r"\s*<(?:\?xml\b|!DOCTYPE\b|[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>)")
+_MARKDOWN = re.compile(
+    r"^\#{1,6}\s\S | ^(?:```|~~~)\w* | ^\s*[-*+]\s+\[[ x]\]\s | \[[^\]\n]+\]\([^)\n]+\) | ^\|?\s*:?-{3,}:?\s*\|"
+    r"| \*\*\w[^*\n]*\*\* | ^\s*[-*+]\s\S | ^>\s",
+    re.MULTILINE | re.VERBOSE,
+)
+_MAIL = re.compile(r"(?:[\w-]+:[ \t].*(?:\r?\n[ \t].*)*\r?\n){3,}")
+_MAIL_NAMES = re.compile(r"^(?:From|To|Subject|Date|MIME-Version|Message-ID|Received|Return-Path):", re.M | re.I)
+# Kinds of text that have a parser of their own, or will have; read as plain text they would be noise.
+_UNREAD = {
+    ".eml": "eml",
+    ".mbox": "mbox",
+    ".ipynb": "ipynb",
+    ".mhtml": "mhtml",
+    ".mht": "mhtml",
+    ".rtf": "rtf",
+    ".p7s": "eml",
+}
+_BY_SUFFIX = {suffix: name for name, form in FORMATS.items() if name != "code" for suffix in form.suffixes}
+_MIN_ROWS = 3
+
+
+def detect_file_type(name: str, data: bytes) -> FileType:
+    """Return the format and language of a file called `name`; raise Rejected where no parser fits.
+
+    Magic bytes and the members of an archive decide alone. A text's suffix is believed unless the
+    text plainly is something else; without a known suffix the text alone decides.
+    """
+    if not data.strip(b"\0 \t\r\n"):
+        raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
+    kind = binary_kind(data)
+    if kind in FORMATS:
+        return FileType(kind)
+    if kind:
+        raise Rejected("unsupported", f"{kind} files are not among the formats: {', '.join(FORMATS)}")
+    suffix = _suffix(name)
+    if not is_text(data):
+        known = suffix in _BY_SUFFIX or suffix in BY_SUFFIX
+        raise Rejected("undecodable" if known else "unsupported", "binary data of no known kind")
+    text = decode(data[:_HEAD]).text
+    return _text_type(suffix, text, data)
+
+
+def _suffix(name: str) -> str:
+    """Return the suffix of a name in small letters, or the whole of a name that has none."""
+    path = PurePosixPath(name)
+    whole = path.name.lower()
+    return whole if whole in BY_SUFFIX else (path.suffix.lower() or whole)
+
+
+def _text_type(suffix: str, text: str, data: bytes) -> FileType:
+    if suffix in _UNREAD or _is_notebook(text):
+        raise Rejected(
+            "unsupported", f"{_UNREAD.get(suffix, 'ipynb')} files are not among the formats: {', '.join(FORMATS)}"
+        )
+    named = _named(suffix, text)
+    if named is not None and named.format == "code" and named.language not in ("xml", "vue"):
+        return named if _fits(named, text) else (_plainly(text, data) or named)
+    plain = _plainly(text, data)
+    if plain is not None and not (named == FileType("markdown") and plain.format != "html"):
+        return plain
+    if named is not None and _fits(named, text):
+        return named
+    return _guess(text) if named is None or named.format != "csv" else FileType("text")
+
+
+def _named(suffix: str, text: str) -> FileType | None:
+    if suffix in _BY_SUFFIX:
+        return FileType(_BY_SUFFIX[suffix])
+    language = language_of_suffix(suffix, text) or language_of_interpreter(text)
+    return FileType("code", language) if language else None
+
+
+def _fits(named: FileType, text: str) -> bool:
+    """Return whether a text may well be what its name says."""
+    if named.format == "code":
+        return signs(named.language, text) > 0
+    if named.format == "csv":
+        return bool(find_delimiter(text)) or text.count("\n") < _MIN_ROWS or max(map(len, text.splitlines())) < 200
+    if named.format == "html":
+        return _TAGS.search(text) is not None
+    return True
+
+
+def _plainly(text: str, data: bytes) -> FileType | None:
+    """Return what a text is beyond doubt: an HTML page, JSON, XML."""
+    if _HTML.match(text):
+        return FileType("html")
+    if _is_json(text, data):
+        return FileType("code", "json")
+    if text.lstrip().startswith("<?xml"):
+        return FileType("code", "xml")
+    return None
+
+
+def _is_json(text: str, data: bytes) -> bool:
+    if text.lstrip()[:1] not in ("{", "[") or len(data) > _MAX_JSON:
+        return False
+    lines = [line for line in text.splitlines()[:3] if line.strip()]
+    return _loads(decode(data).text) or all(line.strip()[:1] in "{[" and _loads(line) for line in lines)
+
+
+def _loads(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_notebook(text: str) -> bool:
+    return text.lstrip().startswith("{") and '"cells"' in text and ('"nbformat"' in text or '"cell_type"' in text)
+
+
+def _guess(text: str) -> FileType:
+    """Return what a text without a telling name most likely is, by how many of its lines say so."""
+    plain = text.lstrip()
+    lines = max(1, sum(1 for line in text.splitlines() if line.strip()))
+    language = language_of_interpreter(plain)
+    if language:
+        return FileType("code", language)
+    if len(_TAGS.findall(text)) > lines / 4 and plain.startswith("<"):
+        return FileType("html")
+    if _XML.match(text) and plain.rstrip().endswith(">"):
+        return FileType("code", "xml")
+    markdown = len(_MARKDOWN.findall(text)) / lines
+    best, score = max(
+        ((name, signs(name, text) / lines) for name in LANGUAGES if name not in _WEAK), key=lambda x: x[1]
+    )
+    if markdown > 0.08 and markdown > score / 2:
+        return FileType("markdown")
+    if lines >= _MIN_ROWS and find_delimiter(text) and score < 0.2 and _regular(text):
+        return FileType("csv")
+    return FileType("code", best) if score > 0.15 else FileType("text")
+
+
+# Signs so common in other texts that they do not tell on their own.
+_WEAK = frozenset(
+    ["json", "yaml", "toml", "ini", "css", "xml", "makefile", "batch", "groovy", "verilog", "fortran", "pascal", "vb", "shell", "lisp", "matlab", "diff"]
+)
+
+
+def _regular(text: str) -> bool:
+    """Return whether all rows have as many fields as the first, and short ones, as tables have and prose has not."""
+    delimiter = find_delimiter(text)
+    rows = [line.count(delimiter) for line in text.splitlines()[:-1] if line.strip()]
+    return rows.count(rows[0]) > 0.9 * len(rows) if rows else False

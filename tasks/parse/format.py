@@ -1,0 +1,37 @@
+"""What a format is: a name, a version, a function from bytes to a parsed document."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from storage.schema import Parsed
+
+
+@dataclass(frozen=True, slots=True)
+class FileType:
+    """What a file is: a key of `FORMATS`, and for source code its language, such as "python"."""
+
+    format: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ParseOptions:
+    """How to parse: passwords to try, and limits in characters of text and in unpacked bytes.
+
+    `language` is the programming language of source code; `parse` sets it from the file type.
+    """
+
+    language: str = ""
+    passwords: tuple[str, ...] = ()
+    max_characters: int = 50_000_000
+    max_unpacked_bytes: int = 500_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file; raise `version` whenever `parse` gives other text or elements than before."""
+
+    name: str
+    version: int
+    parse: Callable[[bytes, ParseOptions], Parsed]
+    suffixes: frozenset[str]

@@ -1,0 +1,91 @@
+"""The formats that can be parsed, and the one function that parses: a new format is one entry here."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+
+from storage.errors import Rejected
+from storage.keys import key_of
+from storage.schema import Parsed
+from tasks.parse.format import FileType, Format, ParseOptions
+from tasks.parse.languages import LANGUAGES
+from tasks.parse.spans import faults
+
+_MAX_MESSAGE = 400
+
+
+def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
+    """Return the parser named `module.function`; its libraries are imported when it is first called."""
+    module, name = function.split(".")
+
+    def parse(data: bytes, options: ParseOptions) -> Parsed:
+        parsed: Parsed = getattr(import_module(f"tasks.parse.{module}"), name)(data, options)
+        return parsed
+
+    return parse
+
+
+_CODE = frozenset(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
+_TEXT = frozenset({".txt", ".text", ".log", ".rst", ".org", ".tex", ".adoc", ".srt", ".vtt", ".asc", ".me"})
+
+FORMATS: dict[str, Format] = {
+    form.name: form
+    for form in (
+        Format("text", 1, _by("plain.parse_text"), _TEXT),
+        Format("markdown", 1, _by("marked.parse_markdown"), frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"})),
+        Format("html", 1, _by("hypertext.parse_html"), frozenset({".html", ".htm", ".xhtml", ".shtml"})),
+        Format("pdf", 1, _by("pdf.parse_pdf"), frozenset({".pdf"})),
+        Format("docx", 1, _by("word.parse_docx"), frozenset({".docx", ".docm", ".dotx"})),
+        Format("csv", 1, _by("delimited.parse_delimited"), frozenset({".csv", ".tsv", ".tab"})),
+        Format("code", 1, _by("source_code.parse_code"), _CODE),
+    )
+}
+
+
+def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
+    """Return a document's canonical text and elements; raise Rejected with the reason for any failure."""
+    if not data.strip(b"\0 \t\r\n"):
+        raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
+    form = FORMATS.get(file_type.format)
+    if form is None:
+        raise Rejected("unsupported", f"format {file_type.format!r} is none of {', '.join(FORMATS)}")
+    parsed = _guarded(form, data, replace(options, language=file_type.language))
+    return _checked(form, parsed, options)
+
+
+def parser_key(file_type: FileType, options: ParseOptions) -> str:
+    """Return the key of all that a canonical text depends on besides its file's content.
+
+    Passwords and limits decide whether there is a text, not what it is, so they are not in it.
+    """
+    form = FORMATS.get(file_type.format)
+    return key_of("parser", file_type.format, form.version if form else 0, file_type.language)
+
+
+def _guarded(form: Format, data: bytes, options: ParseOptions) -> Parsed:
+    try:
+        return form.parse(data, options)
+    except Rejected:
+        raise
+    except MemoryError as error:
+        raise Rejected("memory", f"{len(data)} bytes of {form.name} need more memory than allowed") from error
+    except RecursionError as error:
+        raise Rejected("corrupt", f"nested too deeply to be {form.name} that people write") from error
+    except Exception as error:
+        message = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].removesuffix(":")
+        raise Rejected("corrupt", f"cannot be read as {form.name}: {message}") from error
+
+
+def _checked(form: Format, parsed: Parsed, options: ParseOptions) -> Parsed:
+    if not parsed.text.strip():
+        raise Rejected("no_text", f"the {form.name} file holds no text")
+    if len(parsed.text) > options.max_characters:
+        raise Rejected("too_large", f"{len(parsed.text)} characters, the limit is {options.max_characters}")
+    found = faults(parsed)
+    if found:
+        raise Rejected("crashed", f"the {form.name} parser broke its promise: {found[0]}")
+    try:
+        parsed.text.encode()
+    except UnicodeEncodeError:  # lone surrogates, which no file could hold
+        return replace(parsed, text=parsed.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return parsed

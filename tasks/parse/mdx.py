@@ -1,0 +1,77 @@
+"""MDX: the two things it adds to Markdown's blocks, module lines and component tags.
+
+A component's tag stands for itself, and what is between tags is Markdown, however deep it is
+indented. In plain Markdown such a tag would swallow all lines up to the next blank one.
+"""
+
+import re
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_SIGNS = re.compile(
+    r"^import[ \t][^\n]{1,300}[ \t]from[ \t]+['\"]|^export[ \t]+(?:const|default|function)\b|^[ \t]*</?[A-Z]\w*[^\n]*>[ \t]*$",
+    re.MULTILINE,
+)
+_MODULE = re.compile(r"(?:import|export)[ \t{*]")
+_TAG = re.compile(r"</?[A-Za-z>]")
+_BARE = re.compile(r"</?[\w.]*[ \t]*/?>|<>|\{/\*.*\*/\}", re.DOTALL)
+_MAX_TAG_LINES = 60
+
+
+def is_mdx(text: str) -> bool:
+    """Return whether a Markdown text uses modules or components outside of its code blocks."""
+    return _SIGNS.search(text) is not None and _SIGNS.search(_FENCED.sub("", text)) is not None
+
+
+def is_bare_tag(text: str) -> bool:
+    """Return whether a tag says nothing: it has no attribute."""
+    return _BARE.fullmatch(text.strip()) is not None
+
+
+def with_mdx(parser: MarkdownIt) -> MarkdownIt:
+    """Add the rules `mdx_module` and `mdx_tag` to a parser, and drop indented code and HTML blocks."""
+    ends = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    parser.block.ruler.before("html_block", "mdx_tag", _tag, ends)
+    parser.block.ruler.before("html_block", "mdx_module", _module)
+    return parser.disable(["code", "html_block"])
+
+
+def _line(state: Any, line: int) -> str:
+    return str(state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]])
+
+
+def _module(state: Any, start: int, end: int, silent: bool) -> bool:
+    if state.sCount[start] or state.level or not _MODULE.match(_line(state, start)):
+        return False
+    stop = start + 1
+    while stop < end and not state.isEmpty(stop):
+        stop += 1
+    return _emit(state, "mdx_module", start, stop, silent)
+
+
+def _tag(state: Any, start: int, end: int, silent: bool) -> bool:
+    """Take a tag that has its lines for itself; with text after it, it belongs to a paragraph."""
+    line = _line(state, start).rstrip()
+    if not _TAG.match(line) and not (line.startswith("{/*") and line.endswith("*/}")):
+        return False
+    if line.endswith(">") or line.endswith("*/}"):
+        inner = line[1:-1]
+        return ("<" not in inner) and _emit(state, "mdx_tag", start, start + 1, silent)
+    if ">" in line.replace("=>", ""):
+        return False
+    for stop in range(start + 1, min(end, start + _MAX_TAG_LINES)):
+        if state.isEmpty(stop):
+            return False
+        if _line(state, stop).rstrip().endswith(">"):
+            return _emit(state, "mdx_tag", start, stop + 1, silent)
+    return False
+
+
+def _emit(state: Any, kind: str, start: int, stop: int, silent: bool) -> bool:
+    if not silent:
+        state.line = stop
+        token = state.push(kind, "", 0)
+        token.map = [start, stop]
+    return True

@@ -1,0 +1,67 @@
+"""Plain text: the file itself, cut into paragraphs at blank lines."""
+
+import re
+
+from storage.schema import Element, Parsed
+from tasks.parse.decode import decode
+from tasks.parse.format import ParseOptions
+
+_BLOCK = re.compile(r"\S[^\r\n]*(?:(?:\r\n?|\n)(?![^\S\r\n]*(?:\r|\n|\Z))[^\r\n]+)*")
+_NEWLINE = re.compile(r"\r\n?|\n")
+_HEADING = re.compile(
+    r"(?:(?P<top>book|part|volume|act)|chapter|canto|scene|article|appendix|section|letter|stave)"
+    r"[ \t]+(?:[ivxlcdm]+|\d+|the[ \t]\w+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b[.:]?"
+    r"(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MAX_HEADING = 120
+
+
+def parse_text(data: bytes, options: ParseOptions) -> Parsed:
+    """Return the decoded file, newlines as they are, with a paragraph for each run of lines.
+
+    A short block such as "CHAPTER IV" or "Article 2. Fees", alone between blank lines, is a title.
+    """
+    found = decode(data)
+    return Parsed(found.text, tuple(paragraphs(found.text)), "", found.metadata)
+
+
+def paragraphs(text: str) -> list[Element]:
+    """Return the paragraphs and the chapter headings of a text."""
+    elements = []
+    line, seen = 1, 0
+    for match in _BLOCK.finditer(text):
+        start, end = match.start(), match.end()
+        block = match.group().rstrip()
+        end = start + len(block)
+        line += newlines(text, seen, start)
+        seen = start
+        level = _heading_level(block)
+        if level:
+            elements.append(Element("title", start, end, level, 0, line, None, {"text": " ".join(block.split())}))
+        else:
+            elements.append(Element("paragraph", start, end, 0, 0, line))
+    return elements
+
+
+def newlines(text: str, start: int, end: int) -> int:
+    """Return how many lines end in a span; a lone carriage return ends one."""
+    count = text.count("\n", start, end)
+    if text.find("\r", start, end) >= 0:
+        count = len(_NEWLINE.findall(text, start, end))
+    return count
+
+
+def _heading_level(block: str) -> int:
+    if len(block) > _MAX_HEADING:
+        return 0
+    match = _HEADING.match(block)
+    if match is None or len(_NEWLINE.findall(block)) > 1:
+        return 0
+    rest = match["rest"].strip()
+    # "Chapter 4 showed that ..." is a sentence: a heading's rest begins large and does not end in a stop.
+    if rest and (
+        (rest.endswith((".", ",", ";", "!", "?")) and not rest.isupper()) or not rest.lstrip("-—–.: ")[:1].isupper()
+    ):
+        return 0
+    return 1 if match["top"] else 2

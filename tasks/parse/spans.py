@@ -1,0 +1,35 @@
+"""Spans: what must hold of every parsed document."""
+
+from storage.schema import Parsed
+
+KINDS = frozenset(
+    ["title", "paragraph", "list_item", "table", "code", "quote", "front_matter", "turn", "question", "answer", "page_break", "furniture", "text"]
+)
+
+
+def faults(parsed: Parsed) -> list[str]:
+    """Return what is wrong with a document's elements; none is what a parser owes.
+
+    Each lies inside the text and holds something, they are ordered by start, one either contains
+    another or stands clear of it, and pages and lines never run backwards.
+    """
+    found: list[str] = []
+    ends: list[int] = []
+    start = page = line = 0
+    for number, element in enumerate(parsed.elements):
+        where = f"element {number}, {element.kind} [{element.start}, {element.end})"
+        while ends and ends[-1] <= element.start:
+            ends.pop()
+        if not 0 <= element.start < element.end <= len(parsed.text):
+            found.append(f"{where}: outside of a text of {len(parsed.text)} characters, or empty")
+        elif element.start < start:
+            found.append(f"{where}: begins before the one before it, at {start}")
+        elif ends and element.end > ends[-1]:
+            found.append(f"{where}: overlaps one that ends at {ends[-1]}")
+        elif element.page < page or element.line < line:
+            found.append(f"{where}: page {element.page} or line {element.line} after {page} and {line}")
+        elif element.kind not in KINDS:
+            found.append(f"{where}: kind is none of {', '.join(sorted(KINDS))}")
+        start, page, line = element.start, element.page, element.line
+        ends.append(element.end)
+    return found

@@ -1,0 +1,103 @@
+"""Word documents, by `unstructured`: headings by style, lists with depth, tables, links, page breaks."""
+
+import io
+import logging
+import re
+import warnings
+import zipfile
+from typing import Any
+
+from lxml import etree
+
+from storage.schema import Parsed
+from tasks.parse.canvas import Canvas
+from tasks.parse.format import ParseOptions
+from tasks.parse.html_table import table_rows
+from tasks.parse.sentences import install
+from tasks.parse.unpacking import check_container
+
+_MARKER = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)])\s+(?=\S)")
+_CORE = {
+    "{http://purl.org/dc/elements/1.1/}creator": "author",
+    "{http://purl.org/dc/elements/1.1/}description": "description",
+    "{http://purl.org/dc/elements/1.1/}language": "language",
+    "{http://purl.org/dc/elements/1.1/}title": "title",
+    "{http://purl.org/dc/terms/}created": "created",
+    "{http://purl.org/dc/terms/}modified": "modified",
+    "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords": "keywords",
+}
+_MAX_BOLD_HEADING = 100
+
+
+def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a Word document drawn as Markdown; headers and footers are furniture.
+
+    Pages are those that Word broke when it last saved the file. The title is the document
+    property's, else the first heading of level 1. In a document without heading styles, short
+    paragraphs in bold are headings of level 2.
+    """
+    with check_container(data, options.max_unpacked_bytes) as container:
+        metadata = _core_properties(container)
+    canvas = Canvas()
+    elements = _partition(data)
+    styled = any(element.category == "Title" for element in elements)
+    for element in elements:
+        canvas.page = max(canvas.page, element.metadata.page_number or 0)
+        _draw(canvas, element, styled)
+    title = metadata.pop("title", "") or next(
+        (one.attributes["text"] for one in canvas.elements if one.kind == "title" and one.level == 1), ""
+    )
+    return canvas.parsed(title, metadata)
+
+
+def _partition(data: bytes) -> list[Any]:
+    install()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from unstructured.partition.docx import partition_docx
+
+        logging.getLogger("unstructured").setLevel(logging.ERROR)
+        elements: list[Any] = partition_docx(
+            file=io.BytesIO(data), languages=[""], detect_language_per_element=False, include_page_breaks=False
+        )
+    return elements
+
+
+def _draw(canvas: Canvas, element: Any, styled: bool) -> None:
+    category, text, facts = element.category, element.text or "", element.metadata
+    depth = (facts.category_depth or 0) + 1
+    links = [{"text": link["text"], "url": link["url"]} for link in facts.links or [] if link.get("url")]
+    attributes = {"links": links} if links else {}
+    if category in ("Header", "Footer"):
+        canvas.paragraph(text, kind="furniture")
+    elif category == "Title":
+        canvas.heading(text, depth)
+    elif category == "ListItem":
+        marker = _MARKER.match(text)
+        canvas.item(text[marker.end() :] if marker else text, depth, marker[1] if marker else "-", **attributes)
+    elif category == "Table" and facts.text_as_html:
+        table = etree.fromstring(facts.text_as_html, etree.HTMLParser(no_network=True, huge_tree=True))
+        rows, header_rows, _ = table_rows(table, "\n")
+        canvas.table(rows, header_rows)
+    elif not styled and _is_bold(text, facts):
+        canvas.heading(text, 2)
+    else:
+        canvas.paragraph(text, **attributes)
+
+
+def _is_bold(text: str, facts: Any) -> bool:
+    bold = [
+        part for part, tag in zip(facts.emphasized_text_contents or [], facts.emphasized_text_tags or []) if tag == "b"
+    ]
+    text = "".join(text.split())
+    return 0 < len(text) <= _MAX_BOLD_HEADING and "".join("".join(bold).split()) == text and text[-1] not in ".,;"
+
+
+def _core_properties(container: zipfile.ZipFile) -> dict[str, Any]:
+    try:
+        parser = etree.XMLParser(resolve_entities=False, no_network=True)
+        root = etree.fromstring(container.read("docProps/core.xml"), parser)
+    except Exception:  # they are optional, and a document without them is whole
+        return {}
+    found = ((_CORE.get(node.tag), " ".join((node.text or "").split())) for node in root)
+    return {name: value for name, value in found if name and value}
