@@ -24,8 +24,8 @@ LONGEST_TERM = 64
 
 _KEPT = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.,+#"
 _SEPARATE = bytes(byte if byte >= 128 or byte in _KEPT else 32 for byte in range(256))
-_LONGEST_CACHED = 48
-_CACHE_SIZE = 1 << 18
+_LONGEST_CACHED = 32
+_CACHE_SIZE = 1 << 17
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
 _JOINERS = "\u00ad\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u20e3"  # soft hyphen, zero width, emoji style
@@ -48,12 +48,13 @@ def analyse(text: str, language: str = "english") -> list[str]:
     `language` is one of Snowball's names or "none" (no stems, no stop words); another one is a ConfigError.
     """
     analyser = load_analyser(language)
-    return [term for word in split_words(text) for term in analyser[word]]
+    return [term for word in separate(text).split() for term in analyser[word]]
 
 
-def split_words(text: str) -> list[bytes]:
-    """Return the pieces of a text between ASCII separators as UTF-8, each to be analysed on its own."""
-    return text.encode("utf-8", "replace").translate(_SEPARATE).split()
+def separate(text: str) -> str:
+    """Return a text with a space for every ASCII character between words; what stays together is analysed together."""
+    separated = text.encode("utf-8", "replace").translate(_SEPARATE)
+    return separated.replace(b". ", b" ").replace(b", ", b" ").decode()
 
 
 @cache
@@ -62,8 +63,8 @@ def load_analyser(language: str) -> "Analyser":
     return Analyser(language)
 
 
-class Analyser(dict[bytes, tuple[str, ...]]):
-    """The terms of each piece that `split_words` gives, computed once; look them up with `[]`."""
+class Analyser(dict[str, tuple[str, ...]]):
+    """The terms of the pieces of a separated text, by `[]`; those of short pieces are kept."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
@@ -73,13 +74,20 @@ class Analyser(dict[bytes, tuple[str, ...]]):
         self._stem = _stemmer(language)
         self._stop = STOP_WORDS.get(language, frozenset())
 
-    def __missing__(self, word: bytes) -> tuple[str, ...]:
-        terms = tuple(self._terms(unicodedata.normalize("NFKC", word.decode())))
-        if len(word) <= _LONGEST_CACHED:
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        terms = self.terms(piece)
+        if len(piece) <= _LONGEST_CACHED:
             if len(self) >= _CACHE_SIZE:
                 self.clear()
-            self[word] = terms
+            self[piece] = terms
         return terms
+
+    def terms(self, piece: str) -> tuple[str, ...]:
+        """Return the terms of a piece, computed anew."""
+        word = piece.strip(".,")
+        if word.isascii() and word.isalpha() and word[1:].islower() and len(word) <= LONGEST_TERM:
+            return tuple(self._word_term(word))  # what most words are, without the costly search
+        return tuple(self._terms(unicodedata.normalize("NFKC", piece)))
 
     def _terms(self, text: str) -> Iterator[str]:
         for match in self._find(text):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.analyser import LONGEST_TERM, analyse, split_words
+from storage.analyser import LONGEST_TERM, analyse
 from storage.errors import ConfigError
 
 
@@ -66,4 +66,3 @@ def test_any_text_gives_terms_that_are_not_empty(text: str) -> None:
 @given(st.text(), st.text())
 def test_a_text_is_analysed_piece_by_piece(left: str, right: str) -> None:
     assert analyse(f"{left}\n{right}") == analyse(left) + analyse(right)
-    assert len(split_words(f"{left} {right}")) == len(split_words(left)) + len(split_words(right))

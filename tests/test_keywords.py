@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from pydantic import TypeAdapter
 
+from storage.analyser import analyse
 from storage.errors import ConfigError, StoreError
 from storage.files import hash_file
 from storage.keywords import KeywordHit, KeywordIndex, KeywordState, Scoring, rebuild, update
@@ -104,6 +105,16 @@ def test_small_commits_merge_and_keep_the_scores(tmp_path: Path) -> None:
         chunks = {key: text for key, text in chunks.items() if key not in gone} | more
         assert len(state.segments) <= MOST_SEGMENTS + 1
     assert_scores_equal(tmp_path, state, chunks, [" ".join(WORDS), "alpha gux", "kux"])
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_any_text_is_counted_as_it_is_analysed(texts: list[str]) -> None:
+    chunks = {f"chunk-{number}": text for number, text in enumerate(texts)}
+    with tempfile.TemporaryDirectory() as folder:
+        state = rebuild(Path(folder), chunks.items())
+        assert state.tokens == sum(len(analyse(text)) for text in texts)
+        assert_scores_equal(Path(folder), state, chunks, texts)
 
 
 def test_pruning_loses_nothing(tmp_path: Path) -> None:

@@ -1,78 +1,92 @@
-"""Texts to postings, as a stream: terms are numbered while reading, and sorted once for each segment."""
+"""Texts to postings, as a stream: Arrow tells the words apart, Python sees each word of a batch once."""
 
-from array import array
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.analyser import Analyser, load_analyser, split_words
-from storage.keywords.postings import Postings, make_postings
+from storage.analyser import Analyser, load_analyser, separate
+from storage.keywords.postings import Int32, Int64, Postings, make_postings
 
-TOKENS_PER_SEGMENT = 1 << 24
+TOKENS_PER_SEGMENT = 1 << 23
+_BATCH_CHUNKS = 8192
 _CACHED_WORDS = 1 << 19
 
 
-class _TermNumbers(dict[bytes, tuple[int, ...]]):
+class _Numbers(dict[str, tuple[int, ...]]):
     """The numbers of the terms of a word; terms are numbered as they come."""
 
     def __init__(self, analyser: Analyser) -> None:
         super().__init__()
-        self._analyser = analyser
+        self._analyse = analyser.terms
         self.terms: dict[str, int] = {}
 
-    def __missing__(self, word: bytes) -> tuple[int, ...]:
+    def __missing__(self, word: str) -> tuple[int, ...]:
         terms = self.terms
-        numbers = tuple(terms.setdefault(term, len(terms)) for term in self._analyser[word])
+        numbers = tuple(terms.setdefault(term, len(terms)) for term in self._analyse(word))
         if len(self) < _CACHED_WORDS:
             self[word] = numbers
         return numbers
 
 
 class _Draft:
-    """Chunks on their way into one segment."""
+    """Chunks on their way into one segment: the numbers of their terms, and how many each has."""
 
     def __init__(self, analyser: Analyser) -> None:
-        self._numbers = _TermNumbers(analyser)
-        self.tokens = array("i")
-        self.ends = array("q", [0])
+        self._numbers = _Numbers(analyser)
+        self._tokens: list[Int32] = []
+        self._lengths: list[Int64] = []
         self.chunk_ids: list[str] = []
+        self.size = 0
 
-    def add(self, chunk_id: str, text: str) -> None:
-        self.tokens.extend(chain.from_iterable(map(self._numbers.__getitem__, split_words(text))))
-        self.ends.append(len(self.tokens))
-        self.chunk_ids.append(chunk_id)
+    def add(self, chunk_ids: Sequence[str], texts: Sequence[str]) -> None:
+        words = pc.ascii_split_whitespace(pa.array(map(separate, texts), pa.large_string()))
+        encoded = words.values.dictionary_encode()
+        numbers = [self._numbers[word] for word in encoded.dictionary.to_pylist()]
+        sizes = np.fromiter(map(len, numbers), np.int64, len(numbers))
+        flat = np.fromiter(chain.from_iterable(numbers), np.int32, sizes.sum())
+        places = encoded.indices.to_numpy()
+        counts = sizes[places]
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        first = np.concatenate([[0], np.cumsum(sizes)])[places]
+        self._tokens.append(flat[np.repeat(first - ends[:-1], counts) + np.arange(ends[-1])])
+        self._lengths.append(np.diff(ends[words.offsets.to_numpy()]))
+        self.chunk_ids += chunk_ids
+        self.size += int(ends[-1])
 
     def postings(self) -> Postings:
         from scipy.sparse import csr_array
 
         terms = pa.array(list(self._numbers.terms), pa.string())
-        order = pc.array_sort_indices(terms).to_numpy()
+        order = pc.array_sort_indices(terms)
         rank = np.empty(len(terms), np.int32)
-        rank[order] = np.arange(len(terms), dtype=np.int32)
-        columns = rank[np.frombuffer(self.tokens, np.int32)]
-        ends = np.frombuffer(self.ends, np.int64)
-        counts = csr_array((np.ones(len(columns), np.int32), columns, ends), (len(self.chunk_ids), len(terms))).tocsc()
+        rank[order.to_numpy()] = np.arange(len(terms), dtype=np.int32)
+        columns = np.concatenate([rank[tokens] for tokens in self._tokens])
+        self._tokens.clear()
+        lengths = np.concatenate(self._lengths)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        ones = np.ones(len(columns), np.min_scalar_type(lengths.max()))
+        counts = csr_array((ones, columns, ends), (len(lengths), len(terms))).tocsc()
         counts.sum_duplicates()
         return make_postings(
-            terms.take(pa.array(order)),
+            terms.take(order),
             counts.indptr.astype(np.int64),
             counts.indices.astype(np.int32, copy=False),
             counts.data,
             pa.array(self.chunk_ids, pa.string()),
-            np.diff(ends).astype(np.int32),
+            lengths.astype(np.int32),
         )
 
 
 def build(added: Iterable[tuple[str, str]], language: str) -> Iterator[Postings]:
     """Yield postings of (chunk id, text) pairs, each of a bounded number of tokens."""
-    analyser = load_analyser(language)
+    analyser, stream = load_analyser(language), iter(added)
     draft = _Draft(analyser)
-    for chunk_id, text in added:
-        draft.add(chunk_id, text)
-        if len(draft.tokens) >= TOKENS_PER_SEGMENT:
+    while batch := list(islice(stream, _BATCH_CHUNKS)):
+        draft.add(*zip(*batch, strict=True))
+        if draft.size >= TOKENS_PER_SEGMENT:
             yield draft.postings()
             draft = _Draft(analyser)
     if draft.chunk_ids:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from storage.analyser import analyse
-from storage.keywords.postings import Int32
 from storage.keywords.scoring import Floats, Scoring
 from storage.keywords.spectrum import read_spectrum
 from storage.keywords.state import KeywordState, check_analyser
 from storage.keywords.topk import Rows, Slice, Term, all_scores, best_rows
 from storage.keywords.update import open_part
+
+_LONGEST = 2**31 - 1
 
 
 class KeywordHit(NamedTuple):
@@ -23,6 +25,16 @@ class KeywordHit(NamedTuple):
     chunk_id: str
     score: float
     terms: dict[str, float]
+
+
+class _Found(NamedTuple):
+    """A term of the query in the dictionaries, before it has a weight."""
+
+    text: str
+    frequency: int
+    highest: int
+    shortest: int
+    slices: tuple[Slice, ...]
 
 
 class KeywordIndex:
@@ -35,7 +47,7 @@ class KeywordIndex:
         self._parts = [open_part(root, segment) for segment in state.segments]
         self._average_idf = read_spectrum(root, state.spectrum).average_idf(state.rows)
         self._average_length = state.tokens / state.rows if state.rows else 0.0
-        self._bases = np.cumsum([0, *(len(part.postings.lengths) for part in self._parts)])
+        self._bases = [0, *accumulate(len(part.postings.lengths) for part in self._parts)]
         self._norms = self._norms_of_alive()
 
     def search(self, query: str, k: int, allowed: Collection[str] | pa.Array | None = None) -> list[KeywordHit]:
@@ -66,28 +78,33 @@ class KeywordIndex:
 
     def _terms(self, query: str) -> list[Term]:
         counts = Counter(analyse(query, self.state.language))
-        terms = [self._term(text, count) for text, count in counts.items()]
-        return [term for term in terms if term is not None]
+        found = [term for term in map(self._find, counts) if term.frequency]
+        if not found:
+            return []
+        frequencies = np.array([term.frequency for term in found])
+        weights = self._scoring.idfs(self.state.rows, frequencies, self._average_idf) * (self._scoring.k1 + 1)
+        weights *= [counts[term.text] for term in found]
+        norms = self._scoring.norms(np.array([term.shortest for term in found]), self._average_length)
+        highest = np.array([term.highest for term in found])
+        bounds = weights * highest / (highest + norms)
+        return [
+            Term(term.text, weight, bound, term.slices)
+            for term, weight, bound in zip(found, weights.tolist(), bounds.tolist(), strict=True)
+        ]
 
-    def _term(self, text: str, count: int) -> Term | None:
-        slices, frequency, bound = [], 0, 0.0
+    def _find(self, text: str) -> _Found:
+        slices, frequency, highest, shortest = [], 0, 0, _LONGEST
         for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
             postings = part.postings
             place = postings.term_lookup.find(text)
             if place < 0:
                 continue
-            first, last = postings.starts[place], postings.starts[place + 1]
+            first, last = postings.starts[place : place + 2].tolist()
             slices.append(Slice(base, end, postings.rows[first:last], postings.frequencies[first:last]))
-            frequency += int(part.document_frequencies(np.array([place]))[0])
-            bound = max(bound, self._bound(int(postings.highest[place]), postings.shortest[place : place + 1]))
-        if not frequency:
-            return None
-        idf = float(self._scoring.idfs(self.state.rows, np.array([frequency]), self._average_idf)[0])
-        weight = count * idf * (self._scoring.k1 + 1)
-        return Term(text, weight, weight * bound, tuple(slices))
-
-    def _bound(self, highest: int, shortest: Int32) -> float:
-        return highest / (highest + float(self._scoring.norms(shortest, self._average_length)[0]))
+            frequency += last - first - part.tombstones.dead_in_term(place)
+            highest = max(highest, int(postings.highest[place]))
+            shortest = min(shortest, int(postings.shortest[place]))
+        return _Found(text, frequency, highest, shortest, tuple(slices))
 
     def _norms_of_alive(self) -> Floats:
         norms = np.empty(self._bases[-1])

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_FEW = 64
+_FEW = 128
 
 
 class Lookup:

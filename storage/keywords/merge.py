@@ -11,7 +11,7 @@ from storage.keywords.postings import Int32, Int64, Postings, make_postings
 
 MOST_SEGMENTS = 8
 MOST_DEAD = 0.2
-FULL_POSTINGS = 1 << 23
+FULL_POSTINGS = 1 << 22
 _GROWTH = 3
 
 

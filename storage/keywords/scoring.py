@@ -5,7 +5,7 @@ of negative idfs at epsilon times the average idf is rank_bm25's.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ class Scoring:
         raw = raw_idfs(rows, frequencies)
         return np.where(raw < 0, self.epsilon * average, raw)
 
-    def norms(self, lengths: npt.NDArray[np.int32], average: float) -> Floats:
+    def norms(self, lengths: npt.NDArray[np.integer[Any]], average: float) -> Floats:
         """Return what is added to a term frequency in the denominator, for chunks of `lengths` terms."""
         if not average:
             return np.full(len(lengths), self.k1 * (1 - self.b))

@@ -27,6 +27,11 @@ class Tombstones:
         place = np.searchsorted(self.terms, terms.astype(np.int32)).clip(max=len(self.terms) - 1)
         return np.where(self.terms[place] == terms, self.counts[place], 0).astype(np.int64)
 
+    def dead_in_term(self, term: int) -> int:
+        """Return in how many dead rows one term of the dictionary stands."""
+        place = int(self.terms.searchsorted(term))
+        return int(self.counts[place]) if place < len(self.terms) and self.terms[place] == term else 0
+
     def bury(self, postings: Postings, rows: Int32) -> "Tombstones":
         """Return tombstones for `rows` too; those that are dead already are not counted again."""
         fresh = np.setdiff1d(rows, self.rows)

@@ -64,11 +64,11 @@ class Term:
         """Return what it adds to each of some ascending rows, and which of them hold it."""
         frequencies = np.zeros(len(rows))
         for piece in self.slices:
-            first, last = np.searchsorted(rows, (piece.base, piece.end))
+            first, last = rows.searchsorted((piece.base, piece.end))
             if first == last:
                 continue
             wanted = (rows[first:last] - piece.base).astype(np.int32)
-            place = np.searchsorted(piece.rows, wanted)
+            place = piece.rows.searchsorted(wanted)
             place[place == len(piece.rows)] = 0
             frequencies[first:last] = np.where(piece.rows[place] == wanted, piece.frequencies[place], 0)
         held = frequencies > 0
@@ -110,7 +110,7 @@ def best_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
             seen = scores.take(rows) + term.gains(rows, norms)
             scores[rows] = seen
             seen = seen if candidates is None else scores[candidates]
-        threshold = max(threshold, _kth(seen, k))
+        threshold = _raise(threshold, seen, k)
         worthwhile = threshold - left - SLACK
         if candidates is not None:
             candidates = candidates[seen >= worthwhile]
@@ -119,9 +119,11 @@ def best_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
     return np.flatnonzero(scores > 0) if candidates is None else candidates
 
 
-def _kth(scores: Floats, k: int) -> float:
-    place = len(scores) - k
-    return float(np.partition(scores, place)[place]) if place >= 0 else 0.0
+def _raise(threshold: float, scores: Floats, k: int) -> float:
+    """Return the k-th best of `scores`, or `threshold` where fewer than `k` are above it."""
+    better = scores[scores > threshold]
+    place = len(better) - k
+    return float(np.partition(better, place)[place]) if place >= 0 else threshold
 
 
 def _all_rows(terms: Sequence[Term], norms: Floats) -> Rows:

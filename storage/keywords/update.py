@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage.keywords.build import build
-from storage.keywords.merge import choose, merge
+from storage.keywords.merge import FULL_POSTINGS, choose, merge
 from storage.keywords.postings import Int64, Postings, check_distinct, read_postings, write_postings
 from storage.keywords.spectrum import read_spectrum, write_spectrum
 from storage.keywords.state import KeywordState, Segment, check_analyser
@@ -58,14 +58,12 @@ def update(
     state = state or KeywordState(language=language)
     check_analyser(state)
     old = [open_part(root, segment) for segment in state.segments]
-    fresh = [Part(postings) for postings in build(added, state.language)]
+    fresh = [_settle(root, postings) for postings in build(added, state.language)]
     check_distinct([part.postings for part in fresh])
     kept = [_bury(part, removed, fresh) for part in old]
     if not fresh and all(part is before for part, before in zip(kept, old, strict=True)):
         return state
-    touched = _touched_terms(old, kept, fresh)
-    before, after = _frequencies(old, touched), _frequencies(kept + fresh, touched)
-    spectrum = read_spectrum(root, state.spectrum).change(before, after)
+    spectrum = read_spectrum(root, state.spectrum).change(*_frequencies(old, kept, fresh))
     parts = _compact([part for part in kept + fresh if part.alive])
     return replace(
         state,
@@ -79,6 +77,13 @@ def update(
 def rebuild(root: Path, added: Iterable[tuple[str, str]], language: str = "english") -> KeywordState:
     """Return a state of (chunk id, indexed text) pairs alone; write its files."""
     return update(root, None, (), added, language)
+
+
+def _settle(root: Path, postings: Postings) -> Part:
+    """Return new postings as a part; full ones, which will not merge, go to disk, so that memory stays bounded."""
+    if len(postings.rows) < FULL_POSTINGS:
+        return Part(postings)
+    return open_part(root, _write(root, Part(postings)))
 
 
 def _bury(part: Part, removed: Collection[str], fresh: Sequence[Part]) -> Part:
@@ -99,11 +104,15 @@ def _touched_terms(old: Sequence[Part], kept: Sequence[Part], fresh: Sequence[Pa
     return pc.unique(pa.concat_arrays(terms))
 
 
-def _frequencies(parts: Sequence[Part], terms: pa.StringArray) -> Int64:
-    counts = np.zeros(len(terms), np.int64)
-    for part in parts:
-        counts += part.document_frequencies(part.postings.term_lookup.find_all(terms))
-    return counts
+def _frequencies(old: Sequence[Part], kept: Sequence[Part], fresh: Sequence[Part]) -> tuple[Int64, Int64]:
+    """Return the document frequencies of the terms that a change touches, before and after it."""
+    terms = _touched_terms(old, kept, fresh)
+    before, after = np.zeros((2, len(terms)), np.int64)
+    for was, now in zip([*old, *(None for _ in fresh)], [*kept, *fresh], strict=True):
+        places = now.postings.term_lookup.find_all(terms)
+        before += was.document_frequencies(places) if was else 0
+        after += now.document_frequencies(places)
+    return before, after
 
 
 def _compact(parts: Sequence[Part]) -> list[Part]:
