@@ -16,7 +16,7 @@ _SAMPLE_CHARACTERS = 20_000
 _FIELD_LIMIT = 10_000_000
 
 
-def parse_delimited(data: bytes, options: ParseOptions) -> Parsed:
+def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
     """Return a table of the file's rows; its first row is the header unless it holds a number."""
     found = decode(data)
     text = found.text.replace("\0", "")

@@ -158,9 +158,10 @@ def _guess(text: str) -> FileType:
 
 
 # Signs so common in other texts that they do not tell on their own.
-_WEAK = frozenset(
-    ["json", "yaml", "toml", "ini", "css", "xml", "makefile", "batch", "groovy", "verilog", "fortran", "pascal", "vb", "shell", "lisp", "matlab", "diff"]
-)
+_WEAK_WORDS = """
+    json yaml toml ini css xml makefile batch groovy verilog fortran pascal vb shell lisp matlab diff
+"""
+_WEAK = frozenset(_WEAK_WORDS.split())
 
 
 def _regular(text: str) -> bool:

@@ -53,7 +53,7 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
     return _checked(form, parsed, options)
 
 
-def parser_key(file_type: FileType, options: ParseOptions) -> str:
+def parser_key(file_type: FileType, _options: ParseOptions) -> str:
     """Return the key of all that a canonical text depends on besides its file's content.
 
     Passwords and limits decide whether there is a text, not what it is, so they are not in it.

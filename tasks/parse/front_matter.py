@@ -32,7 +32,7 @@ def read_front_matter(text: str) -> FrontMatter | None:
 
 def _read_toml(block: str) -> dict[str, Any] | None:
     try:
-        return _plain(tomllib.loads(block.replace("\r\n", "\n")))
+        return {key: _plain(value) for key, value in tomllib.loads(block.replace("\r\n", "\n")).items()}
     except (tomllib.TOMLDecodeError, RecursionError):
         return None
 
@@ -49,7 +49,7 @@ def _read_yaml(block: str) -> dict[str, Any] | None:
         return {} if re.match(r"[\w-]+[ \t]*:", block) else None
     if values is None:
         return {} if not block.strip() else None
-    return _plain(values) if isinstance(values, dict) else None
+    return {str(key): _plain(value) for key, value in values.items()} if isinstance(values, dict) else None
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

@@ -5,6 +5,7 @@ as furniture. Inline markup is dropped but for code; links are attributes of the
 """
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from lxml import etree
@@ -17,12 +18,17 @@ from tasks.parse.format import ParseOptions
 from tasks.parse.html_head import head_metadata
 from tasks.parse.html_table import is_data_table, table_rows
 
-_DROPPED = frozenset(
-    ["script", "style", "noscript", "template", "svg", "iframe", "object", "embed", "applet", "canvas", "audio", "video", "head", "select", "option", "textarea", "button", "input", "datalist", "meter", "progress", "map", "noembed", "noframes", "rp"]
-)
-_BLOCKS = frozenset(
-    ["html", "body", "p", "div", "section", "article", "main", "header", "footer", "nav", "aside", "address", "figure", "figcaption", "blockquote", "ul", "ol", "menu", "dir", "li", "dl", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption", "form", "fieldset", "legend", "details", "summary", "hr", "center", "dialog", "hgroup", "search", "listing", "plaintext", "xmp", "title"]
-)
+_DROPPED_WORDS = """
+    script style noscript template svg iframe object embed applet canvas audio video head select option textarea
+    button input datalist meter progress map noembed noframes rp
+"""
+_DROPPED = frozenset(_DROPPED_WORDS.split())
+_BLOCK_WORDS = """
+    html body p div section article main header footer nav aside address figure figcaption blockquote ul ol menu dir
+    li dl dt dd h1 h2 h3 h4 h5 h6 pre table thead tbody tfoot tr td th caption form fieldset legend details summary
+    hr center dialog hgroup search listing plaintext xmp title
+"""
+_BLOCKS = frozenset(_BLOCK_WORDS.split())
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(["ul", "ol", "menu", "dir"])
 _CODES = frozenset(["code", "kbd", "samp", "tt"])
@@ -33,6 +39,7 @@ _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I
 )
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
+_NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w:.-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w:.-]+)", re.I)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
@@ -40,7 +47,7 @@ _NUMBERS = re.compile(r"[\d\s]*")
 _MAX_LINKS = 200
 
 
-def parse_html(data: bytes, options: ParseOptions) -> Parsed:
+def parse_html(data: bytes, _: ParseOptions) -> Parsed:
     """Return a page drawn as Markdown, its title and what its head says.
 
     The encoding is the byte order mark's, else UTF-8 where it is that, else the one it declares.
@@ -87,8 +94,6 @@ class Walker:
 
     def parsed(self, title: str, metadata: dict[str, Any]) -> Parsed:
         """Return the document; where all is furniture, nothing is."""
-        from dataclasses import replace
-
         drawn = self.canvas.parsed(title, metadata)
         if all(element.kind == "furniture" for element in drawn.elements):
             drawn = replace(drawn, elements=tuple(replace(element, kind="paragraph") for element in drawn.elements))
@@ -258,7 +263,7 @@ def _code_language(node: Any) -> str:
         if one is None:
             continue
         stated = one.get("data-lang") or one.get("data-language") or ""
-        match = None if stated else _LANGUAGE.search(one.get("class") or "")
-        if stated or match:
-            return (stated or match[1]).lower() if match or stated.isidentifier() else ""
+        match = _NAME.fullmatch(stated.strip()) or _LANGUAGE.search(one.get("class") or "")
+        if match:
+            return str(match[1]).lower()
     return ""

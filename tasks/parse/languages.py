@@ -35,15 +35,16 @@ LANGUAGES: dict[str, Language] = {
     ),
     "typescript": _language(
         ".ts .mts .cts .tsx",
-        r"^(?:export\s+)?(?:interface|type|enum|abstract\sclass)\s+\w+.*[={]\s*$ | \w\)?:\s*(?:string|number|boolean|void|any)\b"
+        r"^(?:export\s+)?(?:interface|type|enum|abstract\sclass)\s+\w+.*[={]\s*$"
+        r"| \w\)?:\s*(?:string|number|boolean|void|any)\b"
         r"| ^import\s+type\s",
         "ts-node bun",
     ),
     "go": _language(".go", r"^package\s+\w+\s*$ | ^func\s.*\{\s*$ | :=\s"),
     "rust": _language(
         ".rs",
-        r"^\s*(?:pub(?:\(\w+\))?\s+)?(?:fn\s+\w+.*[\{\(,]|struct\s|enum\s|impl\b|mod\s+\w+;|trait\s) | ^use\s+\w+:: | let\s+mut\s"
-        r"| ^\#!?\[",
+        r"^\s*(?:pub(?:\(\w+\))?\s+)?(?:fn\s+\w+.*[\{\(,]|struct\s|enum\s|impl\b|mod\s+\w+;|trait\s)"
+        r"| ^use\s+\w+:: | let\s+mut\s | ^\#!?\[",
     ),
     "java": _language(
         ".java",
@@ -59,20 +60,24 @@ LANGUAGES: dict[str, Language] = {
     "c": _language(".c", r"^\s*\#\s*(?:include|define|ifn?def|pragma)\b | ^\w[\w\s*]+\([^;]*\)\s*\{?\s*$"),
     "cpp": _language(
         ".cpp .cc .cxx .hpp .hh .hxx .ipp .h++",
-        r"^\s*\#\s*include\s*<(?:\w+|\w+/.*)> | \bstd:: | ^\s*(?:namespace|template|class)\b | ^\s*(?:public|private|protected):",
+        r"^\s*\#\s*include\s*<(?:\w+|\w+/.*)> | \bstd::"
+        r"| ^\s*(?:namespace|template|class)\b | ^\s*(?:public|private|protected):",
     ),
     "csharp": _language(
         ".cs .csx",
-        r"^using\s+[\w.]+; | ^\s*namespace\s+[\w.]+ | ^\s*(?:public|private|internal|protected)\s(?:\w+\s)*(?:class|interface|struct|void|\w+)\b",
+        r"^using\s+[\w.]+; | ^\s*namespace\s+[\w.]+"
+        r"| ^\s*(?:public|private|internal|protected)\s(?:\w+\s)*(?:class|interface|struct|void|\w+)\b",
     ),
     "swift": _language(
         ".swift",
-        r"^import\s+\w+\s*$ | ^\s*(?:\w+\s)*func\s+\w+.*\{?\s*$ | ^\s*(?:guard|if)\slet\s | ^\s*(?:public\s)?(?:struct|extension|protocol)\s",
+        r"^import\s+\w+\s*$ | ^\s*(?:\w+\s)*func\s+\w+.*\{?\s*$ | ^\s*(?:guard|if)\slet\s"
+        r"| ^\s*(?:public\s)?(?:struct|extension|protocol)\s",
     ),
     "objectivec": _language(".m .mm", r"^\s*(?:\#import\b|@interface|@implementation|@property|@end) | ^[-+]\s*\("),
     "ruby": _language(
         ".rb .rake .gemspec Gemfile Rakefile",
-        r"^\s*(?:def\s+[\w.?!=]+(?:\(.*\))?|class\s+[A-Z][\w:]*(?:\s*<\s*[\w:]+)?|module\s+[A-Z]\w*)\s*$ | ^require(?:_relative)?\s | \bdo\s*\|.*\|\s*$ | ^end\s*$",
+        r"^\s*(?:def\s+[\w.?!=]+(?:\(.*\))?|class\s+[A-Z][\w:]*(?:\s*<\s*[\w:]+)?|module\s+[A-Z]\w*)\s*$"
+        r"| ^require(?:_relative)?\s | \bdo\s*\|.*\|\s*$ | ^end\s*$",
         "ruby",
     ),
     "php": _language(".php .phtml .php5", r"<\?php | <\?= | ^\s*\$\w+\s*=", "php"),
@@ -100,7 +105,8 @@ LANGUAGES: dict[str, Language] = {
     "nim": _language(".nim", r"^\s*(?:proc|func|type|import)\s"),
     "shell": _language(
         ".sh .bash .zsh .ksh .fish .bats .bashrc .profile",
-        r"^\#!.*\b(?:ba|z|k|da)?sh\b | ^\s*(?:fi|done|esac|then)\b | ^\s*(?:export\s+)?\w+=\$?[\"'({\w] | ^\s*if\s+\[\[?\s | ^\w+\s*\(\)\s*\{",
+        r"^\#!.*\b(?:ba|z|k|da)?sh\b | ^\s*(?:fi|done|esac|then)\b"
+        r"| ^\s*(?:export\s+)?\w+=\$?[\"'({\w] | ^\s*if\s+\[\[?\s | ^\w+\s*\(\)\s*\{",
         "sh bash zsh dash ksh fish",
     ),
     "powershell": _language(

@@ -31,7 +31,7 @@ _UNDERLINE = re.compile(r"(?:\r\n?|\n)[ \t>]*(?:=+|-+)[ \t]*\Z")
 _MAX_NESTING = 40
 
 
-def parse_markdown(data: bytes, options: ParseOptions) -> Parsed:
+def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
     """Return the decoded file, newlines as they are, with an element for every block.
 
     A list item is its first paragraph; what else it holds follows as elements of their own. A quote

@@ -8,10 +8,12 @@ import re
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
 
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
 _SIGNS = re.compile(
-    r"^import[ \t][^\n]{1,300}[ \t]from[ \t]+['\"]|^export[ \t]+(?:const|default|function)\b|^[ \t]*</?[A-Z]\w*[^\n]*>[ \t]*$",
+    r"^import[ \t][^\n]{1,300}[ \t]from[ \t]+['\"]|^export[ \t]+(?:const|default|function)\b"
+    r"|^[ \t]*</?[A-Z]\w*[^\n]*>[ \t]*$",
     re.MULTILINE,
 )
 _MODULE = re.compile(r"(?:import|export)[ \t{*]")
@@ -32,7 +34,7 @@ def is_bare_tag(text: str) -> bool:
 
 def with_mdx(parser: MarkdownIt) -> MarkdownIt:
     """Add the rules `mdx_module` and `mdx_tag` to a parser, and drop indented code and HTML blocks."""
-    ends = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("html_block", "mdx_tag", _tag, ends)
     parser.block.ruler.before("html_block", "mdx_module", _module)
     return parser.disable(["code", "html_block"])

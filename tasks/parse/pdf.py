@@ -17,7 +17,7 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")
 _NO_TITLE = re.compile(
     r"untitled|microsoft |.*\.(?:docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|txt|ps)$|[\W\d_]*$", re.I
 )
-_MAX_OUTLINE = 5_000
+_OUTLINE_PER_PAGE = 40
 
 
 def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
@@ -70,7 +70,9 @@ def _read(document: Any) -> tuple[list[list[Line]], list[float], list[int]]:
     """Return the lines and the height of every page, and the numbers of pages that cannot be read."""
     import pypdfium2
 
-    pages, heights, damaged = [], [], []
+    pages: list[list[Line]] = []
+    heights: list[float] = []
+    damaged: list[int] = []
     for index in range(len(document)):
         try:
             page = document[index]
@@ -92,7 +94,9 @@ def _outline(document: Any) -> dict[tuple[int, str], int]:
         for count, mark in enumerate(document.get_toc(max_depth=6)):
             target = mark.get_dest()
             index = target.get_index() if target is not None else None
-            if index is not None and count < _MAX_OUTLINE:
+            if count > _OUTLINE_PER_PAGE * (len(document) + 10):
+                break
+            if index is not None:
                 entries.setdefault((index + 1, squeeze(mark.get_title())), mark.level + 1)
     return {(page, title): level for (page, title), level in entries.items() if title}
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 from tasks.parse.pdf_page import HYPHEN, Line, union
 
@@ -10,9 +11,10 @@ Pages = list[list[Line]]
 
 _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b", re.I)
 _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|[IVX]{1,5}\.)\s+\S")
-BULLET = re.compile(r"([•●▪■◦○‣⁃∙·*–—-]|\uf0b7|\uf0a7|\u2022|o(?=\s))\s+(?=\S)")
+BULLET = re.compile(r"([•●▪■◦○‣∙·*–—-]|[\u2043\uf0a7\uf0b7]|o(?=\s))\s+(?=\S)")
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+(?=\S)")
-_MARGIN = 0.12
+_MARGIN = 0.16
+_NARROW_MARGIN = 0.08
 _HEADING_RATIO = 1.12
 _MAX_HEADING = 200
 _MAX_BOLD = 100
@@ -20,22 +22,24 @@ _LEVELS = 6
 
 
 def mark_furniture(pages: Pages, heights: list[float]) -> None:
-    """Mark the lines of the upper and lower margins whose text, but for numbers, is on most pages."""
+    """Mark what runs up a margin, and the margins' lines whose text, but for numbers, is on most pages."""
     places: defaultdict[tuple[bool, str], set[int]] = defaultdict(set)
     found: list[tuple[tuple[bool, str], Line]] = []
+    written = sum(1 for lines in pages if lines)
+    margin = _MARGIN if written > 2 else _NARROW_MARGIN
     for lines, height in zip(pages, heights, strict=True):
         for line in lines:
-            top = line.box[3] < height * _MARGIN
-            if top or line.box[1] > height * (1 - _MARGIN):
+            line.furniture = not line.upright
+            top = line.box[3] < height * margin
+            if top or line.box[1] > height * (1 - margin):
                 key = (top, _DIGITS.sub("#", " ".join(line.text.lower().split())))
                 places[key].add(line.page)
                 found.append((key, line))
-    written = sum(1 for lines in pages if lines)
     for key, line in found:
         seen = places[key]
         # Books print left and right pages differently, so most pages of one parity are enough.
         parity = max(sum(page % 2 == odd for page in seen) for odd in (0, 1))
-        line.furniture = written > 1 and (len(seen) > 0.5 * written or (parity > 2 and parity > 0.6 * written / 2))
+        line.furniture |= written > 1 and (len(seen) > 0.5 * written or (parity > 2 and parity > 0.6 * written / 2))
 
 
 def mark_headings(pages: Pages, outline: Mapping[tuple[int, str], int]) -> None:
@@ -52,8 +56,23 @@ def mark_headings(pages: Pages, outline: Mapping[tuple[int, str], int]) -> None:
     by_size = _levels_by_size(known, {line.size for line in large})
     for line in large:
         line.level = by_size[line.size]
+    for page in pages:
+        _unmark_text(page)
     if not outline:
         _mark_bold(pages, body, min(max(by_size.values(), default=0) + 1, _LEVELS))
+
+
+def _unmark_text(page: list[Line]) -> None:
+    """Take the level from large lines that are a paragraph: more than a heading's length on end."""
+    run: list[Line] = []
+    for line in [*page, None]:
+        if line is not None and run and line.level == run[-1].level and line.box[1] - run[-1].box[3] < line.size:
+            run.append(line)
+            continue
+        if sum(len(one.text) for one in run) > _MAX_HEADING:
+            for one in run:
+                one.level = 0
+        run = [line] if line is not None and line.level else []
 
 
 def _body_size(lines: Iterable[Line]) -> float:
@@ -139,7 +158,7 @@ def _continues(block: list[Line], line: Line) -> bool:
 
 
 def _usual_gap(block: list[Line]) -> float:
-    gaps = [lower.box[1] - upper.box[3] for upper, lower in zip(block, block[1:], strict=False)]
+    gaps = [lower.box[1] - upper.box[3] for upper, lower in pairwise(block)]
     return min(gaps) if gaps else 0.0
 
 
@@ -163,11 +182,11 @@ def text_of(block: list[Line]) -> str:
     text = ""
     for line in block:
         following = line.text
-        if text.endswith(HYPHEN) or (text.endswith("-") and text[-2:-1].isalpha() and following[:1].islower()):
-            text = text[:-1] + following
+        if text.endswith((HYPHEN, "-")) and text[-2:-1].isalpha():
+            text = text[: -1 if following[:1].islower() else None].replace(HYPHEN, "-") + following
         else:
             text = f"{text} {following}" if text else following
-    return text.replace(HYPHEN, "-" if text.endswith(HYPHEN) else "")
+    return text.replace(HYPHEN, "-")
 
 
 def squeeze(text: str) -> str:

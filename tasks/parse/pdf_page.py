@@ -1,18 +1,35 @@
 """PDF pages: their text in lines, in the order of the content stream, with font sizes and boxes."""
 
 import ctypes
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from tasks.parse.canvas import Box
 
-_SCALE = 10  # device units a point: PageToDevice gives whole numbers
-_LIGATURES = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\0": None, "\u00ad": None}
-)
+_SCALE = 100  # device units a point: PageToDevice gives whole numbers
+_REACH = 500.0
 HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
+_CLEAN: dict[int, str | None] = {code: "\ufffd" for code in range(1, 32) if chr(code) not in "\t\n\r\x02"}
+_CLEAN |= str.maketrans(
+    {
+        "ﬀ": "ff",
+        "ﬁ": "fi",
+        "ﬂ": "fl",
+        "ﬃ": "ffi",
+        "ﬄ": "ffl",
+        "ﬅ": "st",
+        "ﬆ": "st",
+        "\0": None,
+        "\u00ad": None,
+        "\ufffe": HYPHEN,
+    }
+)
+_LINE = re.compile(r"[^\S\n]*[^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe]?")
 _BOLD_WEIGHT = 600
+_BOLD_NAME = re.compile(rb"bold|black|heavy|cmbx|medi|-bd", re.IGNORECASE)
 _SHORT = 160
+_FEW = 6
 
 
 @dataclass(slots=True)
@@ -28,6 +45,11 @@ class Line:
     furniture: bool = False
 
     @property
+    def upright(self) -> bool:
+        """Return whether the line runs from side to side, and not up a margin."""
+        return len(self.text) < _FEW or self.box[2] - self.box[0] > 0.5 * self.height
+
+    @property
     def height(self) -> float:
         """Return the height of the line's box in points."""
         return self.box[3] - self.box[1]
@@ -37,7 +59,8 @@ def page_lines(page: Any, number: int) -> list[Line]:
     """Return a page's lines of text; pieces that pdfium cut from one line are joined again."""
     text_page = page.get_textpage()
     try:
-        lines = [_line(page, text_page, text, start, number) for text, start in _raw_lines(text_page)]
+        reader = _Reader(page, text_page.raw)
+        lines = [reader.line(text, start, number) for text, start in _raw_lines(text_page)]
     finally:
         text_page.close()
     return _joined([line for line in lines if line is not None])
@@ -48,14 +71,8 @@ def _raw_lines(text_page: Any) -> list[tuple[str, int]]:
     count = text_page.count_chars()
     text = text_page.get_text_range(errors="replace") if count > 0 else ""
     if len(text) != count:
-        text = _by_character(text_page, count)
-    lines, start = [], 0
-    for line in text.split("\n"):
-        stripped = line.strip()
-        if stripped:
-            lines.append((line.rstrip(), start))
-        start += len(line) + 1
-    return lines
+        text = _by_character(text_page.raw, count)
+    return [(match.group().rstrip(), match.start()) for match in _LINE.finditer(text)]
 
 
 def _by_character(text_page: Any, count: int) -> str:
@@ -65,55 +82,71 @@ def _by_character(text_page: Any, count: int) -> str:
     return "".join(chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd" for code in codes)
 
 
-def _line(page: Any, text_page: Any, text: str, start: int, number: int) -> Line | None:
+class _Reader:
+    """Asks pdfium about characters of one page."""
+
+    def __init__(self, page: Any, text_page: Any) -> None:
+        import pypdfium2.raw as pdfium
+
+        self._pdfium = pdfium
+        self._text = text_page
+        self._rectangle = pdfium.FS_RECTF()
+        self._reference = ctypes.byref(self._rectangle)
+        self._place = _transform(page)
+
+    def line(self, text: str, start: int, number: int) -> Line | None:
+        """Return a line of text that begins at a character of the page, None where it is blank."""
+        clean = " ".join(text.translate(_CLEAN).split())
+        if not clean.strip(HYPHEN):
+            return None
+        first = start + len(text) - len(text.lstrip())
+        last = start + len(text.rstrip("\x02\ufffe")) - 1
+        box = self._box(first, last)
+        size = _true_size(self._pdfium.FPDFText_GetFontSize(self._text, (first + last) // 2), box)
+        bold = len(clean) < _SHORT and self._is_bold(first) and (last - first < 2 or self._is_bold((first + last) // 2))
+        return Line(clean, size, bold, box, number)
+
+    def _is_bold(self, index: int) -> bool:
+        if self._pdfium.FPDFText_GetFontWeight(self._text, index) >= _BOLD_WEIGHT:
+            return True
+        name = ctypes.create_string_buffer(128)
+        length = self._pdfium.FPDFText_GetFontInfo(self._text, index, name, 128, ctypes.byref(ctypes.c_int()))
+        return 0 < length <= 128 and _BOLD_NAME.search(name.value) is not None
+
+    def _box(self, first: int, last: int) -> Box:
+        a, b, c, d, e, f = self._place
+        xs, ys = [], []
+        for index in (first, last):
+            self._pdfium.FPDFText_GetLooseCharBox(self._text, index, self._reference)
+            one = self._rectangle
+            for x, y in ((one.left, one.top), (one.right, one.bottom)):
+                xs.append(a * x + c * y + e)
+                ys.append(b * x + d * y + f)
+        return (min(xs), min(ys), max(xs), max(ys))
+
+
+def _transform(page: Any) -> tuple[float, float, float, float, float, float]:
+    """Return the affine map (a, b, c, d, e, f) from the page's own coordinates to points from its top left."""
     import pypdfium2.raw as pdfium
 
-    lead = len(text) - len(text.lstrip())
-    first, last = start + lead, start + len(text) - 1
-    clean = " ".join(text.translate(_LIGATURES).replace("\ufffe", HYPHEN).split())
-    if not clean.strip(HYPHEN):
-        return None
-    middle = (first + last) // 2
-    size = max(pdfium.FPDFText_GetFontSize(text_page, index) for index in (first, middle))
-    bold = len(clean) < _SHORT and all(
-        pdfium.FPDFText_GetFontWeight(text_page, index) >= _BOLD_WEIGHT or _is_bold_font(text_page, index)
-        for index in (first, middle)
-    )
-    box = _box(page, text_page, first, last)
-    return Line(clean, _true_size(size, box), bold, box, number)
+    width, height = page.get_size()
+    x, y = ctypes.c_int(), ctypes.c_int()
+
+    def place(left: float, up: float) -> tuple[float, float]:
+        size = (int(width * _SCALE), int(height * _SCALE))
+        pdfium.FPDF_PageToDevice(page, 0, 0, *size, 0, left, up, ctypes.byref(x), ctypes.byref(y))
+        return x.value / _SCALE, y.value / _SCALE
+
+    origin, right, above = place(0, 0), place(_REACH, 0), place(0, _REACH)
+    a, b = ((right[0] - origin[0]) / _REACH, (right[1] - origin[1]) / _REACH)
+    c, d = ((above[0] - origin[0]) / _REACH, (above[1] - origin[1]) / _REACH)
+    return a, b, c, d, *origin
 
 
 def _true_size(size: float, box: Box) -> float:
-    """Return a font size; where the page scales a font of nominal size 1, the line's height tells."""
+    """Return a font size; where the page scales a font of another nominal size, the line's height tells."""
     height = box[3] - box[1]
     return round(size if 0.5 * size <= height <= 2.5 * size and size > 2 else height * 0.85, 1)
-
-
-def _is_bold_font(text_page: Any, index: int) -> bool:
-    import pypdfium2.raw as pdfium
-
-    buffer = ctypes.create_string_buffer(128)
-    flags = ctypes.c_int()
-    length = pdfium.FPDFText_GetFontInfo(text_page, index, buffer, 128, ctypes.byref(flags))
-    name = buffer.value.lower() if 0 < length <= 128 else b""
-    return any(word in name for word in (b"bold", b"black", b"heavy", b"cmbx", b"medi", b"-bd"))
-
-
-def _box(page: Any, text_page: Any, first: int, last: int) -> Box:
-    import pypdfium2.raw as pdfium
-
-    corners: list[tuple[float, float]] = []
-    rectangle = pdfium.FS_RECTF()
-    width, height = page.get_size()
-    x, y = ctypes.c_int(), ctypes.c_int()
-    for index in (first, last):
-        pdfium.FPDFText_GetLooseCharBox(text_page, index, rectangle)
-        for left, top in ((rectangle.left, rectangle.top), (rectangle.right, rectangle.bottom)):
-            size = (int(width * _SCALE), int(height * _SCALE))
-            pdfium.FPDF_PageToDevice(page, 0, 0, *size, 0, left, top, ctypes.byref(x), ctypes.byref(y))
-            corners.append((x.value / _SCALE, y.value / _SCALE))
-    xs, ys = zip(*corners, strict=True)
-    return (min(xs), min(ys), max(xs), max(ys))
 
 
 def _joined(lines: list[Line]) -> list[Line]:
@@ -136,7 +169,9 @@ def _beside(one: Line, other: Line) -> bool:
     overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
     gap = other.box[0] - one.box[2]
     smaller = max(min(one.height, other.height), 0.1)
-    return overlap > 0.5 * smaller and -0.5 * one.size < gap < 2 * max(one.size, other.size)
+    # What stands much higher or lower, a superscript, must touch.
+    reach = 2 * max(one.size, other.size) if overlap > 0.5 * smaller else 0.3 * one.size
+    return overlap > 0.25 * smaller and -0.5 * one.size < gap < reach and not one.text.endswith(HYPHEN)
 
 
 def union(one: Box, other: Box) -> Box:

@@ -17,7 +17,7 @@ _HEADING = re.compile(
 _MAX_HEADING = 120
 
 
-def parse_text(data: bytes, options: ParseOptions) -> Parsed:
+def parse_text(data: bytes, _: ParseOptions) -> Parsed:
     """Return the decoded file, newlines as they are, with a paragraph for each run of lines.
 
     A short block such as "CHAPTER IV" or "Article 2. Fees", alone between blank lines, is a title.

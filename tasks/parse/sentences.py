@@ -13,12 +13,36 @@ from types import ModuleType
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _VERB_ENDINGS = ("ing", "ed", "ize", "izes", "ise", "ises", "ify", "ifies", "ate", "ates")
-_NOT_VERBS = frozenset(
-    ["thing", "things", "nothing", "something", "anything", "everything", "string", "strings", "king", "kings", "ring", "rings", "spring", "wing", "wings", "morning", "evening", "building", "ceiling", "during", "sibling", "red", "bed", "need", "seed", "feed", "speed", "hundred", "sacred", "naked", "wicked", "kindred", "indeed", "date", "dates", "rate", "rates", "state", "states", "private", "climate", "template", "templates", "candidate", "candidates", "certificate", "corporate", "estate", "gate", "gates", "late", "plate", "plates", "senate", "size", "sizes", "prize", "prizes", "exercise", "enterprise", "otherwise", "precise", "rise", "immediate", "appropriate", "accurate", "adequate", "separate", "ultimate", "approximate", "delegate", "duplicate", "intermediate"]
-)
-_VERBS = frozenset(
-    ["am", "is", "are", "was", "were", "be", "been", "being", "have", "has", "had", "having", "do", "does", "did", "done", "will", "would", "shall", "should", "can", "could", "may", "might", "must", "let", "go", "goes", "went", "gone", "come", "comes", "came", "get", "gets", "got", "make", "makes", "made", "take", "takes", "took", "taken", "see", "sees", "saw", "seen", "know", "knows", "knew", "known", "think", "thinks", "thought", "say", "says", "said", "tell", "tells", "told", "ask", "asks", "give", "gives", "gave", "given", "find", "finds", "found", "keep", "keeps", "kept", "leave", "leaves", "left", "mean", "means", "meant", "need", "needs", "want", "wants", "use", "uses", "used", "try", "tries", "show", "shows", "shown", "run", "runs", "ran", "write", "writes", "wrote", "written", "read", "reads", "put", "puts", "set", "sets", "send", "sends", "sent", "bring", "brings", "brought", "begin", "begins", "began", "begun", "become", "becomes", "became", "hold", "holds", "held", "stand", "stands", "stood", "understand", "understands", "understood", "hear", "hears", "heard", "feel", "feels", "felt", "pay", "pays", "paid", "meet", "meets", "met", "build", "builds", "built", "buy", "buys", "bought", "sell", "sells", "sold", "speak", "speaks", "spoke", "spoken", "spend", "spends", "spent", "lose", "loses", "lost", "win", "wins", "won", "grow", "grows", "grew", "grown", "draw", "draws", "drew", "drawn", "break", "breaks", "broke", "broken", "choose", "chooses", "chose", "chosen", "fall", "falls", "fell", "fallen", "eat", "eats", "ate", "eaten", "drive", "drives", "drove", "driven", "rise", "rises", "rose", "risen", "lead", "leads", "led", "teach", "teaches", "taught", "catch", "catches", "caught", "fight", "fights", "fought", "seek", "seeks", "sought", "throw", "throws", "threw", "thrown", "wear", "wears", "wore", "worn", "lie", "lies", "lay", "lain", "sit", "sits", "sat", "sleep", "sleeps", "slept", "open", "opens", "close", "closes", "start", "starts", "stop", "stops", "call", "calls", "work", "works", "live", "lives", "play", "plays", "turn", "turns", "move", "moves", "like", "likes", "love", "loves", "look", "looks", "help", "helps", "follow", "follows", "allow", "allows", "add", "adds", "change", "changes", "contain", "contains", "include", "includes", "provide", "provides", "require", "requires", "remain", "remains", "appear", "appears", "seem", "seems", "believe", "believes", "happen", "happens", "return", "returns", "continue", "continues", "create", "creates", "apply", "applies", "ensure", "ensures", "describe", "describes", "explain", "explains", "define", "defines", "support", "supports", "receive", "receives", "consider", "considers", "expect", "expects", "agree", "agrees", "please", "click", "clicks", "select", "selects", "enter", "enters", "install", "installs", "configure", "configures", "check", "checks", "’s", "'s", "'re", "'ve", "'ll"]
-)
+_NOT_VERB_WORDS = """
+    thing things nothing something anything everything string strings king kings ring rings spring wing wings
+    morning evening building ceiling during sibling red bed need seed feed speed hundred sacred naked wicked kindred
+    indeed date dates rate rates state states private climate template templates candidate candidates certificate
+    corporate estate gate gates late plate plates senate size sizes prize prizes exercise enterprise otherwise
+    precise rise immediate appropriate accurate adequate separate ultimate approximate delegate duplicate
+    intermediate
+"""
+_NOT_VERBS = frozenset(_NOT_VERB_WORDS.split())
+_VERB_WORDS = """
+    am is are was were be been being have has had having do does did done will would shall should can could may
+    might must let go goes went gone come comes came get gets got make makes made take takes took taken see sees saw
+    seen know knows knew known think thinks thought say says said tell tells told ask asks give gives gave given
+    find finds found keep keeps kept leave leaves left mean means meant need needs want wants use uses used try
+    tries show shows shown run runs ran write writes wrote written read reads put puts set sets send sends sent
+    bring brings brought begin begins began begun become becomes became hold holds held stand stands stood
+    understand understands understood hear hears heard feel feels felt pay pays paid meet meets met build builds
+    built buy buys bought sell sells sold speak speaks spoke spoken spend spends spent lose loses lost win wins won
+    grow grows grew grown draw draws drew drawn break breaks broke broken choose chooses chose chosen fall falls
+    fell fallen eat eats ate eaten drive drives drove driven rise rises rose risen lead leads led teach teaches
+    taught catch catches caught fight fights fought seek seeks sought throw throws threw thrown wear wears wore worn
+    lie lies lay lain sit sits sat sleep sleeps slept open opens close closes start starts stop stops call calls
+    work works live lives play plays turn turns move moves like likes love loves look looks help helps follow
+    follows allow allows add adds change changes contain contains include includes provide provides require requires
+    remain remains appear appears seem seems believe believes happen happens return returns continue continues
+    create creates apply applies ensure ensures describe describes explain explains define defines support supports
+    receive receives consider considers expect expects agree agrees please click clicks select selects enter enters
+    install installs configure configures check checks ’s 's 're 've 'll
+"""
+_VERBS = frozenset(_VERB_WORDS.split())
 
 
 @lru_cache(maxsize=128)

@@ -2,9 +2,10 @@
 
 from storage.schema import Parsed
 
-KINDS = frozenset(
-    ["title", "paragraph", "list_item", "table", "code", "quote", "front_matter", "turn", "question", "answer", "page_break", "furniture", "text"]
-)
+_KIND_WORDS = """
+    title paragraph list_item table code quote front_matter turn question answer page_break furniture text
+"""
+KINDS = frozenset(_KIND_WORDS.split())
 
 
 def faults(parsed: Parsed) -> list[str]:

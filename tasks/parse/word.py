@@ -67,7 +67,7 @@ def _draw(canvas: Canvas, element: Any, styled: bool) -> None:
     category, text, facts = element.category, element.text or "", element.metadata
     depth = (facts.category_depth or 0) + 1
     links = [{"text": link["text"], "url": link["url"]} for link in facts.links or [] if link.get("url")]
-    attributes = {"links": links} if links else {}
+    attributes: dict[str, Any] = {"links": links} if links else {}
     if category in ("Header", "Footer"):
         canvas.paragraph(text, kind="furniture")
     elif category == "Title":
@@ -78,7 +78,7 @@ def _draw(canvas: Canvas, element: Any, styled: bool) -> None:
     elif category == "Table" and facts.text_as_html:
         table = etree.fromstring(facts.text_as_html, etree.HTMLParser(no_network=True, huge_tree=True))
         rows, header_rows, _ = table_rows(table, "\n")
-        canvas.table(rows, header_rows)
+        canvas.table(rows, header_rows or int(bool(rows) and all(rows[0])))
     elif not styled and _is_bold(text, facts):
         canvas.heading(text, 2)
     else:
@@ -86,9 +86,8 @@ def _draw(canvas: Canvas, element: Any, styled: bool) -> None:
 
 
 def _is_bold(text: str, facts: Any) -> bool:
-    bold = [
-        part for part, tag in zip(facts.emphasized_text_contents or [], facts.emphasized_text_tags or []) if tag == "b"
-    ]
+    parts = zip(facts.emphasized_text_contents or [], facts.emphasized_text_tags or [], strict=False)
+    bold = [part for part, tag in parts if tag == "b"]
     text = "".join(text.split())
     return 0 < len(text) <= _MAX_BOLD_HEADING and "".join("".join(bold).split()) == text and text[-1] not in ".,;"
 
