@@ -1,0 +1,66 @@
+"""Counter: exact token counts of texts; a tokenizer that keeps words apart is asked about each word once."""
+
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from tokenizers import Tokenizer
+
+_MAX_KNOWN_WORDS = 200_000
+_LONG_TEXT = 1 << 16
+SPACES = frozenset(
+    " \t\n\r\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""What every tokenizer here takes for white space."""
+FALSE_SPACE = re.compile(r"[\x0b\x0c\x1c-\x1f\x85]")
+"""What Python takes for white space, too, but BERT drops, joining what stands on its sides."""
+
+
+class Counter:
+    """Exact token counts by one tokenizer, which must not be changed afterwards.
+
+    `local` says that white space parts tokens: a text has as many as its words. `special` is how many
+    tokens the model adds to a text; no other figure here includes them.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.local = _is_local(tokenizer)
+        self.special: int = tokenizer.num_special_tokens_to_add(False)
+        self._known: dict[str, int] = {}
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of a short text, such as a heading."""
+        if self.local and len(text) < _LONG_TEXT and not FALSE_SPACE.search(text):
+            return sum(self.words(text.split()))
+        return self.counts([text])[0]
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, tokenized whole."""
+        return [len(found) for found in self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def words(self, words: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each word, from memory where it was seen before."""
+        if len(self._known) > _MAX_KNOWN_WORDS:
+            self._known.clear()
+        found = list(map(self._known.get, words))
+        missing = sorted({word for word, count in zip(words, found, strict=True) if count is None})
+        if missing:
+            self._known.update(zip(missing, self.counts(missing), strict=True))
+        return list(map(self._known.__getitem__, words))
+
+
+@lru_cache(maxsize=4)
+def counter_of(tokenizer: Tokenizer) -> Counter:
+    """Return the counter of a tokenizer, one per process."""
+    return Counter(tokenizer)
+
+
+def _is_local(tokenizer: Tokenizer) -> bool:
+    parts: dict[str, Any] = json.loads(tokenizer.to_str())
+    kinds = [(parts.get(name) or {}).get("type") for name in ("normalizer", "pre_tokenizer", "model")]
+    added = parts.get("added_tokens") or []
+    plain = not any(token["lstrip"] or token["rstrip"] or set(token["content"]) & SPACES for token in added)
+    return plain and kinds == ["BertNormalizer", "BertPreTokenizer", "WordPiece"]
