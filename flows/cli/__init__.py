@@ -1,0 +1,1 @@
+"""The command line: one thin command for each thing that docmill does."""

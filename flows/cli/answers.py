@@ -1,0 +1,132 @@
+"""Commands that ask the store: search, sql."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from flows.cli.command import settings_of, takes
+from flows.cli.output import aligned, as_json_text, is_terminal, plain, print_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from storage.search import Hit
+    from storage.store import Store
+
+
+class Mode(StrEnum):
+    """Which rankings a search uses."""
+
+    hybrid = "hybrid"
+    vector = "vector"
+    keyword = "keyword"
+
+
+class Format(StrEnum):
+    """How a table is written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.command(cls=takes("store", "search"))(search)
+    app.command(cls=takes("store"))(sql)
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="The question.")],
+    k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="How many hits.")] = 5,
+    mode: Annotated[Mode, typer.Option(help="Which rankings to use.")] = Mode.hybrid,
+    where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks for which this holds.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON.")] = False,
+) -> None:
+    """Find the chunks that answer a question."""
+    from storage.store import open_store
+
+    settings = settings_of(context)
+    store = open_store(settings.store)
+    fusing = settings.search
+    hits = store.search(query, k, mode.value, where, weight=fusing.weight, fusion=fusing.fusion)
+    if as_json:
+        print_json([asdict(hit) for hit in hits])
+    else:
+        _print_hits(store, query, hits)
+
+
+def _print_hits(store: "Store", query: str, hits: Sequence["Hit"]) -> None:
+    from flows.cli.snippet import snippet
+
+    for hit in hits:
+        headings = f"  {' › '.join(map(plain, hit.headings))}" if hit.headings else ""
+        typer.echo(f"{hit.rank}. {hit.score:.3f}  {_place(store, hit)}{headings}")
+        typer.echo(f"   {snippet(query, hit.text, mark=is_terminal())}")
+    if not hits:
+        typer.echo("Nothing was found.")
+
+
+def _place(store: "Store", hit: "Hit") -> str:
+    if hit.page:
+        return f"{plain(hit.uri)} page {hit.page}"
+    return f"{plain(hit.uri)}:{store.document(hit.uri).text.count(chr(10), 0, hit.start) + 1}"
+
+
+def sql(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="One SELECT over chunks, documents, runs, snapshots, rejects.")],
+    form: Annotated[Format, typer.Option("--format", help="How to write the rows.")] = Format.table,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Ask the store in SQL."""
+    from storage.store import open_store
+
+    form = Format.json if as_json else form
+    if form is Format.parquet and output is None and is_terminal():
+        raise typer.BadParameter("parquet is not for a terminal; name a file with --output")
+    data = _render(open_store(settings_of(context).store).sql(query), form)
+    if output is not None:
+        output.write_bytes(data)
+    else:
+        typer.get_binary_stream("stdout").write(data)
+
+
+def _render(table: "pa.Table", form: Format) -> bytes:
+    columns = [column.to_pylist() for column in table.columns]
+    rows = list(zip(*columns, strict=True))
+    match form:
+        case Format.table:
+            return f"{aligned(table.column_names, rows)}\n".encode()
+        case Format.json:
+            return f"{as_json_text([dict(zip(table.column_names, row, strict=True)) for row in rows])}\n".encode()
+        case Format.csv:
+            return _csv(table.column_names, rows)
+        case Format.parquet:
+            return _parquet(table)
+
+
+def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return CSV with a header; a list or a struct becomes JSON."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([as_json_text(v) if isinstance(v, list | dict) else v for v in row] for row in rows)
+    return text.getvalue().encode()
+
+
+def _parquet(table: "pa.Table") -> bytes:
+    from pyarrow import parquet
+
+    data = io.BytesIO()
+    parquet.write_table(table, data)
+    return data.getvalue()

@@ -1,0 +1,122 @@
+"""A command whose flags come from the settings model, and whose failures are one line."""
+
+import inspect
+import sys
+import traceback
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+
+import typer
+from typer.core import TyperCommand
+
+from storage.errors import DocmillError
+
+if TYPE_CHECKING:
+    from flows.configuration import Key
+    from flows.settings import Settings
+
+SHORT = {"discover.include": "--include", "discover.exclude": "--exclude", "wait_s": "--wait"}
+
+
+def settings_of(context: typer.Context) -> "Settings":
+    """Return the settings that hold for this call of a command."""
+    from flows.configuration import load
+
+    return load(context.meta["flags"], context.meta["config"])
+
+
+class SettingsCommand(TyperCommand):
+    """A command that takes the keys of some sections of docmill.toml as flags."""
+
+    sections: tuple[str, ...] = ()
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the command's own parameters, then those of its settings."""
+        return [*super().get_params(ctx), *_setting_options(self.sections)]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an expected failure is one line on standard error and exit status 1."""
+        ctx.meta["config"] = ctx.params.pop("config")
+        debug = ctx.params.pop("debug")
+        given = {key.path: ctx.params.pop(_name(key)) for key in _keys_of(self.sections)}
+        ctx.meta["flags"] = {path: value for path, value in given.items() if value not in (None, [], ())}
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (DocmillError, OSError) as error:
+            if debug:
+                traceback.print_exc(file=sys.stderr)
+            typer.echo(f"docmill: {' '.join(str(error).split())}", err=True)
+            raise typer.Exit(1) from None
+
+
+def takes(*sections: str) -> type[SettingsCommand]:
+    """Return the command class with flags for these sections and top-level keys; "*" means all of them."""
+    return type("SettingsCommand", (SettingsCommand,), {"sections": sections})
+
+
+def _name(key: "Key") -> str:
+    return "__".join(("setting", *key.path))
+
+
+def _keys_of(sections: tuple[str, ...]) -> list["Key"]:
+    from flows.configuration import keys
+
+    return [key for key in keys() if "*" in sections or key.path[0] in sections]
+
+
+@cache
+def _setting_options(sections: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return the options of the keys, as typer makes them for a function that has them as parameters."""
+
+    def command(**_: Any) -> None: ...
+
+    parameters = [_shared("config", Path | None, None, "Read this file instead of docmill.toml here or above.")]
+    parameters.append(_shared("debug", bool, False, "Show where an error came from."))
+    parameters += [_parameter(key) for key in _keys_of(sections)]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    return tuple(typer.main.get_command(app).params)
+
+
+def _shared(name: str, kind: Any, default: Any, text: str) -> inspect.Parameter:
+    option = typer.Option(f"--{name}", help=text, show_default=False)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _parameter(key: "Key") -> inspect.Parameter:
+    annotation: Any = key.field.annotation
+    default = key.field.get_default(call_default_factory=True)
+    option = typer.Option(
+        *_flags(key),
+        help=f"{key.field.description} [default: {default}]" if default not in ((), {}, "") else key.field.description,
+        metavar=_metavar(annotation),
+        show_default=False,
+    )
+    kind: Any = {tuple[str, ...]: list[str], bool: bool}.get(annotation, str)
+    return inspect.Parameter(
+        _name(key), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
+
+
+def _flags(key: "Key") -> list[str]:
+    if key.field.annotation is bool:
+        return [f"{key.flag}/--no-{key.flag[2:]}"]
+    return [SHORT[key.dotted], key.flag] if key.dotted in SHORT else [key.flag]
+
+
+def _metavar(annotation: Any) -> str | None:
+    if get_origin(annotation) is Literal:
+        return "|".join(get_args(annotation))
+    names: dict[Any, str | None] = {
+        int: "N",
+        float: "X",
+        Path: "PATH",
+        str: "TEXT",
+        tuple[str, ...]: "TEXT",
+        bool: None,
+    }
+    return names.get(annotation, "JSON")

@@ -1,0 +1,80 @@
+"""Say results on standard output and everything else on standard error."""
+
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import typer
+
+WIDEST = 60
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # escapes, and what turns the direction
+
+
+def note(message: str) -> None:
+    """Say on standard error what is not a result."""
+    typer.echo(f"docmill: {message}", err=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    typer.echo(as_json_text(value))
+
+
+def as_json_text(value: Any) -> str:
+    """Return JSON with one item a line for a list of objects, so that it can be read and grepped."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[" + ",\n ".join(_json(item) for item in value) + "]"
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -> None:
+    """Print rows as an aligned table with a header."""
+    names = list(columns) or list(rows[0] if rows else ())
+    typer.echo(aligned(names, [[row.get(name) for name in names] for row in rows]))
+
+
+def aligned(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table for a person: one line a row, wide cells cut, numbers to the right."""
+    cells = [list(names), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(names))]
+    lines = [_line(row, widths, numeric) for row in cells]
+    return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+
+
+def plain(text: str) -> str:
+    """Return text on one line without what could steer a terminal."""
+    return _STEERING.sub("", " ".join(text.split()))
+
+
+def _cell(value: Any) -> str:
+    text = "" if value is None else f"{value:.6g}" if isinstance(value, float) else plain(str(value))
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    padded = (
+        " " * (width - _width(cell)) + cell if right else cell + " " * (width - _width(cell))
+        for cell, width, right in zip(cells, widths, numeric, strict=True)
+    )
+    return "  ".join(padded).rstrip()
+
+
+def is_terminal() -> bool:
+    """Say whether a person reads standard output."""
+    return sys.stdout.isatty()

@@ -1,0 +1,24 @@
+"""Show on a terminal how far a run is."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Progress = Callable[[int, int], None]
+
+
+def _silent(_done: int, _total: int) -> None: ...
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """Yield a function of (done, total) that draws a bar on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield _silent
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("ingest", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
