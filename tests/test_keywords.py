@@ -137,6 +137,13 @@ def test_equal_scores_come_in_the_order_of_chunk_ids(tmp_path: Path) -> None:
     assert len({hit.score for hit in hits}) == 1
 
 
+def test_of_many_equal_chunks_the_first_ids_come(tmp_path: Path) -> None:
+    chunks = [(f"id-{(number * 7919) % 5000:04d}", "alpha beta") for number in range(5000)]
+    state = rebuild(tmp_path, [*chunks, *((f"other-{number}", "gamma") for number in range(6000))])
+    hits = KeywordIndex(tmp_path, state).search("beta alpha", 3)
+    assert [hit.chunk_id for hit in hits] == ["id-0000", "id-0001", "id-0002"]
+
+
 def test_allowed_chunks_keep_their_scores(tmp_path: Path) -> None:
     chunks = make_chunks(500)
     index = KeywordIndex(tmp_path, rebuild(tmp_path, chunks.items()))
@@ -166,6 +173,10 @@ def test_an_empty_index_answers(tmp_path: Path) -> None:
 def test_a_word_of_half_of_the_chunks_is_found_though_it_scores_nothing(tmp_path: Path) -> None:
     state = rebuild(tmp_path, [("a", "alpha"), ("b", "beta")])
     assert KeywordIndex(tmp_path, state).search("alpha", 5) == [KeywordHit("a", 0.0, {"alpha": 0.0})]
+    chunks = {str(number): "alpha" if number < 4 else "beta rare" if number == 4 else "beta" for number in range(8)}
+    state = rebuild(tmp_path, chunks.items())
+    assert [hit.chunk_id for hit in KeywordIndex(tmp_path, state).search("alpha rare", 3)] == ["4", "0", "1"]
+    assert_scores_equal(tmp_path, state, chunks, ["alpha rare", "rare", "alpha beta rare"])
 
 
 def test_an_added_id_replaces_its_text(tmp_path: Path) -> None:

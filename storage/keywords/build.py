@@ -12,7 +12,7 @@ from storage.keywords.postings import Int32, Int64, Postings, make_postings
 
 TOKENS_PER_SEGMENT = 1 << 23
 _BATCH_CHUNKS = 8192
-_CACHED_WORDS = 1 << 19
+_CACHED_WORDS = 1 << 18
 
 
 class _Numbers(dict[str, tuple[int, ...]]):

@@ -1,13 +1,14 @@
 """Search one state of the keyword index, memory-mapped: exact BM25, with only the postings read that can matter."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from storage.analyser import analyse
 from storage.keywords.scoring import Floats, Scoring
@@ -58,14 +59,7 @@ class KeywordIndex:
         terms = self._terms(query)
         norms = self._norms if allowed is None else self._norms_of(allowed)
         rows = best_rows(terms, norms, k) if k > 0 and terms else np.zeros(0, np.intp)
-        if not len(rows):
-            return []
-        columns = [(term.text, *(column.tolist() for column in term.gains_at(rows, norms))) for term in terms]
-        hits = []
-        for i, chunk_id in enumerate(self._ids_of(rows)):
-            matched = {text: gains[i] for text, gains, held in columns if held[i]}
-            hits.append(KeywordHit(chunk_id, sum(matched.values()), matched))
-        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:k]
+        return self._hits(terms, rows, norms, k) if len(rows) else []
 
     def scores(self, query: str) -> Floats:
         """Return the score of every chunk, in the order of `chunk_ids`."""
@@ -75,6 +69,23 @@ class KeywordIndex:
         """Return the ids of the chunks in the index."""
         ids = pa.chunked_array([part.postings.chunk_ids for part in self._parts], pa.string())
         return ids.filter(pa.array(np.isfinite(self._norms)))
+
+    def _hits(self, terms: Sequence[Term], rows: Rows, norms: Floats, k: int) -> list[KeywordHit]:
+        columns = [(term.text, *term.gains_at(rows, norms)) for term in terms]
+        scores = np.zeros(len(rows))
+        for _, gains, _ in columns:  # one by one, so that equal chunks have equal scores to the last bit
+            scores += gains
+        table = pa.table({"score": scores, "chunk_id": self._ids_of(rows)})
+        best = pc.select_k_unstable(table, k, [("score", "descending"), ("chunk_id", "ascending")])
+        ids = table.column("chunk_id").take(best).to_pylist()
+        return [
+            KeywordHit(
+                chunk_id,
+                float(scores[place]),
+                {text: float(gains[place]) for text, gains, held in columns if held[place]},
+            )
+            for place, chunk_id in zip(best.to_pylist(), ids, strict=True)
+        ]
 
     def _terms(self, query: str) -> list[Term]:
         counts = Counter(analyse(query, self.state.language))
@@ -122,10 +133,10 @@ class KeywordIndex:
             norms[rows] = self._norms[rows]
         return norms
 
-    def _ids_of(self, rows: Rows) -> list[str]:
-        ids: list[str] = []
+    def _ids_of(self, rows: Rows) -> pa.ChunkedArray:
+        ids = []
         for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
-            first, last = np.searchsorted(rows, (base, end))
+            first, last = rows.searchsorted((base, end))
             if first < last:
-                ids += part.postings.chunk_ids.take(pa.array(rows[first:last] - base)).to_pylist()
-        return ids
+                ids.append(part.postings.chunk_ids.take(pa.array(rows[first:last] - base)))
+        return pa.chunked_array(ids, pa.string())

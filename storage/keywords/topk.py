@@ -93,9 +93,21 @@ def all_scores(terms: Sequence[Term], norms: Floats) -> Floats:
 
 
 def best_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
-    """Return rows, ascending, among which are the best `k` and all that tie with the last of these."""
-    if any(term.weight <= 0 for term in terms):
-        return _all_rows(terms, norms)
+    """Return rows, ascending, among which are the best `k` and all that tie with the last of these.
+
+    A weight that is not above 0 is that of a word of half of the chunks or more in a tiny corpus: no bound helps.
+    """
+    positive = [term for term in terms if term.weight > 0]
+    if all(term.weight >= 0 for term in terms):
+        rows = _pruned_rows(positive, norms, k)
+        if len(positive) == len(terms) or len(rows) >= k:
+            return rows
+    rows = np.unique(np.concatenate([term.rows() for term in terms]))
+    found: Rows = rows[np.isfinite(norms[rows])]
+    return found
+
+
+def _pruned_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
     ordered = sorted(terms, key=lambda term: (-term.bound, term.text))
     rest = np.append(np.cumsum([term.bound for term in reversed(ordered)])[::-1], 0.0)
     scores, threshold = np.zeros(len(norms)), 0.0
@@ -124,10 +136,3 @@ def _raise(threshold: float, scores: Floats, k: int) -> float:
     better = scores[scores > threshold]
     place = len(better) - k
     return float(np.partition(better, place)[place]) if place >= 0 else threshold
-
-
-def _all_rows(terms: Sequence[Term], norms: Floats) -> Rows:
-    """Return every row that holds a term: where a weight is not above 0, a bound says nothing (tiny corpora)."""
-    rows = np.unique(np.concatenate([term.rows() for term in terms]))
-    alive: Rows = rows[np.isfinite(norms[rows])]
-    return alive
