@@ -1,0 +1,110 @@
+"""The house: what imports what, what is named how, and how large it gets."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LAYERS = ("storage", "tasks", "flows", "deployments")  # each may import those before it
+MODULES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
+SOURCES = sorted([*MODULES, *(path for path in (ROOT / "tests").rglob("*.py") if "corpus" not in path.parts[:-1])])
+ONLY_IN = {
+    "prefect": ("flows/", "tasks/steps.py", "deployments/"),
+    "duckdb": ("storage/sql.py",),
+    "lancedb": ("storage/vectors.py",),
+    "sentence_transformers": ("storage/encoder.py",),
+    "typer": ("flows/cli/",),
+    "rich": ("flows/cli/",),
+}
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "manager", "base", "core", "common", "misc"}
+SLOW = (
+    "prefect", "lancedb", "duckdb", "torch", "sentence_transformers", "transformers", "tokenizers", "unstructured",
+    "scipy", "pyarrow", "numpy", "pydantic", "pydantic_settings", "rich", "lxml", "pypdfium2", "fastapi", "sqlalchemy",
+)  # fmt: skip
+LARGEST = 350
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def imports(path: Path) -> frozenset[tuple[str, bool]]:
+    """Return what a file imports, and whether that happens when it is itself imported."""
+    return frozenset(_imports(ast.parse(path.read_text(encoding="utf-8")), True))
+
+
+def _imports(node: ast.AST, at_top: bool) -> Iterator[tuple[str, bool]]:
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, at_top) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield (node.module or "", at_top)
+        assert node.level == 0, "imports are absolute"
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        at_top = False
+    inner = at_top and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    for child in ast.iter_child_nodes(node):
+        yield from _imports(child, inner)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_down(path: Path) -> None:
+    layer = LAYERS.index(name_of(path).split("/")[0])
+    above = {name for name, _ in imports(path) if name.split(".")[0] in (*LAYERS[layer + 1 :], "tests")}
+    assert not above, f"{name_of(path)} imports from a layer above: {above}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_heavy_package_is_imported_only_where_it_belongs(path: Path) -> None:
+    packages = {name.split(".")[0] for name, _ in imports(path)}
+    strangers = {p for p in packages & ONLY_IN.keys() if not name_of(path).startswith(ONLY_IN[p])}
+    assert not strangers, f"{name_of(path)} imports {strangers}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_no_file_is_too_long(path: Path) -> None:
+    length = len(path.read_text(encoding="utf-8").splitlines())
+    assert length <= LARGEST, f"{name_of(path)} has {length} lines, {LARGEST} at most"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_every_file_says_what_it_is(path: Path) -> None:
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert text, f"{name_of(path)} has no docstring"
+    if path.name == "__init__.py":
+        assert text.count(". ") == 0, f"{name_of(path)}: the docstring of a package is one sentence"
+        assert text.endswith("."), f"{name_of(path)}: the docstring of a package is one sentence"
+
+
+def test_no_module_is_named_like_a_dependency_or_a_package_of_ours() -> None:
+    taken = {name.lower() for name in packages_distributions()} - {*LAYERS, "docmill", "tests"}
+    for path in MODULES:
+        name = path.parent.name if path.name == "__init__.py" else path.stem
+        at_top = len(path.relative_to(ROOT).parts) == 2 and path.name == "__init__.py"
+        assert name.lower() not in taken, f"{name_of(path)} is named like an installed package"
+        assert at_top or name not in LAYERS, f"{name_of(path)} is named like a package of ours"
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    named = {path.stem for path in SOURCES} | {path.parent.name for path in SOURCES}
+    assert not named & FORBIDDEN_NAMES
+
+
+def test_every_package_is_one_and_is_shipped() -> None:
+    shipped = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    folders = {name_of(path.parent).replace("/", ".") for path in MODULES}
+    assert {folder for folder in folders if (ROOT / folder.replace(".", "/") / "__init__.py").exists()} == folders
+    assert set(shipped) == folders - {"deployments"}
+
+
+def test_the_command_line_loads_nothing_slow() -> None:
+    code = "import sys, flows.cli.app; print(*{name.split('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert not set(SLOW) & set(loaded.split())

@@ -1,0 +1,172 @@
+"""Settings: where they come from, which wins, and what a wrong one is told."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from flows.cli.template import template
+from flows.configuration import Key, find_file, keys, load
+from flows.settings import Settings
+from storage.errors import ConfigError
+
+CONTEXT_TOKENS = ("chunk", "context_tokens")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "docmill.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    assert load() == Settings()
+
+
+def test_a_flag_wins_over_the_environment_over_the_file_over_the_default(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, "[chunk]\ncontext_tokens = 10\ncontextualizer = 'none'\n[search]\nweight = 0.25")
+    assert load().chunk.context_tokens == 10
+    monkeypatch.setenv("DOCMILL_CHUNK__CONTEXT_TOKENS", "20")
+    assert load().chunk.context_tokens == 20
+    settings = load({CONTEXT_TOKENS: "30"})
+    assert settings.chunk.context_tokens == 30
+    assert settings.chunk.contextualizer == "none"
+    assert settings.search.weight == 0.25
+
+
+def test_the_file_of_a_folder_above_is_found_and_its_paths_start_there(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(folder, 'store = "kept"\nsources = ["docs", "mail=in/mail", "s3://b/x"]\nembedding.model = "./model"')
+    below = folder / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert find_file(below) == path
+    settings = load()
+    assert settings.store == folder / "kept"
+    assert settings.sources == (f"{folder}/docs", f"mail={folder}/in/mail", "s3://b/x")
+    assert settings.embedding.model == f"{folder}/model"
+
+
+def test_a_flag_s_path_stays_relative_to_the_working_directory(folder: Path) -> None:
+    write(folder, 'store = "kept"')
+    assert load({("store",): "here"}).store == Path("here")
+
+
+def test_a_hub_name_is_not_taken_for_a_path(folder: Path) -> None:
+    write(folder, '[embedding]\nmodel = "someone/some-model"')
+    assert load().embedding.model == "someone/some-model"
+
+
+def test_the_file_can_be_named_by_flag_and_by_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = folder / "other.toml"
+    named.write_text("[search]\nweight = 0.1")
+    assert load(config=named).search.weight == 0.1
+    monkeypatch.setenv("DOCMILL_CONFIG", str(named))
+    assert load().search.weight == 0.1
+
+
+def test_an_empty_variable_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_STORE", "")
+    assert load().store == Path("store")
+
+
+def test_lists_and_tables_are_json_in_a_variable_and_one_text_is_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_SOURCES", "my docs")
+    monkeypatch.setenv("DOCMILL_DISCOVER__INCLUDE", '["*.md", "*.txt"]')
+    monkeypatch.setenv("DOCMILL_ROUTES", '[{"type": "code", "strategy": "recursive"}]')
+    settings = load({("split",): '{"recursive": {"size": 9}}'})
+    assert settings.sources == ("my docs",)
+    assert settings.discover.include == ("*.md", "*.txt")
+    assert settings.routes[0].type == "code"
+    assert settings.split == {"recursive": {"size": 9}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[chunk]\ncontxt_tokens = 3", "chunk.contxt_tokens: no such key; the nearest is chunk.context_tokens"),
+        ("context_tokens = 3", "context_tokens: no such key; the nearest is chunk.context_tokens"),
+        ("[serch]\nweight = 1", "serch: no such key; the nearest is search"),
+        ("qq = 3", "qq: no such key; there are store, sources, engine"),
+        ("[search]\nweight = 5", "search.weight: input should be less than or equal to 1, got 5"),
+        ("[search]\nweight = nan", "search.weight: input should be a finite number, got nan"),
+        ('engine = "ray"', "engine: input should be 'auto', 'local' or 'prefect', got 'ray'"),
+        ('[[routes]]\nglob = "a"\nstrategi = "x"', "the nearest is routes[0].strategy"),
+        ('[[routes]]\nstrategy = "x"', "routes[0]: must have either glob or type"),
+        ("chunk = 3", "chunk: input should be a valid"),
+        ("a =", "docmill.toml: Invalid value"),
+    ],
+)
+def test_a_wrong_file_is_told_the_key_the_value_and_what_would_be_right(folder: Path, text: str, message: str) -> None:
+    path = write(folder, text)
+    with pytest.raises(ConfigError) as caught:
+        load()
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+
+
+def test_a_wrong_value_is_told_by_the_name_that_set_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_CHUNK__CONTEXT_TOKENS", "many")
+    with pytest.raises(ConfigError, match=r"^DOCMILL_CHUNK__CONTEXT_TOKENS: .*got 'many'$"):
+        load()
+    with pytest.raises(ConfigError, match=r"^--chunk-context-tokens: .*got 'few'$"):
+        load({CONTEXT_TOKENS: "few"})
+
+
+def test_an_unknown_variable_is_told_the_nearest_right_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_CHUNK__CONTEXT_TOKEN", "3")
+    with pytest.raises(ConfigError, match="the nearest is DOCMILL_CHUNK__CONTEXT_TOKENS"):
+        load()
+
+
+def test_a_named_file_that_is_missing_is_an_error(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no such file; `docmill init` writes a docmill\.toml"):
+        load(config=folder / "missing.toml")
+
+
+@pytest.mark.parametrize("key", keys(), ids=lambda key: key.dotted)
+def test_every_key_says_what_it_means_and_can_be_a_variable(key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert key.field.description
+    default = json.dumps(Settings().model_dump(mode="json"))
+    value = json.loads(default)
+    for step in key.path:
+        value = value[step]
+    monkeypatch.setenv(key.variable, value if isinstance(value, str) else json.dumps(value))
+    assert load() == Settings()
+
+
+def test_the_written_file_sets_nothing_and_its_lines_taken_out_of_comments_set_the_defaults(folder: Path) -> None:
+    write(folder, template())
+    assert load() == Settings()
+    lines = [line[1:] if line.startswith("#") and line[1:2].isalpha() else line for line in template().splitlines()]
+    write(folder, "\n".join(lines))
+    settings = load()
+    assert settings.model_copy(update={"store": Path("store")}) == Settings()
+    assert sum(" = " in line and not line.startswith("#") for line in lines) == len(keys())
+
+
+def test_the_examples_of_the_written_file_are_valid(folder: Path) -> None:
+    examples = [str(example) for key in keys() for example in key.field.examples or ()]
+    write(folder, "\n".join(examples))
+    assert len(examples) == len(load().routes) + len(load().split)
+
+
+def test_passwords_are_not_shown() -> None:
+    assert "secret" not in repr(load({("parse", "passwords"): ["secret"]}))
+
+
+def test_settings_are_plain_values_that_cross_processes() -> None:
+    settings = load({CONTEXT_TOKENS: "7"})
+    assert type(settings) is Settings
+    assert pickle.loads(pickle.dumps(settings)) == settings
+    assert Settings.model_validate_json(settings.model_dump_json()) == settings
