@@ -52,9 +52,9 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON.")] = False,
 ) -> None:
     """Find the chunks that answer a question."""
+    settings = settings_of(context)
     from storage.store import open_store
 
-    settings = settings_of(context)
     store = open_store(settings.store)
     fusing = settings.search
     hits = store.search(query, k, mode.value, where, weight=fusing.weight, fusion=fusing.fusion)
@@ -89,12 +89,13 @@ def sql(
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Ask the store in SQL."""
-    from storage.store import open_store
-
     form = Format.json if as_json else form
     if form is Format.parquet and output is None and is_terminal():
         raise typer.BadParameter("parquet is not for a terminal; name a file with --output")
-    data = _render(open_store(settings_of(context).store).sql(query), form)
+    settings = settings_of(context)
+    from storage.store import open_store
+
+    data = _render(open_store(settings.store).sql(query), form)
     if output is not None:
         output.write_bytes(data)
     else:

@@ -53,10 +53,11 @@ def serve(
     sources: Sources = None,
 ) -> None:
     """Ingest on a schedule, with Prefect, in this one process."""
+    settings = settings_of(context)
+    named = _sources(settings, sources or ())
     from flows.serve import serve as serve_flow
 
-    settings = settings_of(context)
-    serve_flow(settings, _sources(settings, sources or ()), cron)
+    serve_flow(settings, named, cron)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,10 @@ def register(app: typer.Typer) -> None:
 
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Say what the store holds."""
+    settings = settings_of(context)
     from storage.store import open_store
 
-    facts = open_store(settings_of(context).store).status()
+    facts = open_store(settings.store).status()
     if as_json:
         print_json(facts)
         return
@@ -49,9 +50,10 @@ def _phrase(value: object) -> str:
 
 def history(context: typer.Context, as_json: AsJson = False) -> None:
     """List the snapshots, the oldest first."""
+    settings = settings_of(context)
     from storage.store import open_store
 
-    snapshots = open_store(settings_of(context).store).history()
+    snapshots = open_store(settings.store).history()
     if as_json:
         print_json(snapshots)
     else:
@@ -64,9 +66,10 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check that tables, artifacts, postings and vectors agree; a line for each finding."""
+    settings = settings_of(context)
     from storage.verify import verify as find
 
-    findings = find(settings_of(context).store, deep=deep)
+    findings = find(settings.store, deep=deep)
     if as_json:
         print_json([asdict(finding) for finding in findings])
     else:
@@ -78,9 +81,9 @@ def verify(
 
 def repair(context: typer.Context, as_json: AsJson = False) -> None:
     """Rebuild what is lost or damaged from what is left."""
+    settings = settings_of(context)
     from storage.repair import repair as mend
 
-    settings = settings_of(context)
     done = mend(settings.store, _encoder_of(settings.store), settings.wait_s)
     if as_json:
         print_json(done)
@@ -107,11 +110,11 @@ def rejects(
     as_json: AsJson = False,
 ) -> None:
     """List the files that could not be used, with the reason."""
-    from storage.store import open_store
-
     settings = settings_of(context)
     if retry:
         print_report(run(settings, Order(retry=True)), as_json)
+    from storage.store import open_store
+
     columns = "uri, reason, message, source, first_seen, last_seen"
     rows = open_store(settings.store).sql(f"SELECT {columns} FROM rejects ORDER BY uri").to_pylist()
     if as_json:
