@@ -47,7 +47,7 @@ def misbehave(how: str) -> str:
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    with Pool(Limits(workers=2, timeout_s=3, memory_mb=300)) as pool:
+    with Pool(Limits(workers=2, timeout_s=1, memory_mb=300)) as pool:
         yield pool
 
 
@@ -66,7 +66,7 @@ def test_nothing_gives_nothing(pool: Pool) -> None:
 @pytest.mark.parametrize(
     ("how", "expected", "message"),
     [
-        ("hang", "timeout", "3 seconds"),
+        ("hang", "timeout", "1 seconds"),
         ("abort", "crashed", "SIGABRT"),
         ("segfault", "crashed", "SIGSEGV"),
         ("eat", "memory", "300 MB"),

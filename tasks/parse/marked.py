@@ -36,7 +36,8 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
 
     A list item is its first paragraph; what else it holds follows as elements of their own. A quote
     is one element; code and tables in it are nested. The title is the front matter's, else the
-    first heading of level 1. Module lines, rules and bare component tags of MDX are furniture.
+    first heading of level 1, else a heading that comes before all else. Module lines and bare tags
+    of MDX, comments and rules are furniture.
     """
     found = decode(data)
     text = found.text
@@ -74,8 +75,10 @@ def _title(elements: list[Element], metadata: dict[str, Any]) -> str:
     stated = metadata.get("front_matter", {}).get("title")
     if isinstance(stated, str) and stated.strip():
         return " ".join(stated.split())
-    headings = (element for element in elements if element.kind == "title" and element.level == 1)
-    return str(next((heading.attributes["text"] for heading in headings), ""))
+    body = [element for element in elements if element.kind not in ("front_matter", "furniture")]
+    top = [element for element in body if element.kind == "title" and element.level == 1]
+    first = top[:1] or [element for element in body[:1] if element.kind == "title"]
+    return str(first[0].attributes["text"]) if first else ""
 
 
 def plain(markup: str) -> str:

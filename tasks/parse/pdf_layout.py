@@ -26,13 +26,16 @@ def mark_furniture(pages: Pages, heights: list[float]) -> None:
     places: defaultdict[tuple[bool, str], set[int]] = defaultdict(set)
     found: list[tuple[tuple[bool, str], Line]] = []
     written = sum(1 for lines in pages if lines)
+    body = _body_size(line for lines in pages for line in lines)
     margin = _MARGIN if written > 2 else _NARROW_MARGIN
     for lines, height in zip(pages, heights, strict=True):
         for line in lines:
             line.furniture = not line.upright
             top = line.box[3] < height * margin
             if top or line.box[1] > height * (1 - margin):
-                key = (top, _DIGITS.sub("#", " ".join(line.text.lower().split())))
+                # Headings in the margin, "Chapter 2", differ by their number and are no furniture.
+                text = line.text if line.size >= body * _HEADING_RATIO else _DIGITS.sub("#", line.text)
+                key = (top, text.lower())
                 places[key].add(line.page)
                 found.append((key, line))
     for key, line in found:

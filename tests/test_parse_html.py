@@ -1,0 +1,133 @@
+"""HTML: a page becomes Markdown with exact elements, and no page is too deep or too broken."""
+
+import pytest
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse import FileType, ParseOptions, parse
+
+PAGE = """\
+<!DOCTYPE html><html lang="de"><head><title> A page </title><style>p {}</style>
+<meta name="description" content="What it is"><meta property="article:published_time" content="2025-01-02">
+<script>var x = "<p>no</p>";</script></head>
+<body><nav><a href="/">Home</a></nav>
+<h1>Top   <em>heading</em></h1>
+<p>One<br>two &amp; <a href="https://example.org/a">a <b>link</b></a>, <code>code()</code>.
+<p hidden>secret</p>
+<ul><li>first<ul><li>nested <li>again</ul><li><p>second</p><p>more of it</p></ul>
+<ol start="3"><li>three<li>four</ol>
+<blockquote><p>said</p></blockquote>
+<pre><code class="language-Python">def f():
+    return 1
+</code></pre>
+<table><caption>Sizes</caption><tr><th>Name<th>Size</tr><tr><td>a|b<td rowspan=2>1<br>2</tr><tr><td>c</tr></table>
+<dl><dt>Term<dd>Meaning</dl>
+<footer>© the firm</footer></body></html>
+"""
+
+DRAWN = """\
+Home
+
+# Top heading
+
+One
+two & a link, `code()`.
+
+- first
+  - nested
+  - again
+- second
+
+more of it
+
+3. three
+4. four
+
+> said
+
+```python
+def f():
+    return 1
+```
+
+Sizes
+
+| Name | Size |
+| --- | --- |
+| a\\|b | 1 2 |
+| c | 1 2 |
+
+Term
+
+Meaning
+
+© the firm"""
+
+
+def html(text: str | bytes) -> Parsed:
+    return parse(text.encode() if isinstance(text, str) else text, FileType("html"), ParseOptions())
+
+
+def test_a_page_is_drawn_as_markdown() -> None:
+    assert html(PAGE).text == DRAWN
+
+
+def test_its_elements_are_what_the_page_says() -> None:
+    parsed = html(PAGE)
+    found = [(one.kind, one.level) for one in parsed.elements]
+    assert found[:6] == [
+        ("furniture", 0),
+        ("title", 1),
+        ("paragraph", 0),
+        ("list_item", 1),
+        ("list_item", 2),
+        ("list_item", 2),
+    ]
+    assert parsed.elements[2].attributes["links"] == [{"text": "a link", "url": "https://example.org/a"}]
+    (table,) = [one for one in parsed.elements if one.kind == "table"]
+    assert table.attributes == {"cells": [["Name", "Size"], ["a|b", "1 2"], ["c", "1 2"]], "header_rows": 1}
+    assert parsed.elements[-1].kind == "furniture"
+
+
+def test_the_head_gives_title_and_metadata() -> None:
+    parsed = html(PAGE)
+    assert parsed.title == "A page"
+    expected = {"language": "de", "description": "What it is", "created": "2025-01-02", "encoding": "utf-8"}
+    assert parsed.metadata == expected
+
+
+def test_a_page_without_title_takes_its_first_heading() -> None:
+    assert html("<h2>Two</h2><h1>One</h1><p>text").title == "One"
+
+
+def test_a_table_that_lays_out_a_page_is_no_table() -> None:
+    parsed = html("<table><tr><td>menu</td><td><h1>Page</h1><table><tr><td>a<td>b<tr><td>c<td>d</table></table>")
+    assert parsed.text == "menu\n\n# Page\n\n| a | b |\n| --- | --- |\n| c | d |"
+
+
+def test_a_page_of_furniture_alone_is_a_page() -> None:
+    parsed = html("<nav><ul><li>one<li>two</ul></nav>")
+    assert [one.kind for one in parsed.elements] == ["paragraph", "paragraph"]
+
+
+@pytest.mark.parametrize("depth", [300, 1_900, 30_000])
+def test_depth_loses_no_text(depth: int) -> None:
+    parsed = html("<div>" * depth + "<p>deep</p>" + "</div>" * depth)
+    assert parsed.text == "deep"
+
+
+def test_a_page_too_deep_in_paragraphs_is_rejected_with_the_reason() -> None:
+    with pytest.raises(Rejected, match="nested deeper"):
+        html("<table><tr><td>" * 5_000 + "deep")
+
+
+def test_the_declared_encoding_counts_where_the_text_is_not_utf8() -> None:
+    page = '<meta charset="windows-1251"><p>Привет, мир'
+    assert html(page.encode("cp1251")).text == "Привет, мир"
+    assert html(page.encode()).text == "Привет, мир"
+    assert html("<p>Schlüssel, größer".encode("utf-16")).text == "Schlüssel, größer"
+
+
+def test_a_page_of_scripts_holds_no_text() -> None:
+    with pytest.raises(Rejected, match="no_text"):
+        html("<html><script>let a = 1</script></html>")
