@@ -28,7 +28,6 @@ def embedded_server(port: int = 0) -> Iterator[str]:
     when the server does not start.
     """
     home = prefect_home()
-    home.mkdir(parents=True, exist_ok=True)
     started: list[subprocess.Popen[bytes]] = []
     with ExitStack() as stack:
         stack.callback(_wait_for_end, started)
@@ -43,10 +42,10 @@ def embedded_server(port: int = 0) -> Iterator[str]:
 
 def prefect_home() -> Path:
     """Return the folder of the embedded server's database: PREFECT_HOME, else one in the user's cache."""
-    if home := os.environ.get("PREFECT_HOME"):
-        return Path(home).expanduser().absolute()
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(cache).expanduser().absolute() / "docmill" / "prefect"
+    home = Path(os.environ.get("PREFECT_HOME") or f"{cache}/docmill/prefect").expanduser().absolute()
+    home.mkdir(parents=True, exist_ok=True)
+    return home
 
 
 @contextmanager

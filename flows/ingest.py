@@ -1,0 +1,109 @@
+"""The Prefect flow `ingest`: a thin wrapper around the same plain pipeline."""
+
+import re
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, cast
+from uuid import UUID
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
+from prefect.runtime import flow_run
+from prefect.task_runners import ThreadPoolTaskRunner
+from pydantic import BaseModel, ConfigDict, Field
+
+from flows.configuration import load
+from flows.engine import THREADS
+from flows.held import Held, current
+from flows.pipeline import ingest as run_pipeline
+from flows.report import Report
+from tasks.steps import as_task
+
+T = TypeVar("T")
+
+
+class Options(BaseModel):
+    """Settings of docmill.toml that a single run may want to change; empty keeps them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    include: list[str] | None = Field(default=None, description="Take only files that match one of these patterns.")
+    exclude: list[str] | None = Field(default=None, description="Leave out files that match one of these patterns.")
+    workers: int | None = Field(default=None, ge=0, description="Processes that parse; 0: one for each processor.")
+    wait_s: float | None = Field(default=None, ge=0, description="Seconds to wait while another run writes.")
+
+    def flags(self) -> dict[tuple[str, ...], Any]:
+        """Return what is given, by its key of docmill.toml."""
+        given = {
+            ("discover", "include"): self.include,
+            ("discover", "exclude"): self.exclude,
+            ("parse", "workers"): self.workers,
+            ("wait_s",): self.wait_s,
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+
+class PrefectEngine:
+    """Prefect's tasks on the threads of the flow's runner, and an artifact of how far they are."""
+
+    name = "prefect"
+
+    def __init__(self, own: Held) -> None:
+        self._own = own
+        self._key = re.sub(r"[^a-z0-9]+", "-", own.settings.store.absolute().name.lower()).strip("-") or "store"
+        self._progress = self._begin_progress()
+
+    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
+        self._own.tasks += 1
+        return cast("Future[T]", as_task(step).submit(*args))
+
+    def progress(self, done: int, total: int) -> None:
+        self._update(100.0 * done / max(total, 1))
+
+    def report(self, report: Report) -> None:
+        """Leave the run's summary as a Markdown artifact."""
+        self._update(100.0)
+        create_markdown_artifact(report.as_markdown(), key=f"ingest-{self._key}", description="What the run did")
+
+    def _begin_progress(self) -> UUID:
+        made = create_progress_artifact(0.0, key=f"progress-{self._key}", description="Documents parsed and split")
+        return cast(UUID, made)
+
+    def _update(self, percent: float) -> None:
+        update_progress_artifact(self._progress, progress=percent)
+
+
+@flow(
+    name="ingest",
+    description="Bring a store of documents up to date with its sources, in one snapshot.",
+    task_runner=ThreadPoolTaskRunner(max_workers=THREADS),  # type: ignore[arg-type]
+    persist_result=False,
+)
+def ingest(
+    sources: Annotated[list[str], Field(title="Sources")] = [],  # noqa: B006  the form shows it; nothing changes it
+    store: Annotated[Path | None, Field(title="Store")] = None,
+    allow_delete: Annotated[bool, Field(title="Allow many deletions")] = False,
+    dry_run: Annotated[bool, Field(title="Dry run")] = False,
+    retry: Annotated[bool, Field(title="Retry")] = False,
+    config: Annotated[Path | None, Field(title="Configuration")] = None,
+    options: Annotated[Options, Field(title="Options")] = Options(),  # noqa: B008  frozen by use
+) -> Report:
+    """Ingest sources into a store.
+
+    Args:
+        sources: Folders, globs and files to ingest; none takes those of docmill.toml.
+        store: The folder that keeps everything; empty takes that of docmill.toml.
+        allow_delete: Accept that a source lost many of its documents.
+        dry_run: Say what would be done, and do nothing.
+        retry: Try documents again that were rejected before.
+        config: A docmill.toml; empty takes the one of the working directory or above.
+        options: Settings for this run only.
+    """
+    own = current() or Held(load({**options.flags(), **({("store",): store} if store else {})}, config))
+    own.flow_run_id = UUID(flow_run.id)
+    engine = PrefectEngine(own)
+    report = run_pipeline(own.settings, sources, engine, dry_run=dry_run, allow_delete=allow_delete, retry=retry)
+    engine.report(report)
+    own.done = True
+    return report

@@ -1,0 +1,61 @@
+"""Poll the Prefect API for due runs until told to stop, and then leave nothing running."""
+
+import asyncio
+from contextlib import suppress
+from multiprocessing import active_children
+from typing import Any
+
+from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
+from prefect.runner import Runner
+from prefect.schedules import Schedule
+from prefect.types.entrypoint import EntrypointType
+
+from flows.ingest import ingest
+
+STOP_S = 30.0
+
+
+class Polling(Runner):
+    """Prefect's runner, which on SIGTERM ends the run that it has started and waits for it.
+
+    The original forgets to await, so that the run outlives it.
+    """
+
+    main: "asyncio.Task[Any] | None" = None
+    stopped = False
+
+    def handle_sigterm(self, *_: Any, **__: Any) -> None:
+        self.stopped = True
+        for run in active_children():
+            run.terminate()
+        if self.main is not None:
+            self.main.get_loop().call_soon_threadsafe(self.main.cancel)
+
+    async def run(self) -> None:
+        """Poll until stopped."""
+        self.main = asyncio.current_task()
+        try:
+            await self.start()
+        except asyncio.CancelledError:
+            if not self.stopped:
+                raise
+
+
+def poll(name: str, schedule: Schedule, parameters: dict[str, Any]) -> None:
+    """Serve the deployment `ingest/<name>` until SIGTERM or Ctrl-C; the schedule pauses when it ends."""
+    runner = Polling(name=name, pause_on_shutdown=True)
+    runner.add_flow(
+        ingest,
+        name=name,
+        schedule=schedule,
+        parameters=parameters,
+        concurrency_limit=ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW),
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )
+    try:
+        with suppress(KeyboardInterrupt):
+            asyncio.run(runner.run())
+    finally:
+        for run in active_children():
+            run.join(STOP_S)
+            run.kill()

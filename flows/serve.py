@@ -1,0 +1,78 @@
+"""`docmill serve`: the ingest on a schedule, in one process for one machine, with a server of its own if need be."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from flows.configuration import keys
+from flows.engine import configured_api
+from flows.server import embedded_server, environment, prefect_home
+from flows.settings import Settings
+from storage.errors import ConfigError
+
+NAME = "serve"
+PORT = 4200  # Prefect's own, so that its page is where people look for it
+HOUSE = Path(__file__).parent.parent
+LOCALTIME = Path("/etc/localtime")
+
+
+def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
+    """Ingest `sources` whenever `cron` says, in local time, until the process is stopped.
+
+    Serves the flow as the deployment `ingest/serve` of the configured Prefect API, else of a server
+    that stands as long as this process. Runs never overlap: a run that is due too early is cancelled.
+    """
+    url = configured_api()
+    with ExitStack() as stack:
+        stack.enter_context(environment(_surroundings(settings, url)))
+        schedule = _schedule(cron)
+        if url is None:
+            url = stack.enter_context(embedded_server(PORT))
+        page = url.removesuffix("/api")
+        print(f"ingest/{NAME}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
+        from flows.polling import poll
+
+        poll(NAME, schedule, {"sources": list(sources), "store": str(settings.store.absolute())})
+
+
+def _schedule(cron: str) -> Any:
+    from prefect.schedules import Cron
+
+    try:
+        return Cron(cron, timezone=_local_zone())
+    except ValueError:
+        raise ConfigError(
+            f"--cron {cron!r} is not a cron expression; one for 3 o'clock every day is '0 3 * * *'"
+        ) from None
+
+
+def _local_zone() -> str:
+    """Return the name of this machine's time zone, UTC where it has none."""
+    named = os.environ.get("TZ", "").lstrip(":") or str(LOCALTIME.resolve()).partition("/zoneinfo/")[2]
+    try:
+        return ZoneInfo(named).key
+    except (ValueError, OSError, KeyError):
+        return "UTC"
+
+
+def _surroundings(settings: Settings, url: str | None) -> dict[str, str]:
+    """Return the variables that give a run in its own process these settings and this code."""
+    path = os.pathsep.join(filter(None, (str(HOUSE), os.environ.get("PYTHONPATH"))))
+    home = {} if url else {"PREFECT_HOME": str(prefect_home())}
+    return {"PYTHONPATH": path, "DO_NOT_TRACK": "1", **home, **_variables(settings)}
+
+
+def _variables(settings: Settings) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for key in keys():
+        value: Any = settings.model_dump(mode="json")
+        for step in key.path:
+            value = value[step]
+        if value != "":
+            values[key.variable] = value if isinstance(value, str) else json.dumps(value)
+    return {**values, "DOCMILL_STORE": str(settings.store.absolute())}

@@ -1,0 +1,39 @@
+"""The steps as Prefect tasks: names, retries and limits around the plain functions."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from prefect import Task, task
+from prefect.cache_policies import NO_CACHE
+
+from storage.errors import Transient
+from tasks.embed import embed_batches
+from tasks.process import process_batch
+
+RETRIED = (process_batch, embed_batches)  # a commit says itself what became of it
+RETRY_DELAYS_S = (1.0, 10.0)
+
+
+@cache
+def as_task(step: Callable[..., Any]) -> Task[..., Any]:
+    """Return the Prefect task of a step, named after it, its runs after the `order` they carry out.
+
+    Identity is ours, so Prefect caches and keeps no result; only what a retry may mend is retried.
+    """
+    wrap = task(
+        name=step.__name__.replace("_", " "),
+        task_run_name="{order.stem}",
+        cache_policy=NO_CACHE,
+        persist_result=False,
+        retries=len(RETRY_DELAYS_S) if step in RETRIED else 0,
+        retry_delay_seconds=list(RETRY_DELAYS_S),
+        retry_condition_fn=is_transient,
+    )
+    return wrap(step)
+
+
+def is_transient(task: Any, run: Any, state: Any) -> bool:
+    """Return whether a failed task run may do better another time."""
+    del task, run
+    return isinstance(state.data, Transient)
