@@ -12,8 +12,7 @@ from storage.schema import CHUNKS, ChunkRow, from_table
 from storage.snapshots import newest
 from storage.store import Store, open_store
 from storage.tables import read_table
-
-MODEL = "words"  # the honest fake of tests/fake_encoder.py
+from tests.fake_encoder import NAME
 
 
 @dataclass
@@ -44,7 +43,7 @@ class Workbench:
 
     def ingest(self, *sources: str, **options: Any) -> Report:
         """Run the pipeline on this process's threads."""
-        settings = Settings(store=self.root, **{"embedding": {"model": MODEL}, **self.settings})
+        settings = Settings(store=self.root, **{"embedding": {"model": NAME}, **self.settings})
         with LocalEngine() as engine:
             return ingest(settings, sources or [str(self.docs)], engine, **options)
 
