@@ -60,7 +60,9 @@ def read_table(root: Path, snapshot: Snapshot | None, name: str, columns: list[s
 
 
 def _write(root: Path, name: str, table: pa.Table, bucket: int) -> Piece:
-    ordered = table.sort_by(_SORT[name]).replace_schema_metadata({"docmill.schema": str(SCHEMA_VERSION)})
+    # One schema object and one run of memory for each column: what a table was put together from leaves no trace.
+    schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
+    ordered = table.sort_by(_SORT[name]).combine_chunks().cast(schema)
     file = write_immutable(
         root, f"tables/{name}", ".parquet", lambda path: pq.write_table(ordered, path, compression="zstd")
     )
