@@ -39,8 +39,7 @@ def pack_texts(parsed: Iterable[tuple[str, Parsed]]) -> pa.Table:
         (key, p.text, encode_elements(p.elements), p.title, json.dumps(p.metadata, ensure_ascii=False, default=str))
         for key, p in parsed
     ]
-    columns = list(zip(*rows, strict=True)) if rows else [[] for _ in TEXTS]
-    return pa.table([pa.array(column, pa.string()) for column in columns], schema=TEXTS)
+    return pa.Table.from_pylist([dict(zip(TEXTS.names, row, strict=True)) for row in rows], schema=TEXTS)
 
 
 def pack_embeddings(keys: Sequence[str], vectors: npt.NDArray[np.float32]) -> pa.Table:

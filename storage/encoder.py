@@ -114,7 +114,7 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
         model=model,
         revision=hash_file(weights),
         dimension=int(dimension),
-        token_limit=int(limit),
+        token_limit=int(limit or 512),
         query_prefix=prompts.get("query", ""),
         document_prefix=prompts.get("document", prompts.get("passage", "")),
     )
@@ -190,7 +190,9 @@ class SentenceEncoder:
             features = {name: value.to(self._model.device) for name, value in features.items()}
             vectors: Vectors = self._model(features)["sentence_embedding"].float().cpu().numpy()
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors / np.maximum(norms, 1e-12) if self.space.normalize else vectors
+        if self.space.normalize:
+            vectors /= np.maximum(norms, 1e-12)
+        return vectors
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:

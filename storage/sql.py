@@ -1,102 +1,152 @@
-"""SQL over one snapshot: DuckDB in memory, in a sandbox that holds the snapshot's files and nothing else."""
+"""SQL over a snapshot's tables, by DuckDB, with nothing else in reach: the only importer of `duckdb`.
 
+The tables are handed over as Arrow datasets, and DuckDB is allowed no path at all. `allowed_paths` would not do: it also
+allows writing, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, and inside `json_execute_serialized_sql`).
+"""
+
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from storage.errors import QueryError
-from storage.schema import SCHEMAS
-from storage.views import quote
+from storage.errors import QueryError, StoreError
+from storage.schema import CHUNKS, DOCUMENTS, SCHEMAS
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """What a statement may use: megabytes of memory and seconds of wall clock."""
+    """What one statement may cost. A single function call over constants is not interrupted by DuckDB."""
 
-    memory_mb: int = 1024
     seconds: float = 60.0
+    memory_mb: int = 2048
+
+
+DEFAULT_LIMITS = SqlLimits()
+
+_SANDBOX = {
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "temp_directory": "''",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
 
 
 def query(
     files: Mapping[str, Sequence[Path]],
     extra: Mapping[str, pa.Table],
     sql: str,
-    limits: SqlLimits = SqlLimits(),  # noqa: B008  frozen
+    limits: SqlLimits = DEFAULT_LIMITS,
 ) -> pa.Table:
-    """Run one SELECT over views of Parquet files and Arrow tables; raise `QueryError` for anything else."""
-    with _sandbox(files, extra, limits) as connection, _explained():
-        statements = connection.extract_statements(sql)
-        if len(statements) != 1 or statements[0].type.name != "SELECT":
-            raise QueryError("give exactly one SELECT; the store is read-only")
-        return connection.sql(sql).to_arrow_table()
+    """Return the rows of one SELECT over views named by `files` (keys of `SCHEMAS`) and `extra`.
+
+    Raises `QueryError` for any other statement, a wrong one, or one beyond `limits`.
+    """
+    with _connect(files, extra, limits) as connection:
+        return _run(connection, _only_select(connection, sql), limits)
 
 
-def select_ids(chunks: Sequence[Path], documents: Sequence[Path], where: str) -> pa.Array:
-    """Return the ids of the chunks for which a predicate over the columns of chunks and documents holds."""
-    own = set(SCHEMAS["chunks"].names)
-    columns = ", ".join(["c.*", *(f"d.{quote_name(name)}" for name in SCHEMAS["documents"].names if name not in own)])
-    statement = (
-        f"SELECT chunk_id FROM (SELECT {columns} FROM chunks c JOIN documents d ON c.document_id = d.document_id) "
-        f"WHERE ({where}\n)"
-    )
-    try:
-        found = query({"chunks": chunks, "documents": documents}, {}, statement)
-    except QueryError as error:
-        raise QueryError(f"where {where!r}: {error}") from error
-    return found.column(0).combine_chunks()
+def select_ids(
+    chunk_files: Sequence[Path],
+    document_files: Sequence[Path],
+    where: str,
+    limits: SqlLimits = DEFAULT_LIMITS,
+) -> set[str]:
+    """Return the ids of the chunks for which the SQL predicate `where` is true.
 
-
-def quote_name(name: str) -> str:
-    """Return a name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
+    It names columns of chunks and of documents; where both have one it is the chunk's, and the document's
+    is `document_` and the name, as in `document_content_type`.
+    """
+    with _connect({"chunks": chunk_files, "documents": document_files}, {}, limits) as connection:
+        _check_predicate(connection, where)
+        found = _run(connection, f"SELECT chunk_id FROM ({_chunks_with_documents()}) WHERE (\n{where}\n)", limits)
+        return set(found.column(0).to_pylist())
 
 
 @contextmanager
-def _sandbox(files: Mapping[str, Sequence[Path]], extra: Mapping[str, pa.Table], limits: SqlLimits) -> Iterator[Any]:
+def _connect(
+    files: Mapping[str, Sequence[Path]], extra: Mapping[str, pa.Table], limits: SqlLimits
+) -> Iterator["duckdb.DuckDBPyConnection"]:
     import duckdb
+    import pyarrow.dataset as ds
 
-    with duckdb.connect(":memory:") as connection:
-        paths = [str(path.resolve()) for some in files.values() for path in some]
-        for name, some in files.items():
-            if some:
-                listed = ", ".join(quote(str(path.resolve())) for path in some)
-                source = f"read_parquet([{listed}], union_by_name = true)"
-                connection.execute(f"CREATE VIEW {quote_name(name)} AS SELECT * FROM {source}")
-            else:
-                connection.register(name, SCHEMAS[name].empty_table())
+    with closing(duckdb.connect(":memory:")) as connection:
+        for name, paths in files.items():
+            _check_present(paths)
+            held = ds.dataset([str(path) for path in paths], schema=SCHEMAS[name], format="parquet")
+            connection.register(name, held if paths else SCHEMAS[name].empty_table())
         for name, table in extra.items():
             connection.register(name, table)
-        for setting in _settings(paths, limits):
-            connection.execute(f"SET {setting}")
+        bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
+        for option, value in {**bounds, **_SANDBOX}.items():
+            connection.execute(f"SET {option} = {value}")
         yield connection
 
 
-def _settings(paths: Sequence[str], limits: SqlLimits) -> list[str]:
-    return [
-        f"allowed_paths = [{', '.join(map(quote, paths))}]",
-        "python_enable_replacements = false",
-        "autoinstall_known_extensions = false",
-        "autoload_known_extensions = false",
-        "allow_community_extensions = false",
-        "allow_persistent_secrets = false",
-        f"memory_limit = '{limits.memory_mb}MB'",
-        f"max_execution_time = {int(limits.seconds * 1000)}",
-        "temp_directory = ''",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    ]
+def _check_present(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if not path.is_file():
+            raise StoreError(f"{path} is missing; see what else is with: docmill verify")
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Turn what DuckDB raises into one kind of error, with its own hint."""
+def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
     import duckdb
 
     try:
-        yield
+        statements = connection.extract_statements(sql)
     except duckdb.Error as error:
-        raise QueryError(" ".join(str(error).split("\n\nLINE")[0].split())) from error
+        raise QueryError(str(error)) from None
+    if len(statements) != 1:
+        raise QueryError(f"give exactly one SELECT statement, got {len(statements)} statements")
+    if statements[0].type != duckdb.StatementType.SELECT:
+        kind = str(statements[0].type).rsplit(".", 1)[-1]
+        hint = "; name the values of a PIVOT: PIVOT t ON column IN ('a', 'b')" if kind == "MULTI" else ""
+        raise QueryError(f"only SELECT is allowed here, got {kind}{hint}")
+    return str(statements[0].query)
+
+
+def _check_predicate(connection: "duckdb.DuckDBPyConnection", where: str) -> None:
+    import duckdb
+
+    try:
+        duckdb.SQLExpression(where)
+    except duckdb.Error as error:
+        raise QueryError(f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {error}") from None
+
+
+def _chunks_with_documents() -> str:
+    own = [name for name in DOCUMENTS.names if name not in CHUNKS.names]
+    shared = [name for name in DOCUMENTS.names if name in CHUNKS.names and name != "document_id"]
+    columns = [f"d.{name}" for name in own] + [f"d.{name} AS document_{name}" for name in shared]
+    return f"SELECT c.*, {', '.join(columns)} FROM chunks AS c LEFT JOIN documents AS d USING (document_id)"
+
+
+def _run(connection: "duckdb.DuckDBPyConnection", sql: str, limits: SqlLimits) -> pa.Table:
+    import duckdb
+
+    try:
+        return connection.sql(sql).to_arrow_table()
+    except duckdb.Error as error:
+        raise QueryError(_explain(error, limits)) from None
+
+
+def _explain(error: "duckdb.Error", limits: SqlLimits) -> str:
+    import duckdb
+
+    if isinstance(error, duckdb.InterruptException):
+        return f"the statement ran for more than {limits.seconds:g} s and was stopped; make it smaller"
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return f"the statement needed more than {limits.memory_mb} MB and was stopped; make it smaller"
+    if isinstance(error, duckdb.PermissionException):
+        return f"SQL sees this store's tables only, no files and no network: {error}"
+    return re.sub(r"\n{2,}", "\n", str(error))

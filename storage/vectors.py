@@ -8,6 +8,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def update(
         table = _create(root, space) if state is None else _return_to(root, state)
         fence = Fence(table)
         for part in _slices(sorted(removed)):
-            fence.step(lambda part=part: table.delete(_among(part)))  # type: ignore[misc]
+            fence.step(partial(table.delete, _among(part)))
         batches = iter(added)
         first = next(batches, None)
         if first is not None:
