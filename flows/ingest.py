@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from prefect import flow
@@ -18,20 +18,21 @@ from flows.engine import THREADS
 from flows.held import Held, current
 from flows.pipeline import ingest as run_pipeline
 from flows.report import Report
+from flows.settings import Settings
 from tasks.steps import as_task
 
 T = TypeVar("T")
 
 
 class Options(BaseModel):
-    """Settings of docmill.toml that a single run may want to change; empty keeps them."""
+    """Settings of docmill.toml that a single run may want to change; empty and 0 keep them."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    include: list[str] | None = Field(default=None, description="Take only files that match one of these patterns.")
-    exclude: list[str] | None = Field(default=None, description="Leave out files that match one of these patterns.")
-    workers: int | None = Field(default=None, ge=0, description="Processes that parse; 0: one for each processor.")
-    wait_s: float | None = Field(default=None, ge=0, description="Seconds to wait while another run writes.")
+    include: list[str] = Field(default=[], description="Take only files that match one of these patterns.")
+    exclude: list[str] = Field(default=[], description="Leave out files that match one of these patterns.")
+    workers: int = Field(default=0, ge=0, description="Processes that parse.")
+    wait_s: float = Field(default=0.0, ge=0, description="Seconds to wait while another run writes.")
 
     def flags(self) -> dict[tuple[str, ...], Any]:
         """Return what is given, by its key of docmill.toml."""
@@ -41,7 +42,7 @@ class Options(BaseModel):
             ("parse", "workers"): self.workers,
             ("wait_s",): self.wait_s,
         }
-        return {key: value for key, value in given.items() if value is not None}
+        return {key: value for key, value in given.items() if value}
 
 
 class PrefectEngine:
@@ -81,13 +82,13 @@ class PrefectEngine:
     persist_result=False,
 )
 def ingest(
-    sources: Annotated[list[str], Field(title="Sources")] = [],  # noqa: B006  the form shows it; nothing changes it
-    store: Annotated[Path | None, Field(title="Store")] = None,
-    allow_delete: Annotated[bool, Field(title="Allow many deletions")] = False,
-    dry_run: Annotated[bool, Field(title="Dry run")] = False,
-    retry: Annotated[bool, Field(title="Retry")] = False,
-    config: Annotated[Path | None, Field(title="Configuration")] = None,
-    options: Annotated[Options, Field(title="Options")] = Options(),  # noqa: B008  frozen by use
+    sources: list[str] = [],  # noqa: B006  a form shows it; nothing changes it
+    store: str = "",
+    allow_delete: bool = False,
+    dry_run: bool = False,
+    retry: bool = False,
+    config: str = "",
+    options: Options = Options(),  # noqa: B008  frozen
 ) -> Report:
     """Ingest sources into a store.
 
@@ -100,10 +101,17 @@ def ingest(
         config: A docmill.toml; empty takes the one of the working directory or above.
         options: Settings for this run only.
     """
-    own = current() or Held(load({**options.flags(), **({("store",): store} if store else {})}, config))
+    own = current() or Held(_settings(store, config, options))
     own.flow_run_id = UUID(flow_run.id)
     engine = PrefectEngine(own)
     report = run_pipeline(own.settings, sources, engine, dry_run=dry_run, allow_delete=allow_delete, retry=retry)
     engine.report(report)
     own.done = True
     return report
+
+
+def _settings(store: str, config: str, options: Options) -> Settings:
+    flags = options.flags()
+    if store:
+        flags["store",] = store
+    return load(flags, Path(config) if config else None)

@@ -46,7 +46,7 @@ def run_prefect(
         own = Held(settings)
         try:
             with hold(own), _quiet_console():
-                return ingest(list(sources), settings.store, allow_delete, dry_run, retry)
+                return ingest(list(sources), str(settings.store), allow_delete, dry_run, retry)
         finally:
             _send_records()
             if url is None:
