@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from storage.errors import Rejected
 from tasks.parse.decode import decode, is_text
-from tasks.parse.delimited import find_delimiter
+from tasks.parse.delimited import DELIMITERS, find_delimiter
 from tasks.parse.format import FileType
 from tasks.parse.formats import FORMATS
 from tasks.parse.languages import (
@@ -25,9 +25,14 @@ _TAGS = re.compile(r"</?(?:p|div|span|a|table|tr|td|ul|ol|li|h[1-6]|br|title|bod
 _XML = re.compile(r"\s*<(?:\?xml\b|!DOCTYPE\b|[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>)")
 _MARKDOWN = re.compile(
     r"^\#{1,6}\s\S | ^(?:```|~~~)\w* | ^\s*[-*+]\s+\[[ x]\]\s | \[[^\]\n]+\]\([^)\n]+\) | ^\|?\s*:?-{3,}:?\s*\|"
-    r"| \*\*\w[^*\n]*\*\* | ^\s*[-*+]\s\S | ^>\s",
+    r"| \*\*\w[^*\n]*\*\* | ^={3,}\s*$",
     re.MULTILINE | re.VERBOSE,
 )
+_BULLETS = re.compile(r"^\s*[-*+]\s\S|^>\s", re.MULTILINE)
+_SETTINGS = {
+    "yaml": re.compile(r"^\s*(?:-\s+)?[\w\"'./${}-]+:(?:\s.*)?$|^\s*-\s\S.*$|^\s*\#.*$|^---\s*$", re.MULTILINE),
+    "toml": re.compile(r"^\s*[\w.\"-]+\s*=\s\S.*$|^\[\[?[\w.\"-]+\]\]?\s*$|^\s*\#.*$|^\s*[\"'\]].*$", re.MULTILINE),
+}
 _MAIL = re.compile(r"(?:[\w-]+:[ \t].*(?:\r?\n[ \t].*)*\r?\n){3,}")
 _MAIL_NAMES = re.compile(r"^(?:From|To|Subject|Date|MIME-Version|Message-ID|Received|Return-Path):", re.M | re.I)
 # Kinds of text that have a parser of their own, or will have; read as plain text they would be noise.
@@ -41,7 +46,9 @@ _UNREAD = {
     ".p7s": "eml",
 }
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() if name != "code" for suffix in form.suffixes}
+_DATA = frozenset(("json", "yaml", "toml", "ini", "xml"))
 _MIN_ROWS = 3
+_SHORT_LINE = 40
 
 
 def detect_file_type(name: str, data: bytes) -> FileType:
@@ -74,18 +81,20 @@ def _suffix(name: str) -> str:
 
 def _text_type(suffix: str, text: str, data: bytes) -> FileType:
     if suffix in _UNREAD or _is_notebook(text):
-        raise Rejected(
-            "unsupported", f"{_UNREAD.get(suffix, 'ipynb')} files are not among the formats: {', '.join(FORMATS)}"
-        )
+        kind = _UNREAD.get(suffix, "ipynb")
+        raise Rejected("unsupported", f"{kind} files are not among the formats: {', '.join(FORMATS)}")
     named = _named(suffix, text)
-    if named is not None and named.format == "code" and named.language not in ("xml", "vue"):
-        return named if _fits(named, text) else (_plainly(text, data) or named)
+    if named is not None and named.format in ("markdown", "code") and _fits(named, text) and not _HTML.match(text):
+        return named
     plain = _plainly(text, data)
-    if plain is not None and not (named == FileType("markdown") and plain.format != "html"):
+    if plain is not None:
         return plain
     if named is not None and _fits(named, text):
         return named
-    return _guess(text) if named is None or named.format != "csv" else FileType("text")
+    guess = _guess(text)
+    # That it is a program is seen in the text; in which language, the name knows better.
+    both = named is not None and named.format == guess.format == "code" and guess.language not in _DATA
+    return named if both and named is not None and named.language not in _DATA else guess
 
 
 def _named(suffix: str, text: str) -> FileType | None:
@@ -100,7 +109,7 @@ def _fits(named: FileType, text: str) -> bool:
     if named.format == "code":
         return signs(named.language, text) > 0
     if named.format == "csv":
-        return bool(find_delimiter(text)) or text.count("\n") < _MIN_ROWS or max(map(len, text.splitlines())) < 200
+        return _is_table(text)
     if named.format == "html":
         return _TAGS.search(text) is not None
     return True
@@ -146,15 +155,18 @@ def _guess(text: str) -> FileType:
         return FileType("html")
     if _XML.match(text) and plain.rstrip().endswith(">"):
         return FileType("code", "xml")
-    markdown = len(_MARKDOWN.findall(text)) / lines
+    for setting, pattern in _SETTINGS.items():
+        if len(pattern.findall(text)) > 0.6 * lines:
+            return FileType("code", setting)
     best, score = max(
         ((name, signs(name, text) / lines) for name in LANGUAGES if name not in _WEAK), key=lambda x: x[1]
     )
-    if markdown > 0.08 and markdown > score / 2:
+    markdown = (len(_MARKDOWN.findall(text)) + len(_BULLETS.findall(text)) / 4) / lines
+    if markdown > 0.05 and markdown > score:
         return FileType("markdown")
     if lines >= _MIN_ROWS and find_delimiter(text) and score < 0.2 and _regular(text):
         return FileType("csv")
-    return FileType("code", best) if score > 0.15 else FileType("text")
+    return FileType("code", best) if score > 0.1 else FileType("text")
 
 
 # Signs so common in other texts that they do not tell on their own.
@@ -162,6 +174,16 @@ _WEAK_WORDS = """
     json yaml toml ini css xml makefile batch groovy verilog fortran pascal vb shell lisp matlab diff
 """
 _WEAK = frozenset(_WEAK_WORDS.split())
+
+
+def _is_table(text: str) -> bool:
+    """Return whether a file called a table may be one: rows of short fields, or a column of short lines."""
+    rows = [line for line in text.splitlines() if line.strip()]
+    if find_delimiter(text):
+        commas = text.count(", ") + text.count("; ")
+        return len(rows) < _MIN_ROWS or commas < 0.7 * sum(text.count(sign) for sign in DELIMITERS) or _regular(text)
+    ends = sum(line.rstrip().endswith((".", ":", "!", "?")) for line in rows)
+    return sum(map(len, rows)) < _SHORT_LINE * len(rows) and ends < 0.2 * len(rows)
 
 
 def _regular(text: str) -> bool:

@@ -1,0 +1,109 @@
+"""A file is what its content says; its name decides only where the content leaves it open."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from storage.errors import Rejected
+from tasks.parse import FileType, detect_file_type
+from tasks.parse.languages import LANGUAGES
+
+CORPUS = Path(__file__).parent / "corpus"
+
+PYTHON = "import os\n\n\ndef size(path: str) -> int:\n    return os.stat(path).st_size\n"
+GO = 'package main\n\nimport "fmt"\n\nfunc main() {\n\tname := "x"\n\tfmt.Println(name)\n}\n'
+MARKDOWN = "# Title\n\nText with [a link](https://example.org).\n\n```sh\nls\n```\n"
+HTML = "<!DOCTYPE html>\n<html><body><p>Text</p></body></html>"
+PROSE = "It was late, and the rain had not stopped.\nNobody came, nobody called, and so it went on.\n" * 5
+TABLE = "name,size,weight\n" + "".join(f"n{i},{i},{i * 2}\n" for i in range(9))
+YAML = "name: build\non:\n  push:\n    branches: [main]\njobs:\n  test:\n    runs-on: linux\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.txt", PROSE, FileType("text")),
+        ("README", PROSE, FileType("text")),
+        ("a.md", MARKDOWN, FileType("markdown")),
+        ("a.mdx", PROSE, FileType("markdown")),
+        ("a", MARKDOWN, FileType("markdown")),
+        ("a.html", HTML, FileType("html")),
+        ("a.txt", HTML, FileType("html")),
+        ("a.md", HTML, FileType("html")),
+        ("a.html", PROSE, FileType("text")),
+        ("a.csv", TABLE, FileType("csv")),
+        ("a", TABLE, FileType("csv")),
+        ("a.csv", PROSE, FileType("text")),
+        ("a.csv", "a,b\n", FileType("csv")),
+        ("a.py", PYTHON, FileType("code", "python")),
+        ("a.py", HTML, FileType("html")),
+        ("a", PYTHON, FileType("code", "python")),
+        ("a", "#!/usr/bin/env python3\nx\n", FileType("code", "python")),
+        ("tool", "#!/bin/sh\nls\n", FileType("code", "shell")),
+        ("a.go", GO, FileType("code", "go")),
+        ("A.GO", GO, FileType("code", "go")),
+        ("a", GO, FileType("code", "go")),
+        ("a.yml", YAML, FileType("code", "yaml")),
+        ("a", YAML, FileType("code", "yaml")),
+        ("a.json", '{"a": [1, 2]}', FileType("code", "json")),
+        ("a.txt", '{"a": [1, 2]}', FileType("code", "json")),
+        ("a.txt", '{"a": 1}\n{"a": 2}\n', FileType("code", "json")),
+        ("a.xml", '<?xml version="1.0"?><a>b</a>', FileType("code", "xml")),
+        ("Makefile", "all:\n\tls\n", FileType("code", "makefile")),
+        ("Dockerfile", "FROM x\nRUN y\n", FileType("code", "dockerfile")),
+        ("a.h", "#define A 1\n", FileType("code", "c")),
+        ("a.h", "#pragma once\nnamespace a {\nclass B;\n}\n", FileType("code", "cpp")),
+        ("mail.txt", "From: a@example.org\nTo: b@example.org\nSubject: Hello\n\nDear B,\n", FileType("text")),
+    ],
+)
+def test_text_is_known_by_content_and_name(name: str, text: str, expected: FileType) -> None:
+    assert detect_file_type(name, text.encode()) == expected
+
+
+def archive(*names: str, mimetype: str = "") -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as container:
+        if mimetype:
+            container.writestr("mimetype", mimetype)
+        for name in names:
+            container.writestr(name, "x")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.txt", "a", "a.pdf"])
+def test_a_container_is_known_by_its_members_whatever_its_name(name: str) -> None:
+    assert detect_file_type(name, archive("[Content_Types].xml", "word/document.xml")) == FileType("docx")
+    assert detect_file_type(name, b"%PDF-1.7\n\x00...") == FileType("pdf")
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (archive("xl/workbook.xml"), "xlsx"),
+        (archive("ppt/presentation.xml"), "pptx"),
+        (archive("a", mimetype="application/epub+zip"), "epub"),
+        (archive("a", mimetype="application/vnd.oasis.opendocument.text"), "odt"),
+        (archive("a.txt"), "zip"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le"), "doc"),
+        (b"{\\rtf1 text}", "rtf"),
+        (b"\x1f\x8b\x08" + bytes(20), "gzip"),
+        (b"\xff\xd8\xff\xe0" + bytes(20), "jpeg"),
+    ],
+)
+def test_what_has_no_parser_is_rejected_by_its_own_name(data: bytes, kind: str) -> None:
+    with pytest.raises(Rejected, match=f"unsupported: {kind} files are not among the formats: text, markdown"):
+        detect_file_type("a.txt", data)
+
+
+def test_languages_are_many_and_share_no_suffix() -> None:
+    suffixes = [suffix for language in LANGUAGES.values() for suffix in language.suffixes]
+    assert len(LANGUAGES) > 25
+    assert len(suffixes) == len(set(suffixes))
+
+
+@pytest.mark.parametrize("path", sorted((CORPUS / "src").rglob("*.*")), ids=lambda path: path.name)
+def test_source_code_is_known_with_and_without_its_name(path: Path) -> None:
+    data = path.read_bytes()
+    assert detect_file_type("unnamed", data) == detect_file_type(path.name, data)
