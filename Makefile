@@ -1,0 +1,41 @@
+# The verbs of docmill. All paths are relative, so that the folder may have any name; all work is done in .venv.
+
+PYTHON ?= python3
+IN := .venv/bin/python
+INSTALLED := .venv/.installed
+
+.PHONY: verbs demo test lint bench clean
+verbs:
+	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
+	@echo 'make test    install, run every test'
+	@echo 'make lint    install, check types and style'
+	@echo 'make bench   install, print the measured numbers'
+	@echo 'make clean   remove everything that the others made'
+
+demo: $(INSTALLED)
+	@$(IN) tests/demo.py
+
+test: $(INSTALLED)
+	@$(IN) -m pytest -m ''
+
+lint: $(INSTALLED)
+	@$(IN) -m ruff check .
+	@$(IN) -m ruff format --check .
+	@$(IN) -m mypy
+
+bench: $(INSTALLED)
+	@$(IN) tests/bench/start.py
+	@$(IN) tests/bench/keywords.py
+	@$(IN) tests/bench/ingest.py
+
+clean:
+	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docmill.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@echo 'Installing into .venv; the first time takes minutes.'
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13) and "docmill needs Python 3.11 or 3.12")'
+	@$(PYTHON) -m venv .venv
+	@$(IN) -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	@$(IN) -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
