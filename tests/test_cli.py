@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -37,17 +38,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Ingest two documents and a broken one by the command line."""
-    monkeypatch.setenv("DOCMILL_EMBEDDING__MODEL", "words")  # the honest fake of tests/fake_encoder.py
-    docs = folder / "docs"
-    docs.mkdir()
+def store(
+    folder: Path, words_model: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Give each test a copy of what one ingest of two documents and a broken one has made."""
+    monkeypatch.setenv("DOCMILL_EMBEDDING__MODEL", words_model)
+    made = tmp_path_factory.getbasetemp() / "made-for-test-cli"
+    if not made.exists():
+        write_documents(made / "docs")
+        result = call("ingest", str(made / "docs"), "--store", str(made / "store"), "--engine", "local")
+        assert result.exit_code == 3, result.output
+    shutil.copytree(made, folder, symlinks=True, dirs_exist_ok=True)
+    return folder / "store"
+
+
+def write_documents(docs: Path) -> None:
+    docs.mkdir(parents=True)
     (docs / "bread.md").write_text("# Bread\n\nRye needs a sourdough.\n\n## Ovens\n\nOvens are hot.\n")
     (docs / "tea.txt").write_text("Green tea.\n")
     (docs / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing follows")
-    result = call("ingest", "docs", "--engine", "local")
-    assert result.exit_code == 3, result.output
-    return folder / "store"
 
 
 def test_help_names_every_command() -> None:

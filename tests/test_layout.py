@@ -1,6 +1,7 @@
 """The house: what imports what, what is named how, and how large it gets."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -81,6 +82,21 @@ def test_every_file_says_what_it_is(path: Path) -> None:
     if path.name == "__init__.py":
         assert text.count(". ") == 0, f"{name_of(path)}: the docstring of a package is one sentence"
         assert text.endswith("."), f"{name_of(path)}: the docstring of a package is one sentence"
+
+
+def test_everything_imported_is_a_declared_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    named = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    declared = {_normal(re.split(r"[\[<>=!~; ]", requirement)[0]) for requirement in named}
+    distributions = packages_distributions()
+    for path in SOURCES:
+        for package in {name.split(".")[0] for name, _ in imports(path)} & distributions.keys() - {*LAYERS}:
+            known = declared & set(map(_normal, distributions[package]))
+            assert known, f"{name_of(path)} imports {package}, which pyproject.toml does not name"
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_no_module_is_named_like_a_dependency_or_a_package_of_ours() -> None:

@@ -93,12 +93,13 @@ def repair(context: typer.Context, as_json: AsJson = False) -> None:
 
 def _encoder_of(root: Path) -> "Encode":
     """Return the encoding of the store's own model, which is loaded when it is called."""
+    from storage.snapshots import read
+
+    space = read(root).space
 
     def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
         from storage.encoder import load_encoder
-        from storage.snapshots import read
 
-        space = read(root).space
         return load_encoder(space.model, space.revision).encode(texts)
 
     return encode
