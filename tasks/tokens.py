@@ -20,7 +20,7 @@ from tasks.counter import FALSE_SPACE, SPACES, counter_of
 _LONG_WORD = 64
 _SLICE = 1 << 15
 # BERT's tokenizer sets ideographs and punctuation apart, so a long word may be taken in these pieces.
-_APART = "\u4e00-\u9fff。！？；，、："
+_APART = r"\u4e00-\u9fff\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f"
 _PIECE = re.compile(f"[{_APART},;:.!?/]|[^{_APART},;:.!?/]+")
 _WIDE_PIECE = re.compile(f"[{_APART}]")
 _WIDE_SPACE = np.array(sorted(ord(c) for c in SPACES if ord(c) > 0x7F), np.uint32)

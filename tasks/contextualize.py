@@ -1,0 +1,107 @@
+"""Contextualize: what is said before a chunk for retrieval, so that it can be understood alone."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from storage.schema import Element, Parsed
+from tasks.counter import Counter
+from tasks.split.outline import Outline
+from tasks.split.span import Span
+
+SEPARATOR = " \u203a "
+_LEFT_OUT = "\u2026"
+
+
+@dataclass(slots=True)
+class Setting:
+    """What contextualizers read: a document with its headings and tables, and how many tokens they may use."""
+
+    parsed: Parsed
+    outline: Outline
+    counter: Counter
+    budget: int
+    tables: list[Element] = field(default_factory=list)
+    done: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Contextualizer:
+    """A way to say where a chunk stands; raise `version` whenever `say` gives another text than before."""
+
+    name: str
+    version: int
+    say: Callable[[Setting, Span], str]
+
+
+def _none(_setting: Setting, _span: Span) -> str:
+    return ""
+
+
+def structural(setting: Setting, span: Span) -> str:
+    """Return the document's title, the headings above a chunk, and the header of a table that it begins within.
+
+    What the chunk itself says is not repeated. The whole has at most the budget's tokens: middle
+    headings are left out first, the innermost is kept longest.
+    """
+    headings = [setting.outline.headings[number] for number in setting.outline.over(*span)]
+    names = [heading.text for heading in headings if heading.start < span.start]
+    said = {heading.text.casefold() for heading in headings}
+    title = " ".join(setting.parsed.title.split())
+    if title and title.casefold() not in said:
+        names.insert(0, title)
+    header = _header(setting, span)
+    key = (*names, "", header)
+    if key not in setting.done:
+        setting.done[key] = _shorten(setting, names, header)
+    return setting.done[key]
+
+
+def _header(setting: Setting, span: Span) -> str:
+    """Return the header row of the table that a chunk begins within."""
+    for table in setting.tables:
+        if table.start < span.start < table.end:
+            cells = table.attributes.get("cells") or [[]]
+            return " | ".join(" ".join(str(cell).split()) for cell in cells[0] if str(cell).strip())
+    return ""
+
+
+def _shorten(setting: Setting, names: Sequence[str], header: str) -> str:
+    path = _path(setting, list(filter(None, names)), setting.budget)
+    if not header:
+        return path
+    left = setting.budget - setting.counter.count(path)
+    columns = cut_words(header, left, setting.counter)
+    together = "\n".join(filter(None, (path, columns)))
+    return together if setting.counter.count(together) <= setting.budget else path
+
+
+def _path(setting: Setting, names: list[str], budget: int) -> str:
+    count = setting.counter.count
+    if count(SEPARATOR.join(names)) <= budget:
+        return SEPARATOR.join(names)
+    for dropped in range(1, len(names) - 1):
+        short = SEPARATOR.join([names[0], _LEFT_OUT, *names[1 + dropped :]])
+        if count(short) <= budget:
+            return short
+    return names[-1] if count(names[-1]) <= budget else cut_words(names[-1], budget, setting.counter)
+
+
+def cut_words(text: str, budget: int, counter: Counter) -> str:
+    """Return as many whole words from the front of a text as a number of tokens allows."""
+    words = text.split()
+    low, high = 0, len(words)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if counter.count(" ".join(words[:middle])) <= budget else (low, middle - 1)
+    return " ".join(words[:low]).rstrip(" |")
+
+
+CONTEXTUALIZERS: dict[str, Contextualizer] = {
+    one.name: one for one in (Contextualizer("none", 1, _none), Contextualizer("structural", 1, structural))
+}
+
+
+def setting_of(parsed: Parsed, counter: Counter, budget: int) -> Setting:
+    """Return what contextualizers read of a document."""
+    tables = [e for e in parsed.elements if e.kind == "table" and e.attributes.get("header_rows")]
+    return Setting(parsed, Outline(parsed), counter, budget, tables)

@@ -1,0 +1,65 @@
+"""Splitting: from a parsed document to the spans that become its chunks, by one of several strategies."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import Any
+
+from storage.errors import ConfigError
+from storage.schema import Parsed
+from tasks.split.options import Options
+from tasks.split.recursive import Recursive, split_recursive
+from tasks.split.span import Span
+from tasks.split.structure import Structure, split_structure
+from tasks.tokens import Tokens
+
+__all__ = ["SPLITTERS", "Options", "Span", "Splitter", "options_of", "splitter_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Splitter:
+    """A strategy; raise `version` whenever `split` gives other spans than before.
+
+    `split` proposes spans in order that hold all that is not blank, front matter or furniture, each at
+    most `options.size` tokens long, as far as these add up.
+    """
+
+    name: str
+    version: int
+    options: type[Options]
+    split: Callable[[Parsed, Tokens, Any], list[Span]]
+
+
+SPLITTERS: dict[str, Splitter] = {
+    one.name: one
+    for one in (
+        Splitter("recursive", 1, Recursive, split_recursive),
+        Splitter("structure", 1, Structure, split_structure),
+    )
+}
+
+
+def splitter_of(strategy: str) -> Splitter:
+    """Return a strategy by name; raise ConfigError that names the nearest one."""
+    if strategy not in SPLITTERS:
+        raise ConfigError(f"strategy {strategy!r} does not exist; {nearest(strategy, SPLITTERS)}")
+    return SPLITTERS[strategy]
+
+
+def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
+    """Return a strategy's options; raise ConfigError for an unknown one or a wrong value."""
+    kind = splitter_of(strategy).options
+    names = [field.name for field in fields(kind)]
+    for name in values:
+        if name not in names:
+            raise ConfigError(f"{strategy} has no option {name!r}; {nearest(name, names)}")
+    try:
+        return kind(**values)
+    except ConfigError as error:
+        raise ConfigError(f"{strategy}: {error}") from None
+
+
+def nearest(wrong: str, right: "Mapping[str, Any] | list[str]") -> str:
+    """Say which name was meant, or which there are."""
+    near = get_close_matches(wrong, right, 1)
+    return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(right)}"

@@ -1,0 +1,52 @@
+"""Lines of code and rows of tables: where these may be cut, and how readily."""
+
+import re
+from collections.abc import Iterator
+
+from tasks.split.pieces import GLUE, LINE, PART, SECTION_OF_CODE, WORD
+from tasks.split.span import Span
+
+_NEWLINE = re.compile(r"\r\n?|\n")
+_FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
+_COMMENT = re.compile(r"[ \t]*(?:#(?!include|define|if|end)|//|/\*|\*(?!\w)|--|;;|@\w|\"\"\"|%|<!--)")
+_CLOSING = re.compile(r"[ \t]*[)\]}]|[ \t]*(?:end|fi|done|esac|else|elif|except|finally|catch)\b")
+_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-[-| \t:+=]*$")
+
+
+def _lines(text: str, span: Span) -> Iterator[tuple[int, str]]:
+    start = span.start
+    for match in _NEWLINE.finditer(text, *span):
+        yield start, text[start : match.start()]
+        start = match.end()
+    yield start, text[start : span.end]
+
+
+def code_lines(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where lines begin: top-level parts hold least together, comments and closing brackets most."""
+    found: list[tuple[int, int]] = []
+    before, blank = "", False
+    for start, line in _lines(text, span):
+        if not line.strip():
+            blank = True
+            continue
+        if start > span.start:
+            found.append((start, _seam(before, line, blank)))
+        before, blank = line, False
+    return found
+
+
+def _seam(before: str, line: str, blank: bool) -> int:
+    if _FENCE.match(before) or (_FENCE.match(line) and not blank):
+        return GLUE
+    if blank:
+        return PART if line[0] in " \t" else SECTION_OF_CODE
+    if _COMMENT.match(before) or _CLOSING.match(line):
+        return WORD
+    return LINE
+
+
+def table_rows(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where rows begin; the first row stays with the header, if there is one."""
+    rows = [(start, line) for start, line in _lines(text, span) if line.strip()]
+    ruled = next((i for i, (_, line) in enumerate(rows[:3]) if _RULE.match(line)), -1)
+    return [(start, GLUE if i <= ruled + 1 and ruled >= 0 else LINE) for i, (start, _) in enumerate(rows) if i]

@@ -1,0 +1,47 @@
+"""Merge: pieces into chunks, closing the weakest seams first.
+
+Seams of one strength are closed in an order that their own text decides, not their position, so what an
+edit changes stays near it: to the merge, a text far away is as it was.
+"""
+
+from collections.abc import Callable, Sequence
+from zlib import crc32
+
+from tasks.split.pieces import BARRIER, HEADING, Piece
+from tasks.split.sizing import Room
+from tasks.split.span import Span
+
+_SNIPPET = 48
+
+Allow = Callable[[int, int, int], bool]
+"""Whether the group of pieces first..middle-1 may be joined with middle..last, across a heading's seam."""
+
+
+def merge(text: str, pieces: Sequence[Piece], room: Room, allow: Allow | None = None) -> list[Span]:
+    """Return the spans of runs of pieces, such that no two neighbours could be one.
+
+    A seam of a heading is closed only if `allow` says so, one of strength `BARRIER` never.
+    """
+    starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
+    before, after = room.at(starts).tolist(), room.at(ends).tolist()
+    first, last = list(range(len(pieces))), list(range(len(pieces)))
+    for middle in _order(text, pieces):
+        left, right = first[middle - 1], last[middle]
+        fits = after[right] - before[left] <= room.tokens and ends[right] - starts[left] <= room.characters
+        if fits and (pieces[middle].seam < HEADING or (allow is not None and allow(left, middle, right))):
+            last[left], first[right] = right, left
+    spans, left = [], 0
+    while left < len(pieces):
+        spans.append(Span(starts[left], ends[last[left]]))
+        left = last[left] + 1
+    return spans
+
+
+def _order(text: str, pieces: Sequence[Piece]) -> list[int]:
+    closable = (i for i in range(1, len(pieces)) if pieces[i].seam < BARRIER)
+
+    def key(i: int) -> tuple[int, int, int]:
+        start = pieces[i].start
+        return pieces[i].seam, crc32(text[start : start + _SNIPPET].encode("utf-8", "surrogatepass")), i
+
+    return sorted(closable, key=key)

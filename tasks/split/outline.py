@@ -1,0 +1,83 @@
+"""Outline: the headings of a document, and which of them stand above a span."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storage.schema import Element, Parsed
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading, its plain text, and the number of the one above it, or -1."""
+
+    start: int
+    end: int
+    level: int
+    text: str
+    parent: int
+
+
+class Outline:
+    """The headings of a document in order."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self.headings: list[Heading] = []
+        open_: list[int] = []
+        for element in parsed.elements:
+            if element.kind == "title":
+                while open_ and self.headings[open_[-1]].level >= element.level:
+                    open_.pop()
+                parent = open_[-1] if open_ else -1
+                open_.append(len(self.headings))
+                text = _text(parsed.text, element)
+                self.headings.append(Heading(element.start, element.end, element.level, text, parent))
+        self._starts = [heading.start for heading in self.headings]
+
+    def at(self, position: int) -> int:
+        """Return the number of the heading whose section holds `position`, or -1."""
+        return bisect_right(self._starts, position) - 1
+
+    def path(self, number: int) -> tuple[int, ...]:
+        """Return the numbers of a heading and of those above it, the highest first."""
+        path: list[int] = []
+        while number >= 0:
+            path.append(number)
+            number = self.headings[number].parent
+        return tuple(reversed(path))
+
+    def over(self, start: int, end: int) -> tuple[int, ...]:
+        """Return the headings that stand above all of a span; those that it begins with count."""
+        number = self.at(start)
+        if number >= 0 and self.headings[number].start == start:
+            number = self._last_of_run(number, end)
+        inside = range(number + 1, bisect_left(self._starts, end))
+        return common([self.path(number), *(self.path(inner) for inner in inside)])
+
+    def _last_of_run(self, number: int, end: int) -> int:
+        """Return the last of a run of ever lower headings with nothing between them."""
+        headings = self.headings
+        while number + 1 < len(headings) and headings[number + 1].parent == number and headings[number + 1].start < end:
+            if headings[number + 1].start - headings[number].end > _GAP:
+                break
+            number += 1
+        return number
+
+
+_GAP = 8  # characters of space between headings in a row
+
+
+def common(paths: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the longest beginning that all paths share."""
+    shared = paths[0]
+    for path in paths[1:]:
+        same = 0
+        while same < min(len(shared), len(path)) and shared[same] == path[same]:
+            same += 1
+        shared = shared[:same]
+    return shared
+
+
+def _text(text: str, element: Element) -> str:
+    stated = element.attributes.get("text")
+    return " ".join(str(stated if stated else text[element.start : element.end].strip("#= \t\r\n")).split())

@@ -1,0 +1,73 @@
+"""Recursive splitting: by the first separator, what is too long by the next, then by sentences and words.
+
+After LangChain's RecursiveCharacterTextSplitter; the merge afterwards is not greedy from the left.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from storage.errors import ConfigError
+from storage.schema import Parsed
+from tasks.split.blocks import stretches
+from tasks.split.merge import merge
+from tasks.split.options import Options
+from tasks.split.pieces import BARRIER, BLOCK, LINE, Cutter, Piece, cut, fit, sentences
+from tasks.split.prose import is_wrapped
+from tasks.split.sizing import Room
+from tasks.split.span import Span
+from tasks.tokens import Tokens
+
+_MAX_SEPARATORS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Recursive(Options):
+    r"""`size` in tokens; `separators` from the strongest to the weakest.
+
+    One that begins with white space is cut before, any other after. `\n` is any line end; as the only
+    separator of lines it is passed over in text whose lines are wrapped.
+    """
+
+    separators: tuple[str, ...] = ("\n\n", "\n")
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        object.__setattr__(self, "separators", tuple(self.separators))
+        if not all(isinstance(one, str) and one for one in self.separators) or len(self.separators) > _MAX_SEPARATORS:
+            raise ConfigError(
+                f"separators must be at most {_MAX_SEPARATORS} texts, none empty, got {self.separators!r}"
+            )
+
+
+def split_recursive(parsed: Parsed, tokens: Tokens, options: Recursive) -> list[Span]:
+    """Return spans of at most `options.size` tokens."""
+    room = Room(tokens, options.size)
+    return merge(parsed.text, list(_pieces(parsed, room, options)), room)
+
+
+def _pieces(parsed: Parsed, room: Room, options: Recursive) -> Iterator[Piece]:
+    text = parsed.text
+    cutters = _cutters(options.separators)
+    for start, end, after_front in stretches(parsed):
+        seam = BARRIER if after_front else BLOCK
+        for part in cut(text, Span(start, end), seam, cutters[0](text, Span(start, end))):
+            yield from fit(text, part, room, cutters[1:])
+
+
+def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:
+    seams = range(BLOCK, LINE, -1)
+    found = [partial(_cut_at, _pattern(one), one == "\n", seam) for one, seam in zip(separators, seams, strict=False)]
+    return (*found, sentences)
+
+
+def _pattern(separator: str) -> re.Pattern[str]:
+    return re.compile(re.escape(separator).replace("\\\n", r"[^\S\r\n]*(?:\r\n?|\n)"))
+
+
+def _cut_at(pattern: re.Pattern[str], is_line: bool, seam: int, text: str, span: Span) -> list[tuple[int, int]]:
+    if is_line and is_wrapped(text, span):
+        return []
+    before = pattern.pattern.startswith(("[", "\\"))
+    return [(match.start() if before else match.end(), seam) for match in pattern.finditer(text, *span)]

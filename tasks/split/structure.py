@@ -1,0 +1,122 @@
+"""Structure-aware splitting: along a document's own headings, blocks, list items, rows and lines of code.
+
+A chunk stays in one section, except that small sections under the same heading may share one. A table
+is cut between rows only; code and what is not too long stays whole.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from storage.schema import Element, Parsed
+from tasks.split.blocks import blocks
+from tasks.split.code_lines import code_lines, table_rows
+from tasks.split.merge import Allow, merge
+from tasks.split.options import MAX_SIZE, Options, check_whole
+from tasks.split.outline import Outline
+from tasks.split.pieces import (
+    BARRIER,
+    BLOCK,
+    GLUE,
+    HEADING,
+    ITEM,
+    LEAD,
+    NESTED,
+    Cutter,
+    Piece,
+    cut,
+    fit,
+    lines,
+    sentences,
+)
+from tasks.split.prose import is_wrapped
+from tasks.split.sizing import Room
+from tasks.split.span import Span
+from tasks.tokens import Tokens
+
+_DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Structure(Options):
+    """`size` in tokens; sections of at most `small` tokens may share a chunk with their neighbours."""
+
+    small: int = 50
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_whole("small", self.small, 0, MAX_SIZE)
+
+
+def split_structure(parsed: Parsed, tokens: Tokens, options: Structure) -> list[Span]:
+    """Return spans of at most `options.size` tokens."""
+    room = Room(tokens, options.size)
+    pieces = list(_pieces(parsed, room))
+    return merge(parsed.text, pieces, room, _small_sections(pieces, Outline(parsed), Room(tokens, options.small)))
+
+
+def _pieces(parsed: Parsed, room: Room) -> Iterator[Piece]:
+    text = parsed.text
+    before, in_list, glued, barred = Element("front_matter", 0, 0), False, 0, False
+    for block in blocks(parsed):
+        nested = in_list and block.kind != "title" and _is_indented(text, block.start)
+        seam = BARRIER if barred else _seam(text, before, block, in_list, nested)
+        in_list = block.kind == "list_item" or nested
+        barred = block.kind == "front_matter"
+        before = block
+        if barred:
+            continue
+        glued = glued if seam == GLUE else block.start
+        if room.fits(glued, block.end) or (block.kind in _KEPT and room.fits(block.start, block.end)):
+            yield Piece(block.start, block.end, seam)
+        else:
+            barred = block.kind == "table"
+            yield from _cut(text, block, seam, room)
+
+
+def _cut(text: str, block: Element, seam: int, room: Room) -> Iterator[Piece]:
+    cutters = _CUTTERS.get(block.kind, _PROSE)
+    span = Span(block.start, block.end)
+    for part in cut(text, span, seam, cutters[0](text, span)):
+        yield from fit(text, part, room, cutters[1:])
+
+
+def _paragraph_lines(text: str, span: Span) -> list[tuple[int, int]]:
+    return [] if is_wrapped(text, span) else lines(text, span)
+
+
+_PROSE: tuple[Cutter, ...] = (_paragraph_lines, sentences)
+_CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (table_rows,)}
+_KEPT = frozenset(_CUTTERS)
+
+
+def _seam(text: str, before: Element, block: Element, in_list: bool, nested: bool) -> int:
+    if block.kind == "title":
+        below = before.kind == "title" and before.level < block.level
+        return GLUE if below else HEADING + max(0, _DEEPEST - block.level)
+    if before.kind == "title" or (before.kind == "question" and block.kind == "answer"):
+        return GLUE
+    if in_list and block.kind == "list_item":
+        return ITEM + max(0, _DEEPEST - block.level)
+    if nested:
+        return NESTED
+    return LEAD if text[before.start : before.end].endswith(":") else BLOCK
+
+
+def _is_indented(text: str, start: int) -> bool:
+    return text[max(0, start - 2) : start] in ("  ", "\t", " \t", "\n\t")
+
+
+def _small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Allow:
+    def begins(i: int) -> bool:
+        return i == 0 or pieces[i].seam >= HEADING
+
+    def allow(left: int, middle: int, right: int) -> bool:
+        whole = begins(left) and (right + 1 == len(pieces) or begins(right + 1))
+        if not whole or not small.fits(pieces[left].start, pieces[middle - 1].end):
+            return False
+        if not small.fits(pieces[middle].start, pieces[right].end):
+            return False
+        parent = outline.headings[outline.at(pieces[middle].start)].parent
+        return parent in (-1, *outline.path(outline.at(pieces[left].start)))
+
+    return allow

@@ -1,0 +1,83 @@
+"""Every registered strategy keeps the promises that the rest of the pipeline relies on."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.errors import ConfigError
+from storage.schema import Draft, Parsed, indexed_text
+from tasks.chunk import ChunkOptions, chunk
+from tasks.route import Route
+from tasks.split import SPLITTERS, options_of
+from tests.documents import cluster_boundaries, document, documents, must_cover, tokenizer
+
+STRATEGIES = sorted(SPLITTERS)
+each_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
+
+
+def chunks(parsed: Parsed, strategy: str, limit: int = 256, context: int = 48, **options: int) -> list[Draft]:
+    return chunk(parsed, "", Route(strategy, options), tokenizer(), ChunkOptions(limit, context_tokens=context))
+
+
+def texts_of(parsed: Parsed, strategy: str, **options: int) -> list[str]:
+    return [draft.text for draft in chunks(parsed, strategy, **options)]
+
+
+@each_strategy
+@settings(max_examples=150, deadline=None)
+@given(parsed=documents(), limit=st.sampled_from([32, 64, 256]))
+def test_chunks_keep_every_promise(strategy: str, parsed: Parsed, limit: int) -> None:
+    found = chunks(parsed, strategy, limit, context=8)
+    boundaries = cluster_boundaries(parsed.text)
+    for draft in found:
+        assert draft.text == parsed.text[draft.start : draft.end]
+        assert draft.text.strip()
+        assert draft.tokens == len(tokenizer().encode(indexed_text(draft.context, draft.text)))
+        assert draft.tokens <= limit
+        assert {draft.start, draft.end} <= boundaries
+        assert draft.line == 1 + parsed.text[: draft.start].replace("\r\n", "\n").replace("\r", "\n").count("\n")
+    starts = [draft.start for draft in found]
+    assert starts == sorted(set(starts))
+    assert must_cover(parsed) <= {i for draft in found for i in range(draft.start, draft.end)}
+    assert found == chunks(parsed, strategy, limit, context=8)
+
+
+@each_strategy
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "a", "水", "👩‍👩‍👧‍👦"])
+def test_next_to_nothing_is_at_most_one_chunk(strategy: str, text: str) -> None:
+    assert texts_of(Parsed(text, ()), strategy) == ([text] if text.strip() else [])
+
+
+@each_strategy
+@pytest.mark.parametrize("unit", ["word ", "Sentence here. ", "x", "ab1", "{a:1,b:[2]},"])
+def test_a_long_single_line_is_split_in_seconds(strategy: str, unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    begin = time.process_time()
+    found = chunks(Parsed(text, ()), strategy)
+    assert time.process_time() - begin < 10
+    assert max(draft.tokens for draft in found) <= 256
+    assert sum(draft.end - draft.start for draft in found) >= len(text.replace(" ", ""))
+
+
+@each_strategy
+def test_an_endless_grapheme_is_the_only_one_cut(strategy: str) -> None:
+    text = "a e" + "\u0301" * 10_000 + " b"
+    found = chunks(Parsed(text, ()), strategy)
+    assert len(found) > 2
+    assert found[0].text.startswith("a")
+    assert found[-1].text.endswith("b")
+
+
+@each_strategy
+def test_a_wrong_option_names_the_nearest_right_one(strategy: str) -> None:
+    with pytest.raises(ConfigError, match="nearest is 'size'"):
+        Route(strategy, {"sise": 100})
+    with pytest.raises(ConfigError, match=r"size must be a whole number in \[16, 8192\], got 3"):
+        options_of(strategy, {"size": 3})
+
+
+def test_a_wrong_strategy_names_the_nearest_right_one() -> None:
+    with pytest.raises(ConfigError, match="nearest is 'recursive'"):
+        Route("recursiv")
