@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import pyarrow as pa
@@ -152,7 +153,7 @@ class Store:
             "content_types": _counts(documents.column("content_type")),
             "model": self.snapshot.space.model,
             "dimension": self.snapshot.space.dimension,
-            "bytes": sum(file.stat().st_size for file in self.root.rglob("*") if file.is_file()),
+            "bytes": _disk_use(self.root),
         }
 
     def history(self) -> list[dict[str, Any]]:
@@ -179,6 +180,12 @@ def _history_row(root: Path, number: int) -> dict[str, Any]:
         "vector_version": snapshot.vectors.version,
         "segments": len(snapshot.keywords.segments),
     }
+
+
+def _disk_use(root: Path) -> int:
+    """Return the bytes of all files below a folder, a file of several names once."""
+    found = [file.lstat() for file in root.rglob("*")]
+    return sum({status.st_ino: status.st_size for status in found if S_ISREG(status.st_mode)}.values())
 
 
 def _counts(column: pa.ChunkedArray) -> dict[str, int]:

