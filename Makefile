@@ -24,9 +24,9 @@ lint: $(INSTALLED)
 	@$(IN) -m mypy
 
 bench: $(INSTALLED)
-	@$(IN) tests/bench/start.py
-	@$(IN) tests/bench/keywords.py
-	@$(IN) tests/bench/ingest.py
+	@$(IN) -m tests.bench.start
+	@$(IN) -m tests.bench.keywords
+	@$(IN) -m tests.bench.ingest
 
 clean:
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docmill.egg-info

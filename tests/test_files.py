@@ -13,6 +13,10 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def write_content(path: Path) -> None:
+    path.write_bytes(b"content")
+
+
 def test_put_if_absent_writes_once_and_never_overwrites(tmp_path: Path) -> None:
     assert put_if_absent(tmp_path / "a", b"first")
     assert not put_if_absent(tmp_path / "a", b"second")
@@ -21,8 +25,8 @@ def test_put_if_absent_writes_once_and_never_overwrites(tmp_path: Path) -> None:
 
 
 def test_an_immutable_file_is_named_by_its_content(tmp_path: Path) -> None:
-    ref = write_immutable(tmp_path, "things", ".bin", lambda path: path.write_bytes(b"content") and None)
-    again = write_immutable(tmp_path, "things", ".bin", lambda path: path.write_bytes(b"content") and None)
+    ref = write_immutable(tmp_path, "things", ".bin", write_content)
+    again = write_immutable(tmp_path, "things", ".bin", write_content)
     assert ref == again
     assert ref.hash == hash_bytes(b"content") == hash_file(tmp_path / ref.path)
     assert (ref.path, ref.bytes) == (f"things/{ref.hash}.bin", 7)

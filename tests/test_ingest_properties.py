@@ -88,6 +88,4 @@ class Changes(RuleBasedStateMachine):
 @pytest.mark.slow
 def test_the_way_to_a_state_leaves_no_trace(tmp_path: Path) -> None:
     Changes.folder = tmp_path
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        Changes, settings=settings(max_examples=10, stateful_step_count=12, deadline=None)
-    )
+    run_state_machine_as_test(Changes, settings=settings(max_examples=10, stateful_step_count=12, deadline=None))

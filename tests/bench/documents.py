@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-_SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi wo xa ker lan mor pel tis ran dol ver shi tau".split()
+_SYLLABLES = tuple("ba ce di fo gu la me ni po ru sa te vi wo xa ker lan mor pel tis ran dol ver shi tau".split(" "))
 
 
 def _vocabulary(size: int, rng: random.Random) -> list[str]:

@@ -1,6 +1,6 @@
 """Measure the ingest of a tree and of its next version, as whole processes of the command line.
 
-    python tests/bench/ingest.py [--data FOLDER] [--documents N]
+    python -m tests.bench.ingest [--data FOLDER] [--documents N]
 
 FOLDER holds two versions of a tree, `v1` and `v2`; without it N pages are generated. Each ratio is
 of two processes of this one run, so that a slow machine slows both.
@@ -16,12 +16,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from documents import edit_tree, write_tree
-from table import Figure, show
-
 from storage.schema import indexed_text
 from storage.snapshots import read
 from storage.tables import read_table
+from tests.bench.documents import edit_tree, write_tree
+from tests.bench.table import Figure, show
 
 DOCMILL = [sys.executable, "-m", "flows.cli.app"]
 _ENCODE = """

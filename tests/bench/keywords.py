@@ -1,6 +1,6 @@
 """Measure the keyword index against `rank_bm25` on generated chunks, in one process and one run.
 
-    python tests/bench/keywords.py [--chunks N ...] [--queries N]
+    python -m tests.bench.keywords [--chunks N ...] [--queries N]
 
 Words follow Zipf's law over a vocabulary that grows with the corpus; a query is five different words of one chunk,
 so common words come up as often as they are written. Ratios are of medians over the same queries.
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 from rank_bm25 import BM25Okapi
-from table import Figure, show
 
 from storage.analyser import analyse
 from storage.keywords import KeywordIndex, KeywordState, rebuild, update
+from tests.bench.table import Figure, show
 
 _CONSONANTS, _VOWELS = "bdfghklmnprstvwz", "aeiou"
 _MODEL_QUERIES = 15

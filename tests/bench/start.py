@@ -1,6 +1,6 @@
 """Measure what starting the command line costs, in CPU seconds of a whole process.
 
-    python tests/bench/start.py
+python -m tests.bench.start
 """
 
 import os
@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 
-from table import Figure, show
+from tests.bench.table import Figure, show
 
 
 def cpu_seconds(command: list[str]) -> float:
