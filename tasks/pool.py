@@ -165,7 +165,7 @@ class _Worker:
         self._pipe, theirs = Pipe()
         arguments = [json.dumps(sys.path), str(theirs.fileno()), str(os.getpid()), str(limits.memory_mb)]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, *arguments],
+            [sys.executable, "-P", "-c", _BOOT, *arguments],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -1,6 +1,7 @@
 """The inside of a worker process: limits first, then one document after another until the pipe closes."""
 
 import ctypes
+import logging
 import os
 import pickle
 import resource
@@ -22,6 +23,7 @@ def serve(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _die_with(parent)
     _block_network()
+    logging.disable(logging.ERROR)  # libraries remark on documents; what matters is in the answer
     pipe = Connection(fd)
     pipe.send_bytes(b"ready")
     limited = False

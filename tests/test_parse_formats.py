@@ -1,5 +1,7 @@
 """Each format: what its parser reads out of documents made for the purpose."""
 
+import re
+import zipfile
 from base64 import b85decode
 from collections.abc import Callable
 from io import BytesIO
@@ -10,6 +12,7 @@ import pytest
 from pdf_writer import Pdf
 
 from storage.errors import Rejected
+from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.pool import Limits, Pool
 
@@ -44,6 +47,35 @@ def _docx() -> Any:
     for cell, text in zip([cell for row in table.rows for cell in row.cells], ["Name", "Size", "a", "1"], strict=True):
         cell.text = text
     return document
+
+
+def test_text_boxes_of_a_word_document_are_not_lost() -> None:
+    from docx.oxml import parse_xml
+
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    inside = "<w:txbxContent><w:p><w:r><w:t>In the box</w:t></w:r></w:p></w:txbxContent>"
+    document = _docx()
+    document.add_paragraph("Above")._p.append(parse_xml(f"<w:r {space}><w:pict>{inside}</w:pict></w:r>"))
+    assert _parsed(document).text.endswith("Above\n\nIn the box")
+
+
+def test_a_word_document_of_the_strict_variant_is_read_like_any_other() -> None:
+    usual = BytesIO()
+    _docx().save(usual)
+    strict = BytesIO()
+    with zipfile.ZipFile(usual) as before, zipfile.ZipFile(strict, "w") as after:
+        for name in before.namelist():
+            content = before.read(name)
+            pattern = rb"http://schemas.openxmlformats.org/(?!package/)(\w+)/2006/"
+            after.writestr(name, re.sub(pattern, rb"http://purl.oclc.org/ooxml/\1/", content))
+    parsed = parse(strict.getvalue(), FileType("docx"), ParseOptions())
+    assert parsed.text == _parsed(_docx()).text
+
+
+def _parsed(document: Any) -> Parsed:
+    buffer = BytesIO()
+    document.save(buffer)
+    return parse(buffer.getvalue(), FileType("docx"), ParseOptions())
 
 
 def test_a_word_document_keeps_headings_lists_tables_and_furniture() -> None:

@@ -16,7 +16,7 @@ from tasks.parse.languages import (
     language_of_suffix,
     signs,
 )
-from tasks.parse.magic import binary_kind
+from tasks.parse.signatures import binary_kind
 
 _HEAD = 65_536
 _MAX_JSON = 20_000_000

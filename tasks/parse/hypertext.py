@@ -11,7 +11,7 @@ from typing import Any
 from lxml import etree
 
 from storage.errors import Rejected
-from storage.schema import Parsed
+from storage.schema import Element, Parsed
 from tasks.parse.canvas import Canvas
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
@@ -44,6 +44,7 @@ _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w:.-]+)|<\?xml[^>]
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
 _NUMBERS = re.compile(r"[\d\s]*")
+_MARKER_WIDTH = 4
 _MAX_LINKS = 200
 
 
@@ -94,11 +95,16 @@ class Walker:
 
     def parsed(self, title: str, metadata: dict[str, Any]) -> Parsed:
         """Return the document; where all is furniture, nothing is."""
+        elements = self.canvas.elements
+        tops = (index for index, one in enumerate(elements) if one.kind == "title" and one.level == 1)
+        top = next(tops, 0)
+        # Above a page's heading stand its menus, whatever they are made of.
+        elements[:top] = [replace(one, kind="furniture") if _is_links(one) else one for one in elements[:top]]
+        if all(one.kind == "furniture" for one in elements):
+            elements[:] = [replace(one, kind="paragraph") for one in elements]
         drawn = self.canvas.parsed(title, metadata)
-        if all(element.kind == "furniture" for element in drawn.elements):
-            drawn = replace(drawn, elements=tuple(replace(element, kind="paragraph") for element in drawn.elements))
-        headings = (element for element in drawn.elements if element.kind == "title" and element.level == 1)
-        return replace(drawn, title=drawn.title or next((one.attributes["text"] for one in headings), ""))
+        heading = elements[top].attributes.get("text", "") if elements else ""
+        return replace(drawn, title=drawn.title or heading)
 
     def walk(self, root: Any) -> None:
         """Draw a tree; depth costs no stack."""
@@ -232,6 +238,12 @@ class Walker:
         self.canvas.paragraph(caption)
         self.canvas.table(rows, header_rows)
         return True
+
+
+def _is_links(element: Element) -> bool:
+    """Return whether a block has no words but those of its links."""
+    words = sum(len(link["text"]) for link in element.attributes.get("links", ()))
+    return element.kind in ("paragraph", "list_item") and words >= element.end - element.start - _MARKER_WIDTH > 0
 
 
 def _collapse(text: str) -> str:

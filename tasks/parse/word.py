@@ -4,7 +4,6 @@ import io
 import logging
 import re
 import warnings
-import zipfile
 from typing import Any
 
 from lxml import etree
@@ -13,19 +12,11 @@ from storage.schema import Parsed
 from tasks.parse.canvas import Canvas
 from tasks.parse.format import ParseOptions
 from tasks.parse.html_table import table_rows
+from tasks.parse.open_xml import as_transitional, core_properties, is_strict, text_boxes
 from tasks.parse.sentences import install
 from tasks.parse.unpacking import check_container
 
 _MARKER = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)])\s+(?=\S)")
-_CORE = {
-    "{http://purl.org/dc/elements/1.1/}creator": "author",
-    "{http://purl.org/dc/elements/1.1/}description": "description",
-    "{http://purl.org/dc/elements/1.1/}language": "language",
-    "{http://purl.org/dc/elements/1.1/}title": "title",
-    "{http://purl.org/dc/terms/}created": "created",
-    "{http://purl.org/dc/terms/}modified": "modified",
-    "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords": "keywords",
-}
 _MAX_BOLD_HEADING = 100
 
 
@@ -34,16 +25,22 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
 
     Pages are those that Word broke when it last saved the file. The title is the document
     property's, else the first heading of level 1. In a document without heading styles, short
-    paragraphs in bold are headings of level 2.
+    paragraphs in bold are headings of level 2. Text boxes, whose place `unstructured` does not tell,
+    come last.
     """
     with check_container(data, options.max_unpacked_bytes) as container:
-        metadata = _core_properties(container)
+        metadata = core_properties(container)
+        boxes = text_boxes(container)
+        if is_strict(container):
+            data = as_transitional(container)
     canvas = Canvas()
     elements = _partition(data)
     styled = any(element.category == "Title" for element in elements)
     for element in elements:
         canvas.page = max(canvas.page, element.metadata.page_number or 0)
         _draw(canvas, element, styled)
+    for box in boxes:
+        canvas.paragraph(box, kind="text")
     title = metadata.pop("title", "") or next(
         (one.attributes["text"] for one in canvas.elements if one.kind == "title" and one.level == 1), ""
     )
@@ -90,13 +87,3 @@ def _is_bold(text: str, facts: Any) -> bool:
     bold = [part for part, tag in parts if tag == "b"]
     text = "".join(text.split())
     return 0 < len(text) <= _MAX_BOLD_HEADING and "".join("".join(bold).split()) == text and text[-1] not in ".,;"
-
-
-def _core_properties(container: zipfile.ZipFile) -> dict[str, Any]:
-    try:
-        parser = etree.XMLParser(resolve_entities=False, no_network=True)
-        root = etree.fromstring(container.read("docProps/core.xml"), parser)
-    except Exception:  # they are optional, and a document without them is whole
-        return {}
-    found = ((_CORE.get(node.tag), " ".join((node.text or "").split())) for node in root)
-    return {name: value for name, value in found if name and value}

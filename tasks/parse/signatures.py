@@ -1,4 +1,4 @@
-"""Magic: what a binary file is, by its first bytes, or by the names inside of its container."""
+"""Signatures: what a binary file is, by its first bytes, or by the names inside of its container."""
 
 import io
 import zipfile
