@@ -10,6 +10,7 @@ A batch is written under a temporary name and renamed when whole. The next run t
 earlier one left, so that a killed run costs the batch it was in.
 """
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from storage.schema import CHUNKS
 from storage.snapshots import Piece
 
 FOLDER = "staging"
+_KEPT_S = 7 * 24 * 3600
 _UNBOUND = ("chunk_id", "document_id", "uri")
 
 
@@ -107,9 +109,13 @@ def batches(root: Path) -> list[Batch]:
 def take_over(root: Path) -> bool:
     """Make what earlier runs left in staging fit to use; return whether there was any.
 
-    What a power cut left unreadable goes, and so does what was not finished. The caller holds the writer's lock.
+    What a power cut left unreadable goes, and so does what was not finished, and what nobody asked
+    for in a week. The caller holds the writer's lock.
     """
     runs = list((root / FOLDER).glob("*"))
+    for run in runs:
+        if time.time() - run.stat().st_mtime > _KEPT_S:
+            remove(run)
     for path in (root / FOLDER).glob(f"*/{TEMPORARY}*"):
         remove(path)
     for path in [*(root / FOLDER).glob("*/batch-*/*.parquet"), *(root / FOLDER).glob("*/embeddings-*.parquet")]:
@@ -117,6 +123,9 @@ def take_over(root: Path) -> bool:
             pq.read_metadata(path)
         except (OSError, pa.ArrowInvalid):
             remove(path.parent if path.parent.name.startswith("batch-") else path)
+    for run in (root / FOLDER).glob("*"):
+        if not any([*run.glob("batch-*"), *run.glob("embeddings-*.parquet")]):
+            remove(run)
     return bool(runs)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from storage import snapshots
+from storage import snapshots, vectors
 from storage.files import TEMPORARY, FileRef, remove
 from storage.snapshots import Snapshot
 
@@ -20,15 +20,14 @@ def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
 
 
 def sweep(root: Path) -> int:
-    """Remove unnamed files and return how many there were; the caller holds the writer's lock."""
-    kept = {
-        root / file.path for number in snapshots.numbers(root) for _, file in named_files(snapshots.read(root, number))
-    }
+    """Remove unnamed files and tables and return how many there were; the caller holds the writer's lock."""
+    states = [snapshots.read(root, number) for number in snapshots.numbers(root)]
+    kept = {root / file.path for snapshot in states for _, file in named_files(snapshot)}
     garbage = [path for folder in _FOLDERS for path in _files(root / folder) if path not in kept]
     garbage += [path for folder in (root, root / snapshots.FOLDER, root / "cache") for path in _temporary(folder)]
     for path in garbage:
         remove(path)
-    return len(garbage)
+    return len(garbage) + len(vectors.sweep(root, [snapshot.vectors for snapshot in states]))
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -235,3 +235,16 @@ def test_what_a_killed_run_had_finished_is_not_done_again(bench: Workbench, monk
     assert (report.documents.added, report.parsed, report.embedded) == (3, 0, 0)
     assert verify(bench.root, deep=True) == []
     assert not (bench.root / "staging").exists()
+
+
+def test_what_a_dead_writer_left_is_swept_and_nothing_else(bench: Workbench) -> None:
+    bench.ingest()
+    kept = {path for path in bench.root.rglob("*") if path.is_file() and "current" not in str(path)}
+    for name in ("tables/chunks/garbage.parquet", "keywords/garbage.arrow", "tables/chunks/.tmp-x", "snapshots/.tmp-y"):
+        (bench.root / name).write_bytes(b"x")
+    (bench.root / "staging" / "dead" / "batch-00000").mkdir(parents=True)
+    (bench.root / "staging" / "dead" / "batch-00000" / "documents.parquet").write_bytes(b"half")
+    assert bench.ingest().snapshot is None
+    left = {path for path in bench.root.rglob("*") if path.is_file() and "current" not in str(path)}
+    assert left - {bench.root / "cache" / "files.parquet"} == kept
+    assert verify(bench.root, deep=True) == []

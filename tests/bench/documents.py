@@ -1,17 +1,22 @@
-"""Generate a documentation tree and its next version, from a seed: text with the statistics of prose."""
+"""Generate a documentation tree and its next version, from a seed, in the words of the test corpus."""
 
 import random
+import re
 from pathlib import Path
 
-_SYLLABLES = tuple("ba ce di fo gu la me ni po ru sa te vi wo xa ker lan mor pel tis ran dol ver shi tau".split(" "))
+_CORPUS = Path(__file__).parents[1] / "corpus"
 
 
-def _vocabulary(size: int, rng: random.Random) -> list[str]:
-    return ["".join(rng.choices(_SYLLABLES, k=rng.randint(1, 4))) for _ in range(size)]
+def _vocabulary(rng: random.Random) -> list[str]:
+    """Return the distinct words of the corpus's Markdown in a random order."""
+    text = " ".join(path.read_text(encoding="utf-8") for path in sorted(_CORPUS.rglob("*.md")))
+    words = sorted({word.lower() for word in re.findall(r"[A-Za-z]{2,}", text)})
+    rng.shuffle(words)
+    return words
 
 
 def _sentence(words: list[str], rng: random.Random) -> str:
-    chosen = [words[min(int(rng.paretovariate(0.7)) - 1, len(words) - 1)] for _ in range(rng.randint(6, 22))]
+    chosen = [words[int(len(words) * rng.random() ** 3)] for _ in range(rng.randint(6, 22))]
     return " ".join(chosen).capitalize() + "."
 
 
@@ -26,7 +31,7 @@ def _page(words: list[str], rng: random.Random) -> str:
 def write_tree(folder: Path, documents: int, seed: int = 7) -> None:
     """Write so many Markdown pages of about 3 KB below `folder`."""
     rng = random.Random(seed)
-    words = _vocabulary(8000, rng)
+    words = _vocabulary(rng)
     for number in range(documents):
         path = folder / f"part-{number % 17:02d}" / f"page-{number:05d}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +41,7 @@ def write_tree(folder: Path, documents: int, seed: int = 7) -> None:
 def edit_tree(folder: Path, seed: int = 8) -> None:
     """Insert a sentence into every tenth page, rename every 25th, delete every 50th."""
     rng = random.Random(seed)
-    words = _vocabulary(8000, rng)
+    words = _vocabulary(rng)
     for number, path in enumerate(sorted(folder.rglob("*.md"))):
         if number % 50 == 49:
             path.unlink()

@@ -111,7 +111,7 @@ def main() -> None:
     """Parse the arguments and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="a folder with v1 and v2")
-    parser.add_argument("--documents", type=int, default=200, help="pages to generate without --data")
+    parser.add_argument("--documents", type=int, default=150, help="pages to generate without --data")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         show("Ingest", measure(arguments.data, arguments.documents, Path(folder)))
