@@ -1,4 +1,4 @@
-"""What an embedding model is, read from its files without loading it: neither torch nor transformers is imported here."""
+"""What an embedding model is, read from its files without loading it, so without torch and transformers."""
 
 import json
 import os
@@ -21,8 +21,8 @@ _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 class EmbeddingSpace:
     """Vectors of equal `id` may be compared, others not.
 
-    `revision` is the hash of the weights, tokenizer and pooling; `token_limit` holds for `indexed_text` with the special
-    tokens, room for `document_prefix` already taken off. `model` says where to find it and is no part of `id`.
+    `revision` is the hash of weights, tokenizer and pooling. `token_limit` holds for `indexed_text` with the special
+    tokens; room for `document_prefix` is already taken off. `model` says where to find it and is no part of `id`.
     """
 
     model: str
@@ -66,7 +66,7 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
     _check_transformer(folder, model)
     weights = _weights_revision(folder)
     if _is_weights_revision(revision) and weights != revision:
-        raise StoreError(f"{model} at {folder} has the weights {weights}, wanted are {revision}; give the model used before")
+        raise StoreError(f"{model} at {folder} has the weights {weights}, not {revision}; set the model back")
     prompts = _read(folder / "config_sentence_transformers.json").get("prompts") or {}
     document_prefix = next((prompts[name] for name in _DOCUMENT_PROMPTS if prompts.get(name)), "")
     return EmbeddingSpace(
@@ -88,7 +88,8 @@ def model_dir(model: str, revision: str = "") -> Path:
     if folder.is_dir():
         return folder.resolve()
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model) or model.startswith("."):
-        raise ConfigError(f"no folder {model!r}; embedding.model is one of {', '.join(FOLDERS)}, a folder, or a hub name")
+        known = ", ".join(FOLDERS)
+        raise ConfigError(f"no folder {model!r}; embedding.model is one of {known}, a folder, or a hub name")
     return _hub_dir(model if "/" in model else f"sentence-transformers/{model}", revision)
 
 
@@ -127,10 +128,10 @@ def _modules(folder: Path) -> list[tuple[str, Path]]:
 
 def _check_transformer(folder: Path, model: str) -> None:
     if not (folder / "config.json").is_file() or not (folder / "tokenizer.json").is_file():
-        raise ConfigError(f"{model!r} at {folder} lacks config.json or tokenizer.json; give a sentence-transformers model")
+        raise ConfigError(f"{folder} lacks config.json or tokenizer.json; give a sentence-transformers model")
     kinds = [kind for kind, _ in _modules(folder)]
     if kinds[0] != "Transformer":
-        raise ConfigError(f"{model!r} begins with {kinds[0]}; docmill takes sentence-transformers models of a Transformer")
+        raise ConfigError(f"{model!r} begins with {kinds[0]}; docmill takes models that begin with a Transformer")
 
 
 def _dimension(folder: Path) -> int:
@@ -141,7 +142,8 @@ def _dimension(folder: Path) -> int:
             chosen = config.get("pooling_mode", "mean")
             ticked = sum(1 for key, on in config.items() if key.startswith("pooling_mode_") and on)
             modes = ticked or (1 if isinstance(chosen, str) else len(chosen))
-            dimension = modes * int(config.get("embedding_dimension") or config.get("word_embedding_dimension") or dimension)
+            width = config.get("embedding_dimension") or config.get("word_embedding_dimension") or dimension
+            dimension = modes * int(width)
         elif kind == "Dense":
             dimension = int(config["out_features"])
     return dimension
@@ -174,7 +176,7 @@ def _deciding_files(folder: Path) -> Iterator[Path]:
     for module in dict.fromkeys([folder, *modules]):
         weights = sorted(module.glob("*.safetensors")) or sorted(module.glob("pytorch_model*.bin"))
         if module == folder and not weights:
-            raise ConfigError(f"{folder} has no weights (*.safetensors or pytorch_model.bin); copy or download it whole")
+            raise ConfigError(f"{folder} has no weights, *.safetensors or pytorch_model.bin; copy it whole")
         yield from weights
         yield from (path for path in [module / "config.json"] if module != folder and path.is_file())
     yield folder / "tokenizer.json"

@@ -1,7 +1,7 @@
 """SQL over a snapshot's tables, by DuckDB, with nothing else in reach: the only importer of `duckdb`.
 
-The tables are handed over as Arrow datasets, and DuckDB is allowed no path at all. `allowed_paths` would not do: it also
-allows writing, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, and inside `json_execute_serialized_sql`).
+The tables are handed over as Arrow datasets, and DuckDB is allowed no path at all. `allowed_paths` would not do: it
+allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also in `json_execute_serialized_sql`).
 """
 
 import re
@@ -68,8 +68,10 @@ def select_ids(
     is `document_` and the name, as in `document_content_type`.
     """
     with _connect({"chunks": chunk_files, "documents": document_files}, {}, limits) as connection:
-        _check_predicate(connection, where)
-        found = _run(connection, f"SELECT chunk_id FROM ({_chunks_with_documents()}) WHERE (\n{where}\n)", limits)
+        _check_predicate(where)
+        found = _run(
+            connection, f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n{where}\n)", limits
+        )
         return set(found.column(0).to_pylist())
 
 
@@ -115,13 +117,14 @@ def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
     return str(statements[0].query)
 
 
-def _check_predicate(connection: "duckdb.DuckDBPyConnection", where: str) -> None:
+def _check_predicate(where: str) -> None:
     import duckdb
 
     try:
         duckdb.SQLExpression(where)
     except duckdb.Error as error:
-        raise QueryError(f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {error}") from None
+        message = f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {error}"
+        raise QueryError(message) from None
 
 
 def _chunks_with_documents() -> str:

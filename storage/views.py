@@ -1,31 +1,49 @@
-"""`views.sql`: the newest snapshot as views, for DuckDB's own command line from any working directory."""
+"""The newest snapshot's tables for any DuckDB, from any working directory: `duckdb -init STORE/views.sql`."""
 
 from pathlib import Path
 
 from storage.schema import SCHEMAS
 
-_HEAD = "-- Views over the newest snapshot; written by docmill, rewritten when the store has moved and is written to.\n"
+_SNAPSHOTS = """\
+CREATE OR REPLACE TEMP VIEW snapshots AS
+SELECT
+    number AS snapshot, created, run_id,
+{counts},
+    vectors.version AS vector_version,
+    len(keywords.segments) AS segments
+FROM read_json({path}, format = 'unstructured', columns = {{
+    number: 'BIGINT', created: 'VARCHAR', run_id: 'VARCHAR',
+    tables: 'MAP(VARCHAR, STRUCT("rows" BIGINT)[])',
+    vectors: 'STRUCT(version BIGINT)',
+    keywords: 'STRUCT(segments JSON[])'
+}})
+ORDER BY number;
+"""
 
 
 def views_sql(root: Path) -> str:
-    """Return a script with a view for each table and one of the snapshots; paths are absolute."""
-    folder = root.resolve()
-    views = [f"read_parquet({quote(f'{folder}/current/{name}/*.parquet')}, union_by_name = true)" for name in SCHEMAS]
-    statements = [
-        f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {source};" for name, source in zip(SCHEMAS, views, strict=True)
-    ]
-    return _HEAD + "\n".join([*statements, _snapshots(folder)]) + "\n"
+    """Return a script that makes the views chunks, documents, rejects, runs and snapshots of the store at `root`.
 
-
-def _snapshots(folder: Path) -> str:
-    files = quote(f"{folder}/snapshots/*.json")
-    return (
-        "CREATE OR REPLACE VIEW snapshots AS SELECT number AS snapshot, created, run_id, buckets "
-        f"FROM read_json({files}, columns = {{number: 'BIGINT', created: 'VARCHAR', run_id: 'VARCHAR', "
-        "buckets: 'BIGINT'}) ORDER BY number;"
+    Paths are absolute and stand for whatever `current/` shows when a view is read.
+    """
+    head = f"-- The tables of the newest snapshot: duckdb -init {root.resolve() / 'views.sql'}\n"
+    tables = (
+        f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet(\n"
+        f"    {_pattern(root, f'current/{name}/*.parquet')}, union_by_name = true, hive_partitioning = false\n);\n"
+        for name in SCHEMAS
     )
+    return head.replace("\n", " ").rstrip() + "\n" + "".join(tables) + _snapshots(root)
 
 
-def quote(text: str) -> str:
-    """Return text as an SQL string; brackets and stars in a folder's name stand for themselves."""
-    return "'" + text.replace("'", "''") + "'"
+def _snapshots(root: Path) -> str:
+    counts = ",\n".join(
+        f"    coalesce(list_sum([piece.rows FOR piece IN tables['{name}']]), 0)::BIGINT AS {name}"
+        for name in ("documents", "chunks", "rejects")
+    )
+    return _SNAPSHOTS.format(counts=counts, path=_pattern(root, "snapshots/*.json"))
+
+
+def _pattern(root: Path, tail: str) -> str:
+    """Return `root` and a glob below it as an SQL string; the root's own characters match only themselves."""
+    literal = "".join(f"[{c}]" if c in "*?[" else c for c in str(root.resolve()))
+    return "'" + f"{literal}/{tail}".replace("'", "''") + "'"

@@ -1,0 +1,123 @@
+"""Writing to a table of LanceDB under a fence: every call is a version, and every version has to be ours."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import timedelta
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from storage.errors import Locked, QueryError, StoreError
+
+INDEX_ROWS = 100_000
+"""Rows from which on an index is worth its build; below, a query is compared with all vectors."""
+
+MAX_FRAGMENTS = 64
+_IDS_AT_ONCE = 10_000
+_FOR_EVER = timedelta(days=36_500)
+
+
+def schema(dimension: int) -> pa.Schema:
+    """Return the columns of a vector table."""
+    vector = pa.list_(pa.float32(), dimension)
+    return pa.schema([("chunk_id", pa.string()), ("document_id", pa.string()), ("vector", vector)])
+
+
+def among(ids: Sequence[str]) -> str:
+    """Return the predicate that selects rows by chunk id."""
+    for chunk_id in ids:
+        if not chunk_id.replace("-", "").replace("_", "").isalnum():
+            raise QueryError(f"not a chunk id: {chunk_id!r}")
+    return "chunk_id IN (" + ",".join(f"'{chunk_id}'" for chunk_id in ids) + ")"
+
+
+class Writer:
+    """A table of LanceDB, and the version that it has if nobody else writes to it."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.version = int(table.version)
+
+    def _step(self, version: int) -> None:
+        if version != self.version + 1:
+            raise Locked(
+                f"the vectors came to version {version} and not {self.version + 1}: "
+                "another program writes to them; run again when it has stopped"
+            )
+        self.version = version
+
+    def delete(self, ids: Collection[str]) -> None:
+        """Remove rows by chunk id; all of them have to be there."""
+        wanted = sorted(set(ids))
+        deleted = 0
+        for first in range(0, len(wanted), _IDS_AT_ONCE):
+            result = self._table.delete(among(wanted[first : first + _IDS_AT_ONCE]))
+            self._step(result.version)
+            deleted += result.num_deleted_rows
+        if deleted != len(wanted):
+            raise StoreError(f"the vectors hold {deleted} of {len(wanted)} chunks to remove; mend with: docmill repair")
+
+    def add(self, batches: Iterable[pa.RecordBatch]) -> int:
+        """Append rows, streamed, as one version; return how many. No chunk id may come twice."""
+        seen: set[str] = set()
+        failed: list[Exception] = []
+        rows = _noting(_checked(batches, self._table.schema, seen), failed)
+        first = next(rows, None)
+        if first is None:
+            return 0
+        try:
+            reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
+            self._step(self._table.add(reader).version)
+        except RuntimeError:
+            if failed:
+                raise failed[0] from None
+            raise
+        return len(seen)
+
+    def compact(self) -> None:
+        """Merge the small files that many commits have left, and add new rows to the index."""
+        if self._table.stats()["fragment_stats"]["num_fragments"] > MAX_FRAGMENTS:
+            # Without an age it would prune versions, and fail where one of them is tagged.
+            self._table.optimize(cleanup_older_than=_FOR_EVER)
+            self.version = int(self._table.version)
+
+    def index(self, rows: int, config: Any) -> None:
+        """Index a large table anew when a fifth of its rows came after the last time."""
+        if rows < INDEX_ROWS:
+            return
+        covered = [entry for entry in self._table.list_indices() if "vector" in entry.columns]
+        if not covered or covered[0].num_unindexed_rows > rows // 5:
+            self._table.create_index("vector", config=config)
+            self._step(int(self._table.version))
+
+    def keep(self, rows: int, tag: str) -> None:
+        """Tag the version, having checked that it holds `rows` rows."""
+        held = self._table.count_rows()
+        if held != rows:
+            raise StoreError(f"the vectors have {held} rows, {rows} belong there; mend with: docmill repair")
+        tags = self._table.tags
+        (tags.update if tag in tags.list() else tags.create)(tag, self.version)  # there: a commit that died
+
+
+def _noting(rows: Iterator[pa.RecordBatch], failed: list[Exception]) -> Iterator[pa.RecordBatch]:
+    """Keep what `rows` raises, which LanceDB makes a text of."""
+    try:
+        yield from rows
+    except Exception as error:
+        failed.append(error)
+        raise
+
+
+def _checked(batches: Iterable[pa.RecordBatch], wanted: pa.Schema, seen: set[str]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        kind, right = batch.schema.field("vector").type, wanted.field("vector").type
+        if not pa.types.is_fixed_size_list(kind) or kind.list_size != right.list_size:
+            raise StoreError(f"vectors are {kind}, the store's are {right}; use the store's own model")
+        ids = batch.column("chunk_id").to_pylist()
+        before = len(seen)
+        seen.update(ids)
+        if len(seen) != before + len(ids):
+            raise StoreError("a chunk id is added twice; chunk ids are unique in a store")
+        yield batch.select(wanted.names).cast(wanted)
