@@ -39,10 +39,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def store(
-    folder: Path, words_model: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    folder: Path, fake_model: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """Give each test a copy of what one ingest of two documents and a broken one has made."""
-    monkeypatch.setenv("DOCMILL_EMBEDDING__MODEL", words_model)
+    monkeypatch.setenv("DOCMILL_EMBEDDING__MODEL", fake_model)
     made = tmp_path_factory.getbasetemp() / "made-for-test-cli"
     if not made.exists():
         write_documents(made / "docs")
@@ -211,6 +211,13 @@ def test_sql_gives_the_same_rows_in_every_format() -> None:
     table = call("sql", statement).stdout.splitlines()
     assert table[0].split() == ["uri", "chunks", "list"]
     assert table[2].split()[0] == "bread.md"
+
+
+@pytest.mark.usefixtures("store")
+def test_json_holds_what_json_has_no_word_for() -> None:
+    rows = json.loads(call("sql", "SELECT 'nan'::DOUBLE AS n, 'x'::BLOB AS b, DATE '2026-01-02' AS d", "--json").stdout)
+    assert rows == [{"n": None, "b": "78", "d": "2026-01-02"}]
+    assert "named 'a'; name them apart with AS" in call("sql", "SELECT 1 AS a, 2 AS a", "--json").stderr
 
 
 def test_parquet_is_not_written_to_a_terminal(store: Path) -> None:

@@ -12,6 +12,7 @@ import typer
 
 from flows.cli.command import settings_of, takes
 from flows.cli.output import aligned, as_json_text, is_terminal, plain, print_json
+from storage.errors import QueryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,6 +104,9 @@ def sql(
 
 
 def _render(table: "pa.Table", form: Format) -> bytes:
+    twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
+    if twice and form in (Format.json, Format.parquet):
+        raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
     columns = [column.to_pylist() for column in table.columns]
     rows = list(zip(*columns, strict=True))
     match form:

@@ -1,6 +1,7 @@
 """Say results on standard output and everything else on standard error."""
 
 import json
+import math
 import re
 import sys
 import unicodedata
@@ -31,7 +32,16 @@ def as_json_text(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(_finite(value), ensure_ascii=False, default=lambda v: v.hex() if isinstance(v, bytes) else str(v))
+
+
+def _finite(value: Any) -> Any:
+    """Replace what JSON has no number for by null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -> None:
