@@ -20,6 +20,7 @@ from flows.settings import Settings
 from storage import snapshots, staging
 from storage.commit import Changes, ChunkMoves, check_space, compare_chunks
 from storage.errors import SourceError
+from storage.files import explain_full_disk
 from storage.lock import writer_lock
 from storage.schema import DocumentRow, RejectRow, RunRow, from_table
 from storage.sweep import sweep
@@ -46,12 +47,13 @@ def ingest(
 
     A dry run parses and splits what has to be, and stops before embedding. `retry` tries documents
     again that were rejected before. Raises `SourceError` for a source that is missing or would lose
-    too many documents, `Locked` while another process writes.
+    too many documents, `Locked` while another process writes, `Transient` when the disk is full.
     """
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name one, or set `sources` in docmill.toml")
     with ExitStack() as stack:
+        stack.enter_context(explain_full_disk(settings.store))
         if dry_run:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="docmill-plan-")))
         else:

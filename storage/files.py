@@ -1,5 +1,6 @@
 """Files that are whole or absent: nothing here can leave half a file under a final name."""
 
+import errno
 import os
 import shutil
 import tempfile
@@ -9,9 +10,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from storage.errors import Transient
 from storage.keys import KEY_BYTES
 
 TEMPORARY = ".tmp-"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,18 @@ class FileRef:
     path: str
     bytes: int
     hash: str
+
+
+@contextmanager
+def explain_full_disk(root: Path) -> Iterator[None]:
+    """Say of a failed write what became of the store and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        reason = os.strerror(error.errno)
+        raise Transient(f"{root}: {reason}; the last snapshot is as it was: make room and run again") from error
 
 
 def hash_file(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""A run killed at any moment loses nothing that was committed, and the next one ends as if it had never been."""
+"""A run that is killed, or finds the disk full, loses nothing that was committed, and the next one mends all."""
 
 import random
 import shutil
@@ -69,3 +69,23 @@ def test_kills_at_random_moments_lose_nothing(tmp_path: Path, token_counts_folde
     assert clean.chunks() == bench.chunks()
     assert clean.files("chunks") == bench.files("chunks")
     assert numbers(bench.root)[0] == 1
+
+
+def test_a_full_disk_ends_the_run_with_one_line_and_the_snapshot_stays(
+    tmp_path: Path, token_counts_folder: Path
+) -> None:
+    bench = Workbench(tmp_path / "bench")
+    shutil.copytree(ROOT / "tests" / "corpus" / "handbook", bench.docs)
+    bench.ingest()
+    shutil.copytree(ROOT / "tests" / "corpus", bench.docs / "more")
+    # The kernel answers a write past this size as it answers one to a full disk: with an error.
+    limit = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); "
+    module = "runpy.run_module('tests.docmill_with_fake_model', run_name='__main__')"
+    arguments = ["ingest", str(bench.docs), "--store", str(bench.root), "--embedding-model", NAME, "--engine", "local"]
+    command = [sys.executable, "-c", limit + module, str(token_counts_folder), *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "the last snapshot is as it was: make room and run again" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert verify(bench.root, deep=True) == []
+    assert bench.ingest().snapshot == 2
