@@ -163,7 +163,9 @@ def _prefix_tokens(folder: Path, prefix: str) -> int:
         return 0
     from tokenizers import Tokenizer
 
-    return len(Tokenizer.from_file(str(folder / "tokenizer.json")).encode(prefix, add_special_tokens=False).ids)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()  # the packaged model's file pads to 128
+    return len(tokenizer.encode(prefix, add_special_tokens=False).ids)
 
 
 def _weights_revision(folder: Path) -> str:

@@ -25,7 +25,7 @@ def unit(rows: int, seed: int, spread: float = 0.7) -> Vectors:
     draw = np.random.default_rng(seed)
     topics = np.random.default_rng(0).standard_normal((20, DIMENSION))
     found = topics[draw.integers(0, 20, rows)] + spread * draw.standard_normal((rows, DIMENSION))
-    return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)
 
 
 def rows_of(held: dict[str, Vectors], batch_rows: int = 700) -> Iterator[pa.RecordBatch]:
