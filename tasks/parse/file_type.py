@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import islice
 from pathlib import PurePosixPath
 
 from storage.errors import Rejected
@@ -47,6 +48,8 @@ _UNREAD = {
 }
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() if name != "code" for suffix in form.suffixes}
 _DATA = frozenset(("json", "yaml", "toml", "ini", "xml"))
+_SAMPLE_WIDTH = 250
+_SAMPLE_LINES = 400
 _MIN_ROWS = 3
 _SHORT_LINE = 40
 
@@ -79,19 +82,31 @@ def _suffix(name: str) -> str:
     return whole if whole in BY_SUFFIX else (path.suffix.lower() or whole)
 
 
-def _text_type(suffix: str, text: str, data: bytes) -> FileType:
+def _sample(text: str) -> str:
+    """Return the beginnings of a text's first lines that are not blank: no pattern can be slow on them."""
+    lines = (line[:_SAMPLE_WIDTH] for line in text.splitlines() if line.strip())
+    return "\n".join(islice(lines, _SAMPLE_LINES)) + "\n"
+
+
+def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
+    text = _sample(whole)
     if suffix in _UNREAD or _is_notebook(text):
         kind = _UNREAD.get(suffix, "ipynb")
         raise Rejected("unsupported", f"{kind} files are not among the formats: {', '.join(FORMATS)}")
     named = _named(suffix, text)
-    if named is not None and named.format in ("markdown", "code") and _fits(named, text) and not _HTML.match(text):
+    if (
+        named is not None
+        and named.format in ("markdown", "code")
+        and _fits(named, text, whole)
+        and not _HTML.match(text)
+    ):
         return named
     plain = _plainly(text, data)
     if plain is not None:
         return plain
-    if named is not None and _fits(named, text):
+    if named is not None and _fits(named, text, whole):
         return named
-    guess = _guess(text)
+    guess = _guess(text, whole)
     # That it is a program is seen in the text; in which language, the name knows better.
     both = named is not None and named.format == guess.format == "code" and guess.language not in _DATA
     return named if both and named is not None and named.language not in _DATA else guess
@@ -104,12 +119,12 @@ def _named(suffix: str, text: str) -> FileType | None:
     return FileType("code", language) if language else None
 
 
-def _fits(named: FileType, text: str) -> bool:
+def _fits(named: FileType, text: str, whole: str) -> bool:
     """Return whether a text may well be what its name says."""
     if named.format == "code":
         return signs(named.language, text) > 0
     if named.format == "csv":
-        return _is_table(text)
+        return _is_table(whole)
     if named.format == "html":
         return _TAGS.search(text) is not None
     return True
@@ -129,8 +144,9 @@ def _plainly(text: str, data: bytes) -> FileType | None:
 def _is_json(text: str, data: bytes) -> bool:
     if text.lstrip()[:1] not in ("{", "[") or len(data) > _MAX_JSON:
         return False
-    lines = [line for line in text.splitlines()[:3] if line.strip()]
-    return _loads(decode(data).text) or all(line.strip()[:1] in "{[" and _loads(line) for line in lines)
+    whole = decode(data).text
+    lines = list(islice(filter(str.strip, whole.splitlines()), 3))
+    return _loads(whole) or all(line.strip()[:1] in "{[" and _loads(line) for line in lines)
 
 
 def _loads(text: str) -> bool:
@@ -144,10 +160,10 @@ def _is_notebook(text: str) -> bool:
     return text.lstrip().startswith("{") and '"cells"' in text and ('"nbformat"' in text or '"cell_type"' in text)
 
 
-def _guess(text: str) -> FileType:
+def _guess(text: str, whole: str) -> FileType:
     """Return what a text without a telling name most likely is, by how many of its lines say so."""
     plain = text.lstrip()
-    lines = max(1, sum(1 for line in text.splitlines() if line.strip()))
+    lines = text.count("\n")
     language = language_of_interpreter(plain)
     if language:
         return FileType("code", language)
@@ -164,7 +180,7 @@ def _guess(text: str) -> FileType:
     markdown = (len(_MARKDOWN.findall(text)) + len(_BULLETS.findall(text)) / 4) / lines
     if markdown > 0.05 and markdown > score:
         return FileType("markdown")
-    if lines >= _MIN_ROWS and find_delimiter(text) and score < 0.2 and _regular(text):
+    if lines >= _MIN_ROWS and score < 0.2 and find_delimiter(whole) and _regular(whole):
         return FileType("csv")
     return FileType("code", best) if score > 0.1 else FileType("text")
 

@@ -29,6 +29,7 @@ _MARKUP = (
 )
 _UNDERLINE = re.compile(r"(?:\r\n?|\n)[ \t>]*(?:=+|-+)[ \t]*\Z")
 _MAX_NESTING = 40
+_MAX_HEADING = 1_000
 
 
 def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
@@ -82,7 +83,9 @@ def _title(elements: list[Element], metadata: dict[str, Any]) -> str:
 
 
 def plain(markup: str) -> str:
-    """Return a line of Markdown without its inline markup."""
+    """Return a line of Markdown without its inline markup; what no heading is as long as stays as it is."""
+    if len(markup) > _MAX_HEADING:
+        return " ".join(markup.split())
     for pattern, replacement in _MARKUP:
         markup = pattern.sub(replacement, markup)
     return " ".join(markup.split())

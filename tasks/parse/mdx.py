@@ -10,7 +10,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
 
-_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _SIGNS = re.compile(
     r"^import[ \t][^\n]{1,300}[ \t]from[ \t]+['\"]|^export[ \t]+(?:const|default|function)\b"
     r"|^[ \t]*</?[A-Z]\w*[^\n]*>[ \t]*$",
@@ -24,7 +24,23 @@ _MAX_TAG_LINES = 60
 
 def is_mdx(text: str) -> bool:
     """Return whether a Markdown text uses modules or components outside of its code blocks."""
-    return _SIGNS.search(text) is not None and _SIGNS.search(_FENCED.sub("", text)) is not None
+    return _SIGNS.search(text) is not None and _SIGNS.search(_without_code(text)) is not None
+
+
+def _without_code(text: str) -> str:
+    """Return the lines of a text that stand outside of fences."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        match = _FENCE.match(line)
+        if fence:
+            if match and match[1].startswith(fence) and not line[match.end() :].strip():
+                fence = ""
+        elif match:
+            fence = match[1]
+        else:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def is_bare_tag(text: str) -> bool:
