@@ -5,7 +5,6 @@ allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also 
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -139,20 +138,9 @@ def _run(connection: "duckdb.DuckDBPyConnection", sql: str, limits: SqlLimits) -
     import duckdb
 
     try:
-        found = connection.sql(sql).to_arrow_table()
+        return connection.sql(sql).to_arrow_table()
     except duckdb.Error as error:
         raise QueryError(_explain(error, limits)) from None
-    return found.rename_columns(_distinct(found.schema.names))
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Return names that say which column is meant: n, n_1, n_2 for three of name n."""
-    seen: Counter[str] = Counter()
-    distinct = []
-    for name in names:
-        distinct.append(f"{name}_{seen[name]}" if seen[name] else name)
-        seen[name] += 1
-    return distinct
 
 
 def _explain(error: "duckdb.Error", limits: SqlLimits) -> str:

@@ -112,10 +112,6 @@ def test_any_way_to_write_one_select_is_taken(shelf: Shelf, sql: str) -> None:
     assert [list(row.values()) for row in shelf.ask(sql)] == [[1]]
 
 
-def test_columns_of_one_name_are_both_given(shelf: Shelf) -> None:
-    assert shelf.ask("SELECT 1 AS n, 2 AS n, 3 AS n") == [{"n": 1, "n_1": 2, "n_2": 3}]
-
-
 def test_the_order_that_is_asked_for_is_kept(shelf: Shelf) -> None:
     found = shelf.ask("SELECT hash(range) AS h FROM range(200000) ORDER BY h")
     assert found == sorted(found, key=lambda row: row["h"])
