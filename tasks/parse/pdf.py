@@ -94,7 +94,7 @@ def _outline(document: Any) -> dict[tuple[int, str], int]:
         for count, mark in enumerate(document.get_toc(max_depth=6)):
             target = mark.get_dest()
             index = target.get_index() if target is not None else None
-            if count > _OUTLINE_PER_PAGE * (len(document) + 10):
+            if count > _OUTLINE_PER_PAGE * (len(document) + 1):
                 break
             if index is not None:
                 entries.setdefault((index + 1, squeeze(mark.get_title())), mark.level + 1)

@@ -28,6 +28,7 @@ _CLEAN |= str.maketrans(
 _LINE = re.compile(r"[^\S\n]*[^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe]?")
 _BOLD_WEIGHT = 600
 _BOLD_NAME = re.compile(rb"bold|black|heavy|cmbx|medi|-bd", re.IGNORECASE)
+_NAME_BYTES = 128
 _SHORT = 160
 _FEW = 6
 
@@ -92,6 +93,8 @@ class _Reader:
         self._text = text_page
         self._rectangle = pdfium.FS_RECTF()
         self._reference = ctypes.byref(self._rectangle)
+        self._name = ctypes.create_string_buffer(_NAME_BYTES)
+        self._flags = ctypes.byref(ctypes.c_int())
         self._place = _transform(page)
 
     def line(self, text: str, start: int, number: int) -> Line | None:
@@ -109,20 +112,21 @@ class _Reader:
     def _is_bold(self, index: int) -> bool:
         if self._pdfium.FPDFText_GetFontWeight(self._text, index) >= _BOLD_WEIGHT:
             return True
-        name = ctypes.create_string_buffer(128)
-        length = self._pdfium.FPDFText_GetFontInfo(self._text, index, name, 128, ctypes.byref(ctypes.c_int()))
-        return 0 < length <= 128 and _BOLD_NAME.search(name.value) is not None
+        length = self._pdfium.FPDFText_GetFontInfo(self._text, index, self._name, _NAME_BYTES, self._flags)
+        return 0 < length <= _NAME_BYTES and _BOLD_NAME.search(self._name.value) is not None
 
     def _box(self, first: int, last: int) -> Box:
+        one, find = self._rectangle, self._pdfium.FPDFText_GetLooseCharBox
+        find(self._text, first, self._reference)
+        left, top, right, bottom = one.left, one.top, one.right, one.bottom
+        if last > first:
+            find(self._text, last, self._reference)
+            left, right = min(left, one.left), max(right, one.right)
+            top, bottom = max(top, one.top), min(bottom, one.bottom)
         a, b, c, d, e, f = self._place
-        xs, ys = [], []
-        for index in (first, last):
-            self._pdfium.FPDFText_GetLooseCharBox(self._text, index, self._reference)
-            one = self._rectangle
-            for x, y in ((one.left, one.top), (one.right, one.bottom)):
-                xs.append(a * x + c * y + e)
-                ys.append(b * x + d * y + f)
-        return (min(xs), min(ys), max(xs), max(ys))
+        x0, x1 = a * left + c * top + e, a * right + c * bottom + e
+        y0, y1 = b * left + d * top + f, b * right + d * bottom + f
+        return (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
 
 
 def _transform(page: Any) -> tuple[float, float, float, float, float, float]:
