@@ -29,8 +29,8 @@ class Transient(DocmillError):
 class Rejected(Terminal):
     """One document cannot be used.
 
-    `reason` is a short code (`corrupt`, `encrypted`, `empty`, `timeout`, `memory`, `too_large`,
-    `unsupported`, `undecodable`, `crashed`, `unreadable`), the message says the rest.
+    `reason` is a short code (`corrupt`, `encrypted`, `empty`, `no_text`, `timeout`, `memory`,
+    `too_large`, `unsupported`, `undecodable`, `crashed`, `unreadable`), the message says the rest.
     """
 
     def __init__(self, reason: str, message: str) -> None:
