@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from prefect import flow
-from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
+from prefect import flow, get_client
+from prefect.artifacts import create_markdown_artifact, create_progress_artifact
+from prefect.client.schemas.actions import ArtifactUpdate
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel, ConfigDict, Field
@@ -72,7 +73,8 @@ class PrefectEngine:
         return cast(UUID, made)
 
     def _update(self, percent: float) -> None:
-        update_progress_artifact(self._progress, progress=percent)
+        with get_client(sync_client=True) as client:  # update_progress_artifact leaves its client open
+            client.update_artifact(self._progress, ArtifactUpdate(data=percent))
 
 
 @flow(
