@@ -8,6 +8,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,15 @@ import pyarrow as pa
 from storage.encoder import EmbeddingSpace
 from storage.errors import QueryError, StoreError
 from storage.fence import Writer, among, schema
+from storage.matrix import Matrix
 
 FOLDER = "vectors"
-_SELECTED_BY_NAME = 1000
+_SELECTED_SHARE = 8  # fewer than an eighth of the rows are selected by their ids: 1,000 of 100,000 in 11 CPU ms
 _TIE_MARGIN = 8
+_PROBES = 40  # partitions of 8,192 rows; with 20 recall@10 at 1,000,000 rows is .01 lower
+_REFINED = (
+    800  # rows whose true distance is computed: recall@10 .99 at 100,000 rows, .98 at 1,000,000; 200 give .97, .89
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +82,10 @@ def sweep(root: Path, named: Collection[VectorState]) -> list[str]:
 
 
 def _finish(table: Any, writer: Writer, rows: int, tag: str) -> VectorState:
-    from lancedb.index import IvfRq
+    from lancedb.index import BTree, IvfRq
 
     writer.compact()
-    writer.index(rows, IvfRq(distance_type="dot"))
+    writer.index(rows, {"vector": IvfRq(distance_type="dot"), "chunk_id": BTree()})
     writer.keep(rows, tag)
     return VectorState(table.name, writer.version, rows)
 
@@ -112,17 +118,23 @@ class VectorIndex:
         if k < 1 or not self._rows or (allowed is not None and not allowed):
             return []
         with _explained(self._root):
-            if allowed is not None and len(allowed) <= _SELECTED_BY_NAME:
-                return self._nearest(vector, k, None, among(sorted(allowed)))
-            return self._nearest(vector, k, None if allowed is None else frozenset(allowed), "")
+            if not self._indexed:
+                return self._matrix.nearest(vector, k, allowed)
+            if allowed is not None and len(allowed) * _SELECTED_SHARE <= self._rows:
+                return self._nearest(vector, k, where=among(sorted(set(allowed))))
+            return self._nearest(vector, k, None if allowed is None else frozenset(allowed))
+
+    @cached_property
+    def _matrix(self) -> Matrix:
+        return Matrix(self._table.search().select(["chunk_id", "vector"]).limit(self._rows).to_arrow())
 
     def _nearest(
-        self, vector: npt.NDArray[np.float32], k: int, wanted: frozenset[str] | None, where: str
+        self, vector: npt.NDArray[np.float32], k: int, wanted: frozenset[str] | None = None, where: str = ""
     ) -> list[tuple[str, float]]:
         """Fetch more until the k-th hit is above all that was not fetched, which also settles ties."""
         share = 1.0 if wanted is None else min(1.0, len(wanted) / self._rows)
         limit = int(1.5 * k / share) + _TIE_MARGIN
-        exact = bool(where) or wanted is not None or not self._indexed
+        exact = bool(where) or wanted is not None
         while True:
             fetched = self._fetch(vector, min(limit, self._rows), where, exact)
             hits = fetched if wanted is None else [hit for hit in fetched if hit[0] in wanted]
@@ -133,7 +145,9 @@ class VectorIndex:
     def _fetch(self, vector: npt.NDArray[np.float32], limit: int, where: str, exact: bool) -> list[tuple[str, float]]:
         query = self._table.search(vector, vector_column_name="vector").distance_type("dot")
         query = query.select(["chunk_id", "_distance"]).limit(limit)
-        query = query.bypass_vector_index() if exact else query.refine_factor(10)
+        query = (
+            query.bypass_vector_index() if exact else query.nprobes(_PROBES).refine_factor(max(10, _REFINED // limit))
+        )
         found = (query.where(where, prefilter=True) if where else query).to_arrow()
         scores = (1.0 - found.column("_distance").to_numpy().astype(np.float64)).tolist()
         return sorted(zip(found.column("chunk_id").to_pylist(), scores, strict=True), key=lambda hit: (-hit[1], hit[0]))

@@ -301,7 +301,7 @@ def recall(index: VectorIndex, held: dict[str, Vectors], k: int = 10) -> float:
 
 def test_a_large_table_is_indexed_and_still_finds(indexed: tuple[Path, VectorState, dict[str, Vectors]]) -> None:
     root, state, held = indexed
-    assert [entry.index_type for entry in opened(root, state).list_indices()] == ["IvfRq"]
+    assert {entry.index_type for entry in opened(root, state).list_indices()} == {"IvfRq", "BTree"}
     assert state.version == opened(root, state).version  # the index is a version, inside the fence
     assert recall(VectorIndex(root, state, SPACE), held) >= 0.85  # one bit a dimension, and there are 32
 
