@@ -101,19 +101,19 @@ def _fitting(
     """Yield spans with context and exact number of tokens, cut into ever smaller parts where these are too many."""
     say = CONTEXTUALIZERS[options.contextualizer].say
     said = [say(setting, span) for span in spans]
-    for span, context, count in zip(spans, said, _totals(tokens, spans, said), strict=True):
+    for span, context, count in zip(spans, said, _totals(tokens, spans, said, setting), strict=True):
         if count <= options.token_limit or span.end - span.start == 1:
             yield span, context, count
         else:
             yield from _fitting(tokens, _parts(tokens, span, size), setting, options, size // 2)
 
 
-def _totals(tokens: Tokens, spans: Sequence[Span], said: Sequence[str]) -> list[int]:
+def _totals(tokens: Tokens, spans: Sequence[Span], said: Sequence[str], setting: Setting) -> list[int]:
     """Return the number of tokens of each indexed text, special ones included."""
     counter = tokens.counter
     if counter.local:
         whole = tokens.exact(spans)
-        return [count + counter.count(context) + counter.special for count, context in zip(whole, said, strict=True)]
+        return [count + setting.count(context) + counter.special for count, context in zip(whole, said, strict=True)]
     texts = [indexed_text(context, tokens.text[slice(*span)]) for context, span in zip(said, spans, strict=True)]
     return [count + counter.special for count in counter.counts(texts)] if texts else []
 

@@ -22,6 +22,13 @@ class Setting:
     budget: int
     tables: list[Element] = field(default_factory=list)
     done: dict[tuple[str, ...], str] = field(default_factory=dict)
+    counted: dict[str, int] = field(default_factory=dict)
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of a context."""
+        if text not in self.counted:
+            self.counted[text] = self.counter.count(text)
+        return self.counted[text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +76,14 @@ def _shorten(setting: Setting, names: Sequence[str], header: str) -> str:
     path = _path(setting, list(filter(None, names)), setting.budget)
     if not header:
         return path
-    left = setting.budget - setting.counter.count(path)
+    left = setting.budget - setting.count(path)
     columns = cut_words(header, left, setting.counter)
     together = "\n".join(filter(None, (path, columns)))
-    return together if setting.counter.count(together) <= setting.budget else path
+    return together if setting.count(together) <= setting.budget else path
 
 
 def _path(setting: Setting, names: list[str], budget: int) -> str:
-    count = setting.counter.count
+    count = setting.count
     if count(SEPARATOR.join(names)) <= budget:
         return SEPARATOR.join(names)
     for dropped in range(1, len(names) - 1):

@@ -46,10 +46,11 @@ class Counter:
         if len(self._known) > _MAX_KNOWN_WORDS:
             self._known.clear()
         found = list(map(self._known.get, words))
-        missing = sorted({word for word, count in zip(words, found, strict=True) if count is None})
-        if missing:
+        if None in found:
+            missing = sorted({word for word, count in zip(words, found, strict=True) if count is None})
             self._known.update(zip(missing, self.counts(missing), strict=True))
-        return list(map(self._known.__getitem__, words))
+            return list(map(self._known.__getitem__, words))
+        return found  # type: ignore[return-value]  # it holds no None
 
 
 @lru_cache(maxsize=4)

@@ -34,11 +34,13 @@ _HEADER = re.compile(r"^(?:From|To|Cc|Subject|Date|Sent|Reply-To|Message-ID):[ \
 _QUOTED = re.compile(r"[ \t]*>|On .{5,80} wrote:$")
 _SPEAKER = re.compile(
     r"\[?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]?[AP]M)?\]?[ \t,-]*(?:<[^<>\s]{1,30}>|\*{3}|={3}|[\w .'-]{1,30}:)"
-    r"|<[^<>\s]{1,30}>[ \t]\S|\[[^\]\n]{6,30}\][ \t]*[\w .'-]{1,30}:[ \t]|\*\*[\w .'-]{1,30}(?::\*\*|\*\*:|\*\*[ \t]*[\[(]\d)"
+    r"|<[^<>\s]{1,30}>[ \t]\S|\[[^\]\n]{6,30}\][ \t]*[\w .'-]{1,30}:[ \t]"
+    r"|\*\*[\w .'-]{1,30}(?::\*\*|\*\*:|\*\*[ \t]*[\[(]\d)"
 )
 _STAMP = re.compile(
-    r"\W{0,2}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]|\d{1,2}[./]\d{1,2}[T ]|\w{3} +\d{1,2} \d\d:\d\d:\d\d"
-    r"|\w{3} \w{3} +\d{1,2} \d\d:|\d{6,10}[ .:]|(?:\S+ ){1,3}\[\d{1,2}/\w{3}/\d{4}|- \d{10} )|(?:\S+ )?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b"
+    r"\W{0,2}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]|\d\d/\d\d/\d\d \d\d:|\d{1,2}[./]\d{1,2} \d\d:|\w{3} +\d{1,2} \d\d:\d\d:\d\d"
+    r"|\w{3} \w{3} +\d{1,2} \d\d:|\d{6,10}[ .:]|(?:\S+ ){1,3}\[\d{1,2}/\w{3}/\d{4}|- \d{10} )"
+    r"|(?:\S+ )?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b"
 )
 _CUE = re.compile(r"^(?:\d+:)?\d\d:\d\d[.,]\d{3}[ \t]+-->[ \t]", re.M)
 _TURN = re.compile(r"(?:[A-Z][A-Z .'-]{2,30}|[A-Z][\w.'-]+(?: [A-Z][\w.'-]+){0,2})(?: \([^()\n]{1,40}\))?:[ \t]")
@@ -48,11 +50,14 @@ _CLAUSE = re.compile(
     r"[ \t#*]*(?:\d{1,2}(?:\.\d{1,2}){1,3}\.?|\d{1,2}\.|Section \d+|Article [\dIVX]+"
     r"|\([a-z]\)|\([ivx]{1,4}\)|WHEREAS)[ \t*]"
 )
-_LEGAL = re.compile(
-    r"\b(?:shall|hereby|herein(?:after)?|thereof|hereof|hereunder|hereto|pursuant|notwithstanding|whereas|indemnif\w+"
-    r"|warrant(?:y|ies)|liabilit(?:y|ies)|governing law|terminat(?:e|ion)|agreement|part(?:y|ies)|terms of (?:service|use)"
-    r"|personal (?:data|information)|consent|third part(?:y|ies)|copyright|privacy|compliance|obligations?|jurisdiction)\b",
-    re.I,
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_LEGAL = frozenset(
+    _WORD.findall(
+        "shall hereby herein hereinafter thereof hereof hereunder hereto pursuant notwithstanding whereas indemnify"
+        " indemnified indemnification warranty warranties liability liabilities governing termination terminate"
+        " agreement party parties consent copyright privacy compliance obligation obligations jurisdiction third"
+        " personal licensee licensor"
+    )
 )
 _SIGNATURE = re.compile(
     r"^\#{1,6}[ \t].*(?:\(.*\)|`[\w.]+`"
@@ -64,22 +69,20 @@ _SIGNATURE = re.compile(
 _DATA = re.compile(
     r"[ \t]*(?:[\"'\w.@/-]+[ \t]*[:=][ \t]*\S*|[\[\]{}(),]+|-[ \t]+\S+|\[[\w.\" -]+\]|</?\w[^<>]*>.*)[ \t,;]*$"
 )
-_SAID = re.compile(
-    r"\b(?:said|asked|cried|replied|whispered|he|she|him|her|his|was|had|were|we|our|my)\b|[\u201c\u201d\"]", re.I
-)
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_TECHNICAL = re.compile(
-    r"`[^`\n]+`|\w+\(\)|\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w+|(?:^|\s)--?[a-z][\w-]+|\bhttps?://|\b\w+\.(?:py|js|sh|md|yml|json)\b"
-)
+_SAID = frozenset(_WORD.findall("said asked cried replied whispered he she him her his was had were we our my"))
+_RULE = re.compile(r"^(?:---|\*\*\*)[ \t]*$", re.M)
+_TECHNICAL = re.compile(r"[(][)]|_[a-z]|(?<=[a-z])[A-Z]|[ \n]--?[a-z]|://|[.](?:py|js|sh|md|yml|json)\b|`(?=[^`\s])")
 
 
 class Features:
-    """What is counted once in the first 60,000 characters of a document; shares are in [0, 1]."""
+    """What is counted once in the first 60,000 characters after the front matter; shares are in [0, 1]."""
 
     def __init__(self, parsed: Parsed) -> None:
-        self.text = parsed.text[:_SAMPLE]
+        begin = max((element.end for element in parsed.elements[:1] if element.kind == "front_matter"), default=0)
+        self.text = parsed.text[begin : begin + _SAMPLE]
         self.lines = _LINE.findall(self.text)[:2000]
-        self.words = max(1, len(_WORD.findall(self.text)))
+        self.vocabulary = Counter(_WORD.findall(self.text.lower()))
+        self.words = max(1, self.vocabulary.total())
         self.kinds: Counter[str] = Counter()
         self.headings: list[str] = []
         for element in parsed.elements:
@@ -97,9 +100,9 @@ class Features:
         """Return the share of lines that begin with a pattern."""
         return sum(pattern.match(line) is not None for line in self.lines) / max(1, len(self.lines))
 
-    def per_word(self, pattern: re.Pattern[str]) -> float:
-        """Return how often a pattern stands in the text for each word."""
-        return len(pattern.findall(self.text)) / self.words
+    def of_words(self, words: frozenset[str]) -> float:
+        """Return the share of words that are among some."""
+        return sum(self.vocabulary[word] for word in words) / self.words
 
 
 def _faq(f: Features) -> float:
@@ -108,9 +111,7 @@ def _faq(f: Features) -> float:
     named = bool(_FAQ.search(f.title) or any(_FAQ.search(heading) for heading in f.headings[:2]))
     share = len(asked) / max(1, len(f.headings))
     answers = f.kinds["question"] > 0
-    return max(
-        0.9 * (len(asked) >= 2) * min(1, share * 1.6), min(1, pairs / 3), 0.95 * answers, 0.6 * named + share / 2
-    )
+    return max(0.9 * (len(asked) >= 2) * min(1, share * 1.6), min(1, pairs / 3), 0.95 * answers, 0.88 * named)
 
 
 def _email(f: Features) -> float:
@@ -123,12 +124,12 @@ def _transcript(f: Features) -> float:
 
 
 def _legal(f: Features) -> float:
-    words = f.per_word(_LEGAL)
-    return min(0.93, words * 22) * (0.85 + min(0.15, f.of_lines(_CLAUSE)))
+    words = f.of_words(_LEGAL)
+    return min(0.93, words * 32) * (0.85 + min(0.15, f.of_lines(_CLAUSE)))
 
 
 def _technical(f: Features) -> float:
-    marks = f.per_word(_TECHNICAL)
+    marks = len(_TECHNICAL.findall(f.text)) / f.words
     return min(0.85, 0.25 * (f.of_kind("code") > 0.02) + 0.8 * f.of_kind("code") + marks * 8)
 
 
@@ -144,11 +145,16 @@ def _structured(f: Features) -> float:
 
 def _narrative(f: Features) -> float:
     prose = f.of_kind("paragraph") + 0.5 * f.of_kind("text") + 0.5 * f.of_kind("quote")
-    return min(0.8, 0.35 * prose + min(0.45, 3 * f.per_word(_SAID)) * prose)
+    return max(0.05, min(0.8, 0.35 * prose + min(0.45, 3 * f.of_words(_SAID)) * prose))
 
 
 def _chat(f: Features) -> float:
     return max(f.of_lines(_SPEAKER), f.of_kind("turn"))
+
+
+def _slides(f: Features) -> float:
+    rules = len(_RULE.findall(f.text))
+    return 0.88 if rules >= 4 and rules >= 0.6 * len(f.headings) and rules * 25 > len(f.lines) else 0.0
 
 
 def _data(f: Features) -> float:
@@ -166,6 +172,7 @@ _SCORES: dict[str, Callable[[Features], float]] = {
     "table": lambda f: f.of_kind("table") * 0.95,
     "code": lambda f: f.of_kind("code") * 0.9 if f.of_kind("code") > 0.75 else 0.0,
     "data": _data,
+    "slides": _slides,
     "reference": _reference,
     "technical": _technical,
     "structured": _structured,

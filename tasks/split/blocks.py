@@ -1,45 +1,51 @@
 """Blocks: what a document consists of outside of its front matter and furniture, without gaps."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import NamedTuple
 
-from storage.schema import Element, Parsed
+from storage.schema import Parsed
 from tasks.split.span import trim
 
-LEFT_OUT = frozenset({"front_matter", "furniture"})
+
+class Block(NamedTuple):
+    """An outermost element, or text between elements, of kind `text`."""
+
+    kind: str
+    start: int
+    end: int
+    level: int = 0
 
 
-def blocks(parsed: Parsed) -> Iterator[Element]:
-    """Yield the outermost elements, trimmed, and what stands between them, but for what is left out.
+def blocks(parsed: Parsed) -> Iterator[Block]:
+    """Yield the blocks of a document, trimmed and in order.
 
-    Front matter is yielded as an empty element, since no chunk may reach across it.
+    Front matter is yielded empty, since no chunk may reach across it, furniture not at all.
     """
-    position = 0
+    text, position = parsed.text, 0
     for element in parsed.elements:
-        if element.start < position or element.end <= element.start:
+        start, end = element.start, element.end
+        if start < position or end <= start:
             continue
-        yield from _text(parsed.text, "text", position, element.start)
-        position = element.end
+        yield from _block(text, "text", position, start, 0)
+        position = end
         if element.kind == "front_matter":
-            yield Element("front_matter", element.end, element.end)
+            yield Block("front_matter", end, end)
         elif element.kind != "furniture":
-            span = trim(parsed.text, element.start, element.end)
-            if span.end > span.start:
-                yield replace(element, start=span.start, end=span.end)
-    yield from _text(parsed.text, "text", position, len(parsed.text))
+            yield from _block(text, element.kind, start, end, element.level)
+    yield from _block(text, "text", position, len(text), 0)
 
 
-def _text(text: str, kind: str, start: int, end: int) -> Iterator[Element]:
-    span = trim(text, start, end)
-    if span.end > span.start:
-        yield Element(kind, span.start, span.end)
+def _block(text: str, kind: str, start: int, end: int, level: int) -> Iterator[Block]:
+    start, end = trim(text, start, end)
+    if end > start:
+        yield Block(kind, start, end, level)
 
 
 def stretches(parsed: Parsed) -> Iterator[tuple[int, int, bool]]:
     """Yield the spans between what is left out, and whether front matter stands before them."""
     position, after_front = 0, False
     for element in parsed.elements:
-        if element.kind in LEFT_OUT and element.start >= position:
+        if element.kind in ("front_matter", "furniture") and element.start >= position:
             if parsed.text[position : element.start].strip():
                 yield position, element.start, after_front
                 after_front = False

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from tasks.split.pieces import GLUE, LINE, PART, SECTION_OF_CODE, WORD
+from tasks.split.pieces import GLUE, LINE, PART, TOP_LEVEL, WORD
 from tasks.split.span import Span
 
 _NEWLINE = re.compile(r"\r\n?|\n")
@@ -39,7 +39,7 @@ def _seam(before: str, line: str, blank: bool) -> int:
     if _FENCE.match(before) or (_FENCE.match(line) and not blank):
         return GLUE
     if blank:
-        return PART if line[0] in " \t" else SECTION_OF_CODE
+        return PART if line[0] in " \t" else TOP_LEVEL
     if _COMMENT.match(before) or _CLOSING.match(line):
         return WORD
     return LINE

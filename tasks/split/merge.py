@@ -23,7 +23,7 @@ def merge(text: str, pieces: Sequence[Piece], room: Room, allow: Allow | None = 
     A seam of a heading is closed only if `allow` says so, one of strength `BARRIER` never.
     """
     starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
-    before, after = room.at(starts).tolist(), room.at(ends).tolist()
+    before, after = room.at(starts), room.at(ends)
     first, last = list(range(len(pieces))), list(range(len(pieces)))
     for middle in _order(text, pieces):
         left, right = first[middle - 1], last[middle]

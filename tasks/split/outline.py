@@ -1,7 +1,6 @@
 """Outline: the headings of a document, and which of them stand above a span."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storage.schema import Element, Parsed
@@ -33,6 +32,9 @@ class Outline:
                 text = _text(parsed.text, element)
                 self.headings.append(Heading(element.start, element.end, element.level, text, parent))
         self._starts = [heading.start for heading in self.headings]
+        self._paths: list[tuple[int, ...]] = []
+        for number, heading in enumerate(self.headings):
+            self._paths.append((*(self._paths[heading.parent] if heading.parent >= 0 else ()), number))
 
     def at(self, position: int) -> int:
         """Return the number of the heading whose section holds `position`, or -1."""
@@ -40,19 +42,17 @@ class Outline:
 
     def path(self, number: int) -> tuple[int, ...]:
         """Return the numbers of a heading and of those above it, the highest first."""
-        path: list[int] = []
-        while number >= 0:
-            path.append(number)
-            number = self.headings[number].parent
-        return tuple(reversed(path))
+        return self._paths[number] if number >= 0 else ()
 
     def over(self, start: int, end: int) -> tuple[int, ...]:
         """Return the headings that stand above all of a span; those that it begins with count."""
         number = self.at(start)
         if number >= 0 and self.headings[number].start == start:
             number = self._last_of_run(number, end)
-        inside = range(number + 1, bisect_left(self._starts, end))
-        return common([self.path(number), *(self.path(inner) for inner in inside)])
+        path = self.path(number)
+        for inner in range(number + 1, bisect_left(self._starts, end, number + 1)):
+            path = common(path, self._paths[inner])
+        return path
 
     def _last_of_run(self, number: int, end: int) -> int:
         """Return the last of a run of ever lower headings with nothing between them."""
@@ -67,15 +67,12 @@ class Outline:
 _GAP = 8  # characters of space between headings in a row
 
 
-def common(paths: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the longest beginning that all paths share."""
-    shared = paths[0]
-    for path in paths[1:]:
-        same = 0
-        while same < min(len(shared), len(path)) and shared[same] == path[same]:
-            same += 1
-        shared = shared[:same]
-    return shared
+def common(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the longest beginning that two paths share."""
+    same = 0
+    while same < min(len(left), len(right)) and left[same] == right[same]:
+        same += 1
+    return left[:same]
 
 
 def _text(text: str, element: Element) -> str:

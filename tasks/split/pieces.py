@@ -12,13 +12,15 @@ from tasks.split.sizing import Room
 from tasks.split.span import Span, is_boundary, trim
 
 # Seams, from those closed first to those that are never closed; headings lie between BLOCK and BARRIER.
-GLUE, WORD, SENTENCE, LINE, PART, SECTION_OF_CODE, NESTED = range(7)
-ITEM, LEAD, BLOCK, HEADING, BARRIER = 10, 20, 21, 30, 99
+GLUE, LEAD, WORD, SENTENCE, LINE, PART, TOP_LEVEL, NESTED = range(8)
+ITEM, BLOCK, HEADING, BARRIER = 10, 20, 30, 99
 
 _CLAUSE = re.compile(r"[,;:)\]\u2013\u2014\u2026]\s+(?=\S)")
 _SPACE = re.compile(r"\s+(?=\S)")
 _STOP = re.compile(r"[^\w\s]|[\u3040-\u30ff\u4e00-\u9fff]")
 _ANY = re.compile(r".", re.DOTALL)
+_SENTENCE_END = re.compile(r"[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*|[.!?]+[\"'\u201d\u2019)\]]*\s+")
+_LONG_WORD = 2000
 _NEWLINE = re.compile(r"\r\n?|\n")
 _SNIPPET = 16
 _CHARACTERS_TRIED = 256
@@ -61,10 +63,13 @@ def fit(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Ite
 
 
 def sentences(text: str, span: Span) -> list[tuple[int, int]]:
-    """Return where sentences begin, by `sentencex`."""
+    """Return where sentences begin, by `sentencex`; by their stops where it would take the square of the length."""
     from sentencex import get_sentence_boundaries
 
-    found = get_sentence_boundaries("en", text[span.start : span.end])
+    piece = text[span.start : span.end]
+    if len(piece) > _LONG_WORD and max(map(len, piece.split())) > _LONG_WORD:
+        return [(match.end(), SENTENCE) for match in _SENTENCE_END.finditer(text, *span)]
+    found = get_sentence_boundaries("en", piece)
     return [(span.start + sentence["start_index"], SENTENCE) for sentence in found[1:]]
 
 
@@ -94,7 +99,7 @@ def _best_cut(text: str, low: int, high: int) -> int:
     for pattern in (_CLAUSE, _SPACE, _STOP, _ANY):
         first = low if pattern is not _ANY else max(low, high - _CHARACTERS_TRIED)
         found = {match.end() for match in pattern.finditer(text, first, high)} - {low}
-        places = sorted(place for place in found if is_boundary(text, place))
+        places = sorted((place for place in found if is_boundary(text, place)), reverse=True)
         if places:
             return max(places, key=lambda place: text[place : place + _SNIPPET])
     return 0

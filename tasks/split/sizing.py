@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.tokens import Positions, Tokens
+from tasks.tokens import Tokens
 
 CHARACTERS_PER_TOKEN = 16
 """More than text has: keeps what is one unknown token, or mostly space, from being one endless chunk."""
@@ -16,7 +16,7 @@ class Room:
     measure: Tokens
     tokens: int
 
-    def at(self, positions: Sequence[int]) -> Positions:
+    def at(self, positions: Sequence[int]) -> list[int]:
         """Return the tokens before each position, whose differences `fits` compares."""
         return self.measure.at(positions)
 

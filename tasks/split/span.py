@@ -5,6 +5,8 @@ from typing import NamedTuple
 import regex  # type: ignore[import-untyped]
 
 _CLUSTER = regex.compile(r"\X")
+_ORDINARY = regex.compile(r"\p{GCB=Other}{2}")
+_EXTENDS = regex.compile(r"[^\p{GCB=Control}\r\n][\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _LOOK_BACK = 256
 
 
@@ -17,20 +19,27 @@ class Span(NamedTuple):
 
 def is_boundary(text: str, position: int) -> bool:
     """Return whether no grapheme cluster (Unicode TR 29) reaches across `position`."""
+    if is_boundary_plain(text, position):
+        return True
+    return _EXTENDS.match(text, position - 1) is None and cluster_start(text, position) == position
+
+
+def is_boundary_plain(text: str, position: int) -> bool:
+    """Return whether `position` is a boundary that shows at once: an end, or between two ordinary characters."""
     if position <= 0 or position >= len(text):
         return True
     before, after = text[position - 1], text[position]
     if before < "\x7f" and after < "\x7f":
         return not (before == "\r" and after == "\n")
-    return position in (cluster_start(text, position), len(text))
+    return _ORDINARY.match(text, position - 1, position + 1) is not None
 
 
 def cluster_start(text: str, position: int) -> int:
     """Return the first code point of the grapheme cluster that holds the one at `position`."""
-    if position >= len(text):
+    if is_boundary_plain(text, position):
         return position
     anchor = position
-    while anchor > 0 and position - anchor < _LOOK_BACK and not (text[anchor - 1] < "\x7f" and text[anchor] < "\x7f"):
+    while position - anchor < _LOOK_BACK and not is_boundary_plain(text, anchor):
         anchor -= 1
     start = anchor
     for cluster in _CLUSTER.finditer(text, anchor):
@@ -42,16 +51,20 @@ def cluster_start(text: str, position: int) -> int:
 
 def cluster_end(text: str, position: int) -> int:
     """Return the first position from `position` on that breaks no grapheme cluster."""
-    while not is_boundary(text, position):
-        position += 1
-    return position
+    if is_boundary(text, position):
+        return position
+    cluster = _CLUSTER.match(text, cluster_start(text, position))
+    return cluster.end() if cluster else position
 
 
 def trim(text: str, start: int, end: int) -> Span:
     """Return a span without white space at its ends, as far as no grapheme cluster is broken by that."""
+    if start < end and not text[start].isspace() and not text[end - 1].isspace():
+        return Span(start, end)
     piece = text[start:end]
     first = start + len(piece) - len(piece.lstrip())
     last = start + len(piece.rstrip())
     if first >= last:
         return Span(start, start)
-    return Span(max(start, cluster_start(text, first)), min(end, cluster_end(text, last)))
+    first = first if text[first] < "\x7f" else max(start, cluster_start(text, first))
+    return Span(first, min(end, cluster_end(text, last)))

@@ -7,8 +7,8 @@ is cut between rows only; code and what is not too long stays whole.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from storage.schema import Element, Parsed
-from tasks.split.blocks import blocks
+from storage.schema import Parsed
+from tasks.split.blocks import Block, blocks
 from tasks.split.code_lines import code_lines, table_rows
 from tasks.split.merge import Allow, merge
 from tasks.split.options import MAX_SIZE, Options, check_whole
@@ -34,6 +34,7 @@ from tasks.split.span import Span
 from tasks.tokens import Tokens
 
 _DEEPEST = 8
+_LONGEST_LEAD = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def split_structure(parsed: Parsed, tokens: Tokens, options: Structure) -> list[
 
 def _pieces(parsed: Parsed, room: Room) -> Iterator[Piece]:
     text = parsed.text
-    before, in_list, glued, barred = Element("front_matter", 0, 0), False, 0, False
+    before, in_list, glued, barred = Block("front_matter", 0, 0), False, 0, False
     for block in blocks(parsed):
         nested = in_list and block.kind != "title" and _is_indented(text, block.start)
         seam = BARRIER if barred else _seam(text, before, block, in_list, nested)
@@ -73,7 +74,7 @@ def _pieces(parsed: Parsed, room: Room) -> Iterator[Piece]:
             yield from _cut(text, block, seam, room)
 
 
-def _cut(text: str, block: Element, seam: int, room: Room) -> Iterator[Piece]:
+def _cut(text: str, block: Block, seam: int, room: Room) -> Iterator[Piece]:
     cutters = _CUTTERS.get(block.kind, _PROSE)
     span = Span(block.start, block.end)
     for part in cut(text, span, seam, cutters[0](text, span)):
@@ -89,7 +90,7 @@ _CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (tabl
 _KEPT = frozenset(_CUTTERS)
 
 
-def _seam(text: str, before: Element, block: Element, in_list: bool, nested: bool) -> int:
+def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -> int:
     if block.kind == "title":
         below = before.kind == "title" and before.level < block.level
         return GLUE if below else HEADING + max(0, _DEEPEST - block.level)
@@ -99,7 +100,14 @@ def _seam(text: str, before: Element, block: Element, in_list: bool, nested: boo
         return ITEM + max(0, _DEEPEST - block.level)
     if nested:
         return NESTED
-    return LEAD if text[before.start : before.end].endswith(":") else BLOCK
+    return _lead_or_block(text, before)
+
+
+def _lead_or_block(text: str, before: Block) -> int:
+    """Return a weak seam after a short "as follows:"."""
+    if before.kind not in ("paragraph", "text") or before.end - before.start > _LONGEST_LEAD:
+        return BLOCK
+    return LEAD if text[max(before.start, before.end - 4) : before.end].rstrip("*_ ").endswith(":") else BLOCK
 
 
 def _is_indented(text: str, start: int) -> bool:

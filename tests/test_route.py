@@ -1,0 +1,72 @@
+"""Documents are told apart by what is in them, and sent to the strategy that the table names."""
+
+import pytest
+
+from storage.errors import ConfigError
+from tasks.detect import CONTENT_TYPES, content_scores, detect_content_type
+from tasks.parse import FileType, ParseOptions, parse
+from tasks.route import Route, RouteTable, default_routes
+
+STRUCTURE, RECURSIVE = Route("structure"), Route("recursive")
+
+SAMPLES = {
+    "faq": ("markdown", "# FAQ\n\n## How do I pay?\n\nBy card.\n\n## Can I cancel?\n\nYes, within a day.\n"),
+    "chat": ("text", "[10:02] <ada> is the wheel turning?\n[10:03] <bo> it is\n[10:05] <ada> good\n"),
+    "email": (
+        "text",
+        "From: ada@mill.example\nTo: bo@mill.example\nSubject: Flour\nDate: 3 May\n\nBo,\nmore.",
+    ),
+    "log": ("text", "2024-05-01 10:00:01 INFO wheel started\n2024-05-01 10:00:09 WARN water is low\n" * 4),
+    "transcript": ("text", "WEBVTT\n\n00:01.000 --> 00:04.000\nThe mill.\n\n00:05.000 --> 00:09.000\nIt turns.\n"),
+    "legal": (
+        "text",
+        "1. The parties hereby agree that the Licensee shall indemnify the Licensor.\n\n2. This Agreement shall be"
+        " governed by the law of that jurisdiction, notwithstanding any termination.\n\n3. No warranty is given.",
+    ),
+    "technical": (
+        "markdown",
+        "# Install\n\nRun `pip install mill`, then set `MILL_HOME`.\n\n```bash\nmill --start\n```\n\nSee `a.toml`.\n",
+    ),
+    "narrative": (
+        "text",
+        "He walked down to the river, where she was waiting. “You are late,” she said. He had no answer, and they"
+        " stood there while the wheel turned.\n\nIn the evening his father asked him about it. He said nothing.",
+    ),
+    "code": ("code", "def mill():\n    return 1\n"),
+    "table": ("csv", "name,weight\nrye,3\nwheat,4\n"),
+}
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_a_plain_case_of_each_kind_is_recognised(kind: str) -> None:
+    name, text = SAMPLES[kind]
+    file_type = FileType(name, "python" if name == "code" else "")
+    assert detect_content_type(parse(text.encode(), file_type, ParseOptions()), file_type) == kind
+
+
+def test_scores_are_shares() -> None:
+    for name, text in SAMPLES.values():
+        scores = content_scores(parse(text.encode(), FileType(name), ParseOptions()))
+        assert set(scores) <= set(CONTENT_TYPES)
+        assert all(0 <= score <= 1 for score in scores.values())
+
+
+def test_the_first_glob_decides_then_the_type_then_the_default() -> None:
+    table = RouteTable(
+        by_glob=(("manuals/**", RECURSIVE), ("*.txt", Route("structure", {"size": 50}))),
+        by_type={"legal": Route("structure", {"size": 100})},
+        default=STRUCTURE,
+    )
+    assert table.route("manuals/a.txt", "legal") == RECURSIVE
+    assert table.route("notes/b.txt", "legal").options == {"size": 50}
+    assert table.route("notes/b.md", "legal").options == {"size": 100}
+    assert table.route("notes/b.md", "faq") == STRUCTURE
+
+
+def test_every_kind_has_a_route() -> None:
+    assert set(default_routes().by_type) == set(CONTENT_TYPES)
+
+
+def test_a_wrong_kind_names_the_nearest_right_one() -> None:
+    with pytest.raises(ConfigError, match="nearest is 'legal'"):
+        RouteTable((), {"leagl": STRUCTURE}, STRUCTURE)

@@ -1,0 +1,76 @@
+"""Counts by look-up are those of the tokenizer."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from storage.errors import ConfigError
+from tasks.counter import Counter
+from tasks.tokens import Tokens, load_tokenizer, word_bounds
+from tests.documents import WORDS, texts, tokenizer
+
+
+def count(text: str, by: Tokenizer) -> int:
+    return len(by.encode(text, add_special_tokens=False))
+
+
+def byte_pairs() -> Tokenizer:
+    """Return a tokenizer in the manner of GPT-2's: spaces belong to words, so words do not add up."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    made.train_from_iterator(
+        [" the mill\n\n grinds"] * 50,
+        trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False),
+    )
+    return made
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=texts(), cuts=st.lists(st.floats(0, 1), min_size=2, max_size=2))
+def test_any_span_has_its_exact_count(text: str, cuts: list[float]) -> None:
+    start, end = sorted(round(cut * len(text)) for cut in cuts)
+    for by in (tokenizer(), byte_pairs()):
+        tokens = Tokens(text, by)
+        assert tokens.exact([(start, end), (0, len(text))]) == [count(text[start:end], by), count(text, by)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts())
+def test_words_add_up_only_where_the_tokenizer_keeps_them_apart(text: str) -> None:
+    assert Counter(tokenizer()).count(text) == count(text, tokenizer())
+    assert Counter(byte_pairs()).count(text) == count(text, byte_pairs())
+
+
+def test_it_is_known_which_tokenizers_keep_words_apart() -> None:
+    assert Counter(tokenizer()).local
+    assert not Counter(byte_pairs()).local
+
+
+@given(st.lists(st.sampled_from(WORDS) | st.text(max_size=9), max_size=30).map("".join))
+def test_words_are_those_of_python(text: str) -> None:
+    starts, ends = word_bounds(text)
+    assert [text[a:b] for a, b in zip(starts, ends, strict=True)] == text.split()
+
+
+@given(text=texts(), tokens=st.integers(1, 50))
+def test_reach_is_the_last_position_that_fits(text: str, tokens: int) -> None:
+    counted = Tokens(text, tokenizer())
+    end = counted.reach(0, tokens)
+    assert counted.count(0, end) <= tokens
+    assert end == len(text) or counted.count(0, end + 1) > tokens
+
+
+@pytest.mark.parametrize("unit", ["word ", "x", "a.b", "{}", "水车。", "日本語", "é"])
+def test_a_megabyte_without_line_ends_is_counted_as_the_tokenizer_counts(unit: str) -> None:
+    text = unit * (300_000 // len(unit))
+    counted = Tokens(text, tokenizer())
+    assert counted.exact([(0, len(text))]) == [count(text, tokenizer())]
+
+
+def test_a_model_without_a_fast_tokenizer_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"tokenizer\.json: no such file"):
+        load_tokenizer(str(tmp_path))
