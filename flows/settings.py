@@ -102,7 +102,10 @@ class Settings(Section):
     """Everything that can be set. A plain value: `flows.configuration.load` gathers it."""
 
     store: Path = Field(default=Path("store"), description="The folder that keeps everything.")
-    sources: Texts = Field(default=(), description="Folders, globs and files to ingest where the command names none.")
+    sources: Texts = Field(
+        default=(),
+        description="Folders, globs and files to ingest where the command names none; NAME=PATH gives one a name.",
+    )
     engine: Literal["auto", "local", "prefect"] = Field(
         default="auto",
         description="Where the steps run: local, prefect, or auto: prefect where an API is configured, else local.",

@@ -84,10 +84,20 @@ def test_every_file_says_what_it_is(path: Path) -> None:
         assert text.endswith("."), f"{name_of(path)}: the docstring of a package is one sentence"
 
 
-def test_everything_imported_is_a_declared_dependency() -> None:
+def declared_dependencies() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     named = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
-    declared = {_normal(re.split(r"[\[<>=!~; ]", requirement)[0]) for requirement in named}
+    return {_normal(re.split(r"[\[<>=!~; ]", requirement)[0]) for requirement in named}
+
+
+def test_every_dependency_is_locked_to_one_version() -> None:
+    lines = [line for line in (ROOT / "requirements.lock").read_text().splitlines() if not line.startswith("#")]
+    locked = dict(line.split("==") for line in lines)
+    assert declared_dependencies() <= set(map(_normal, locked))
+
+
+def test_everything_imported_is_a_declared_dependency() -> None:
+    declared = declared_dependencies()
     distributions = packages_distributions()
     for path in SOURCES:
         for package in {name.split(".")[0] for name, _ in imports(path)} & distributions.keys() - {*LAYERS}:

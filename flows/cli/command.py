@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import typer
 from typer.core import TyperCommand
 
+from flows.cli.output import note
 from storage.errors import DocmillError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class SettingsCommand(TyperCommand):
         except (DocmillError, OSError) as error:
             if debug:
                 traceback.print_exc(file=sys.stderr)
-            typer.echo(f"docmill: {' '.join(str(error).split())}", err=True)
+            note(str(error))
             raise typer.Exit(1) from None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.command import settings_of, takes
-from flows.cli.output import note, print_json
+from flows.cli.output import note, print_json, print_text
 from flows.cli.progress import progress_bar
 from storage.errors import ConfigError
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from flows.report import Report
     from flows.settings import Settings
 
-Sources = Annotated[list[str] | None, typer.Argument(help="Folders, globs and files; else `sources` of docmill.toml.")]
+Sources = Annotated[
+    list[str] | None, typer.Argument(help="Folders, globs and files, or NAME=PATH; else `sources` of docmill.toml.")
+]
 AllowDelete = Annotated[bool, typer.Option("--allow-delete", help="Accept that a source lost many documents.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -109,5 +111,5 @@ def print_report(report: "Report", as_json: bool) -> None:
         for problem in report.problems:
             note(problem)
     else:
-        typer.echo(report.as_text())
+        print_text(report.as_text())
     raise typer.Exit(report.exit_status)

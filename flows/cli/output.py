@@ -16,7 +16,12 @@ _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # esca
 
 def note(message: str) -> None:
     """Say on standard error what is not a result."""
-    typer.echo(f"docmill: {message}", err=True)
+    typer.echo(f"docmill: {plain(message)}", err=True)
+
+
+def print_text(text: str) -> None:
+    """Print lines for a person."""
+    typer.echo("\n".join(_STEERING.sub("", line) for line in text.split("\n")))
 
 
 def print_json(value: Any) -> None:
