@@ -9,12 +9,12 @@ from typing import Any
 from zlib import decompress
 
 import pytest
-from pdf_writer import Pdf
 
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.pool import Limits, Pool
+from tests.pdf_writer import Pdf
 
 
 def loaded_after_a_document(_: int) -> list[str]:
