@@ -11,8 +11,18 @@ import docx
 from docx.document import Document
 
 USED_STYLES = {
-    "Normal", "Title", "Heading 1", "Heading 2", "List Bullet", "List Number", "Table Grid", "Header", "Footer",
-    "Default Paragraph Font", "Normal Table", "No List",
+    "Normal",
+    "Title",
+    "Heading 1",
+    "Heading 2",
+    "List Bullet",
+    "List Number",
+    "Table Grid",
+    "Header",
+    "Footer",
+    "Default Paragraph Font",
+    "Normal Table",
+    "No List",
 }
 UNUSED_PARTS = ("stylesWithEffects", "thumbnail", "customXml")
 DATE = datetime(2025, 1, 7, 9, 0)
@@ -20,12 +30,27 @@ DATE = datetime(2025, 1, 7, 9, 0)
 ZONES = (
     ("Zone", "Where", "People", "Equipment", "Report"),
     ("Green", "Workshop yard, valley stations, huts with road access", "1", "Gloves, telephone", "None"),
-    ("Yellow", "Roofs, masts up to 3 m, streams in low water", "2", "Harness, helmet, life vest at streams",
-     "On return"),
-    ("Red", "Above the tree line, masts over 3 m, glaciers", "2, of whom 1 trained", "Red bag, satellite beacon",
-     "Every 3 hours"),
-    ("Black", "Avalanche slopes between 1 November and 15 May", "3, of whom 2 trained",
-     "Red bag, transceiver, probe, shovel, airbag", "Every hour"),
+    (
+        "Yellow",
+        "Roofs, masts up to 3 m, streams in low water",
+        "2",
+        "Harness, helmet, life vest at streams",
+        "On return",
+    ),
+    (
+        "Red",
+        "Above the tree line, masts over 3 m, glaciers",
+        "2, of whom 1 trained",
+        "Red bag, satellite beacon",
+        "Every 3 hours",
+    ),
+    (
+        "Black",
+        "Avalanche slopes between 1 November and 15 May",
+        "3, of whom 2 trained",
+        "Red bag, transceiver, probe, shovel, airbag",
+        "Every hour",
+    ),
 )
 
 
@@ -41,12 +66,15 @@ def policy() -> Document:
         "trainees, guests and the managing director included. It is taught once a year by Rafe Amundi, in October."
     )
     out.add_heading("1 Principles", 1)
-    bullets(out, (
-        "Anyone may call a trip off, at any time, without giving a reason and without consequences.",
-        "No reading and no deadline is worth an injury. Data gaps are cheap.",
-        "The least experienced person sets the pace.",
-        "Whoever has been on call the night before does not climb.",
-    ))
+    bullets(
+        out,
+        (
+            "Anyone may call a trip off, at any time, without giving a reason and without consequences.",
+            "No reading and no deadline is worth an injury. Data gaps are cheap.",
+            "The least experienced person sets the pace.",
+            "Whoever has been on call the night before does not climb.",
+        ),
+    )
     zones(out)
     travel(out)
     return out
@@ -71,19 +99,25 @@ def zones(out: Document) -> None:
     )
     out.add_heading("2.2 Missed reports", 2)
     out.add_paragraph("If a report is missing, the person at base proceeds as follows:")
-    numbers(out, (
-        "After 15 minutes: call the telephone and the beacon of everybody in the party.",
-        "After 30 minutes: ask huts and lift staff along the way.",
-        "After 60 minutes, or 20 minutes in the zone Black: alert mountain rescue with the last known position.",
-        "Do not set out alone to look for them.",
-    ))
+    numbers(
+        out,
+        (
+            "After 15 minutes: call the telephone and the beacon of everybody in the party.",
+            "After 30 minutes: ask huts and lift staff along the way.",
+            "After 60 minutes, or 20 minutes in the zone Black: alert mountain rescue with the last known position.",
+            "Do not set out alone to look for them.",
+        ),
+    )
     out.add_heading("2.3 Weather limits", 2)
-    bullets(out, (
-        "No work on masts in wind above 12 m/s or with lightning within 20 km.",
-        "No trip into the zone Black at danger level 4 or 5; at level 3 only with the consent of Ilse Brandauer.",
-        "No work at streams for 24 hours after the gauge upstream has risen by more than 30 cm.",
-        "Below -20 °C every hour outside is followed by a quarter of an hour inside.",
-    ))
+    bullets(
+        out,
+        (
+            "No work on masts in wind above 12 m/s or with lightning within 20 km.",
+            "No trip into the zone Black at danger level 4 or 5; at level 3 only with the consent of Ilse Brandauer.",
+            "No work at streams for 24 hours after the gauge upstream has risen by more than 30 cm.",
+            "Below -20 °C every hour outside is followed by a quarter of an hour inside.",
+        ),
+    )
 
 
 def travel(out: Document) -> None:
@@ -95,12 +129,15 @@ def travel(out: Document) -> None:
         "Tomas Verell only; flights for masts are collected so that one rotation serves at least two sites."
     )
     out.add_heading("3.2 Allowances", 2)
-    bullets(out, (
-        "Meals: EUR 32 a day, EUR 48 above 1,500 m, because soup costs more up there.",
-        "Nights in huts: the bill. Nights in hotels: up to EUR 120.",
-        "Private car: EUR 0.42 for each kilometre.",
-        "Field supplement: EUR 25 for each day in the zones Red and Black.",
-    ))
+    bullets(
+        out,
+        (
+            "Meals: EUR 32 a day, EUR 48 above 1,500 m, because soup costs more up there.",
+            "Nights in huts: the bill. Nights in hotels: up to EUR 120.",
+            "Private car: EUR 0.42 for each kilometre.",
+            "Field supplement: EUR 25 for each day in the zones Red and Black.",
+        ),
+    )
     out.add_heading("3.3 After the trip", 2)
     out.add_paragraph(
         "Receipts go to Dorothea Haslin within 30 days. Near misses are told at the next Tuesday meeting, without "
