@@ -110,7 +110,10 @@ class _SentenceTransformer:
         from sentence_transformers import SentenceTransformer
         from tokenizers import Tokenizer
 
-        model = SentenceTransformer(folder, local_files_only=True).eval()
+        try:
+            model = SentenceTransformer(folder, local_files_only=True).eval()
+        except Exception as error:  # each file of the folder has its own ways to be wrong
+            raise ConfigError(f"the model in {folder} cannot be loaded: {error}; copy or download it again") from error
         dimension = model.get_embedding_dimension()
         if dimension != space.dimension:
             raise ConfigError(f"{space.model} gives {dimension} dimensions, its files say {space.dimension}")

@@ -278,6 +278,15 @@ def test_a_model_in_a_folder_is_loaded_and_its_space_is_the_packaged_one(tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("content", [b"", b"no weights"])
+def test_damaged_weights_are_a_clear_error(tmp_path: Path, content: bytes) -> None:
+    shutil.copytree(get_model_path(), tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").write_bytes(content)
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        load_encoder(str(tmp_path / "model"))
+
+
+@pytest.mark.slow
 def test_loading_writes_nothing_to_standard_error() -> None:
     code = f"from storage.encoder import load_encoder; print(load_encoder({PACKAGED!r}).encode(['a']).shape)"
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
