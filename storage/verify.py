@@ -29,7 +29,8 @@ class Finding:
     mend: str
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.message}; {self.mend}"
+        said = f"{self.kind}: {self.message}"
+        return said if self.mend in said else f"{said}; {self.mend}"
 
 
 def verify(root: Path, deep: bool = False) -> list[Finding]:
