@@ -33,6 +33,7 @@ ENVIRONMENT = {
     # Without this a restart leaks the slot of a deployment's concurrency limit for ever.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
 }
+SHUTDOWN_S = 15.0
 
 
 def main(home: Path, port: int) -> None:
@@ -92,6 +93,8 @@ def _end_with_last_lease(server: "uvicorn.Server", home: Path) -> None:
     leases = os.open(home / LEASES, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(leases, fcntl.LOCK_EX)
     server.should_exit = True
+    time.sleep(SHUTDOWN_S)
+    os._exit(0)  # one of its services does not end; what is committed in its database is safe
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 from multiprocessing import active_children
+from threading import Timer
 from typing import Any
 
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
@@ -12,11 +13,11 @@ from prefect.types.entrypoint import EntrypointType
 
 from flows.ingest import ingest
 
-STOP_S = 30.0
+STOP_S = 8.0
 
 
 class Polling(Runner):
-    """Prefect's runner, which on SIGTERM ends the run that it has started and waits for it.
+    """Prefect's runner, which on SIGTERM ends the run that it has started, and waits until it has ended.
 
     The original forgets to await, so that the run outlives it.
     """
@@ -28,6 +29,9 @@ class Polling(Runner):
         self.stopped = True
         for run in active_children():
             run.terminate()
+        patience = Timer(STOP_S, _kill)  # a run in the middle of encoding does not listen
+        patience.daemon = True
+        patience.start()
         if self.main is not None:
             self.main.get_loop().call_soon_threadsafe(self.main.cancel)
 
@@ -56,6 +60,10 @@ def poll(name: str, schedule: Schedule, parameters: dict[str, Any]) -> None:
         with suppress(KeyboardInterrupt):
             asyncio.run(runner.run())
     finally:
-        for run in active_children():
-            run.join(STOP_S)
-            run.kill()
+        _kill()
+
+
+def _kill() -> None:
+    """End the runs that have not: the store is whole at any time."""
+    for run in active_children():
+        run.kill()

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from flows.embedded import ADDRESS, LEASES, SERVER
-from storage.errors import Transient
+from flows.embedded import ADDRESS, LEASES, SERVER, SHUTDOWN_S
+from storage.errors import ConfigError, Transient
 
 STARTING = "docmill-starting.lock"  # held by the one user that looks for a server or starts it
 LOG = "docmill-server.log"
 STARTUP_S = 180.0
-SHUTDOWN_S = 10.0
 _POLL_S = 0.1
 
 
@@ -44,7 +43,10 @@ def prefect_home() -> Path:
     """Return the folder of the embedded server's database: PREFECT_HOME, else one in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     home = Path(os.environ.get("PREFECT_HOME") or f"{cache}/docmill/prefect").expanduser().absolute()
-    home.mkdir(parents=True, exist_ok=True)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{home} cannot be made ({error.strerror}); set PREFECT_HOME to a folder that can") from None
     return home
 
 
@@ -130,6 +132,6 @@ def _wait_for_end(started: list[subprocess.Popen[bytes]]) -> None:
     """Wait for a server that this run started, unless other runs keep it."""
     for server in started:
         try:
-            server.wait(SHUTDOWN_S)
+            server.wait(SHUTDOWN_S + 5.0)
         except subprocess.TimeoutExpired:
             server.returncode = 0  # it ends with the lease of another run
