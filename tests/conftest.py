@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.embedded import ENVIRONMENT
+from flows.server import embedded_server
 from storage import encoder, space
 from tests import fake_encoder
 
@@ -32,10 +32,5 @@ def prefect_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         for name in [name for name in os.environ if name.startswith("PREFECT_")]:
             patch.delenv(name)
         patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect home")))
-        for name, value in ENVIRONMENT.items():
-            patch.setenv(name, value)
-        from prefect.settings import get_current_settings
-        from prefect.testing.utilities import prefect_test_harness
-
-        with prefect_test_harness(server_startup_timeout=300):
-            yield str(get_current_settings().api.url)
+        with embedded_server() as url:
+            yield url

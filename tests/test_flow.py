@@ -1,0 +1,91 @@
+"""The ingest as a Prefect flow, on one test server for the whole session."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.inprocess import run_prefect
+from flows.report import Report
+from flows.settings import Settings
+from storage.errors import SourceError
+from storage.verify import verify
+from tests.fake_encoder import NAME
+from tests.workbench import Workbench, summary
+
+pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("fake_model", "prefect_api")]
+
+DOCUMENTS: dict[str, str | bytes] = {
+    "guide.md": "# Guide\n\nIntro of the guide.\n\n## Setup\n\nTurn the red knob.\n",
+    "prices.csv": "name,price\nknob,3\nbutton,4\n",
+    **{f"notes/{number:03}.txt": f"Note {number} about the northern valley.\n" for number in range(150)},
+}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    made = Workbench(tmp_path / "a bench")
+    made.write(DOCUMENTS)
+    return made
+
+
+def run_flow(bench: Workbench, *sources: str, retry: bool = False) -> Report:
+    settings = Settings.model_validate({"store": bench.root, "embedding": {"model": NAME}})
+    return run_prefect(settings, sources or [str(bench.docs)], retry=retry)
+
+
+def test_the_flow_and_the_local_engine_give_the_same_snapshot(bench: Workbench, tmp_path: Path) -> None:
+    local = Workbench(tmp_path / "local")
+    local.write(DOCUMENTS)
+    by_threads, by_flow = local.ingest(), run_flow(bench)
+    assert (by_flow.engine, summary(by_flow)) == ("prefect", summary(by_threads))
+    assert local.chunks() == bench.chunks()
+    assert [hit.chunk_id for hit in bench.store.search("red knob", k=9)] == [
+        hit.chunk_id for hit in local.store.search("red knob", k=9)
+    ]
+    assert verify(bench.root, deep=True) == []
+
+
+def test_a_second_flow_run_changes_nothing(bench: Workbench) -> None:
+    run_flow(bench)
+    report = run_flow(bench)
+    assert (summary(report), report.snapshot) == ({"unchanged": len(DOCUMENTS)}, None)
+
+
+def test_a_run_leaves_its_summary_and_its_progress(bench: Workbench) -> None:
+    from prefect import get_client
+
+    report = run_flow(bench)
+    with get_client(sync_client=True) as client:
+        left = {artifact.key: (artifact.type, artifact.data) for artifact in client.read_latest_artifacts()}
+    assert left["ingest-store"] == ("markdown", report.as_markdown())
+    assert left["progress-store"] == ("progress", 100.0)
+
+
+def test_what_fails_in_the_flow_is_raised_and_does_not_shout(
+    bench: Workbench, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SourceError, match="nowhere"):
+        run_flow(bench, "nowhere")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_parameters_make_a_form_that_refuses_what_it_does_not_know() -> None:
+    from prefect.exceptions import ParameterTypeError
+    from prefect.utilities.callables import parameter_schema
+
+    from flows.ingest import ingest
+
+    schema = parameter_schema(ingest)
+    assert [name for name, field in schema.properties.items() if not field.get("description")] == []
+    assert schema.definitions["Options"]["additionalProperties"] is False
+    with pytest.raises(ParameterTypeError):
+        ingest.validate_parameters({"options": {"workres": 2}})
+
+
+def test_passwords_stay_out_of_the_parameters_that_the_server_keeps(bench: Workbench) -> None:
+    from prefect import get_client
+
+    settings = {"store": bench.root, "embedding": {"model": NAME}, "parse": {"passwords": ("open sesame",)}}
+    run_prefect(Settings.model_validate(settings), [str(bench.docs)])
+    with get_client(sync_client=True) as client:
+        assert "open sesame" not in str([run.parameters for run in client.read_flow_runs()])
