@@ -88,11 +88,12 @@ def _aligned(text: str, spans: Iterable[Span]) -> Iterator[Span]:
     reached = 0
     for proposed in spans:
         span = trim(text, *proposed)
-        fresh = span.start >= reached
-        start = max(reached, cluster_start(text, span.start)) if fresh else cluster_start(text, span.start)
-        reached = max(reached, cluster_end(text, span.end))
-        if span.end > span.start and reached > start:
-            yield Span(start, cluster_end(text, span.end))
+        start, end = cluster_start(text, span.start), cluster_end(text, span.end)
+        if start < reached <= span.start:  # the cluster went with the span before
+            start = reached
+        if span.start < span.end and start < end:
+            yield Span(start, end)
+            reached = max(reached, end)
 
 
 def _fitting(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.errors import ConfigError
-from storage.schema import Draft, Parsed, indexed_text
+from storage.schema import Draft, Element, Parsed, indexed_text
 from tasks.chunk import ChunkOptions, chunk
 from tasks.route import Route
 from tasks.split import SPLITTERS, options_of
@@ -62,6 +62,12 @@ def test_a_long_single_line_is_split_in_seconds(strategy: str, unit: str) -> Non
 
 
 @each_strategy
+def test_text_beside_what_is_left_out_in_mid_grapheme_is_kept(strategy: str) -> None:
+    parsed = Parsed("gap\u0301", (Element("front_matter", 3, 4),))
+    assert texts_of(parsed, strategy) == ["gap\u0301"]
+
+
+@each_strategy
 def test_an_endless_grapheme_is_not_cut_while_it_fits(strategy: str) -> None:
     endless = "e" + "\u0301" * 10_000
     assert any(endless in text for text in texts_of(Parsed(f"a {endless} b", ()), strategy))
@@ -78,3 +84,11 @@ def test_a_wrong_option_names_the_nearest_right_one(strategy: str) -> None:
 def test_a_wrong_strategy_names_the_nearest_right_one() -> None:
     with pytest.raises(ConfigError, match="nearest is 'recursive'"):
         Route("recursiv")
+
+
+def test_separators_that_begin_with_space_are_cut_before_and_others_after() -> None:
+    text = "\n## ".join(["# a", *["word " * 90 + "end; " + "word " * 90 + "stop"] * 2])
+    route = Route("recursive", {"separators": ["\n## ", "; "]})
+    found = [draft.text for draft in chunk(Parsed(text, ()), "", route, tokenizer(), ChunkOptions(128))]
+    assert any(part.startswith("## word") for part in found)
+    assert any(part.endswith("end;") for part in found)

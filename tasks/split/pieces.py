@@ -42,7 +42,7 @@ def cut(text: str, span: Span, seam: int, cuts: Iterable[tuple[int, int]]) -> It
     """Yield the parts of a span that are not blank; the first one has the seam given."""
     start = span.start
     for position, next_seam in [*cuts, (span.end, 0)]:
-        if not is_boundary(text, position):
+        if position < span.end and not is_boundary(text, position):
             continue
         part = trim(text, start, position)
         if part.end > part.start:

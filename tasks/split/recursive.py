@@ -6,7 +6,7 @@ After LangChain's RecursiveCharacterTextSplitter; the merge afterwards is not gr
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from storage.errors import ConfigError
 from storage.schema import Parsed
@@ -58,16 +58,16 @@ def _pieces(parsed: Parsed, room: Room, options: Recursive) -> Iterator[Piece]:
 
 def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:
     seams = range(BLOCK, LINE, -1)
-    found = [partial(_cut_at, _pattern(one), one == "\n", seam) for one, seam in zip(separators, seams, strict=False)]
-    return (*found, sentences)
+    return (*(partial(_cut_at, *pair) for pair in zip(separators, seams, strict=False)), sentences)
 
 
+@cache
 def _pattern(separator: str) -> re.Pattern[str]:
     return re.compile(re.escape(separator).replace("\\\n", r"[^\S\r\n]*(?:\r\n?|\n)"))
 
 
-def _cut_at(pattern: re.Pattern[str], is_line: bool, seam: int, text: str, span: Span) -> list[tuple[int, int]]:
-    if is_line and is_wrapped(text, span):
+def _cut_at(separator: str, seam: int, text: str, span: Span) -> list[tuple[int, int]]:
+    if separator == "\n" and is_wrapped(text, span):
         return []
-    before = pattern.pattern.startswith(("[", "\\"))
-    return [(match.start() if before else match.end(), seam) for match in pattern.finditer(text, *span)]
+    side = 0 if separator[0].isspace() else 1
+    return [(match.span()[side], seam) for match in _pattern(separator).finditer(text, *span)]
