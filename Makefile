@@ -26,7 +26,10 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	@$(IN) -m tests.bench.start
 	@$(IN) -m tests.bench.keywords
-	@$(IN) -m tests.bench.ingest
+	@$(IN) -m tests.bench.vectors
+	@$(IN) -m tests.bench.encode
+	@$(IN) -m tests.bench.incremental $(if $(DATA),--data '$(DATA)')
+	@$(IN) -m tests.bench.ingest $(if $(DATA),--data '$(DATA)')
 
 clean:
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docmill.egg-info

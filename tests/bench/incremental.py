@@ -1,0 +1,67 @@
+"""Measure what a second run costs: with nothing changed, and with the next version of a tree.
+
+    python -m tests.bench.incremental [--data FOLDER] [--documents N]
+
+FOLDER holds two versions of a tree, `v1` and `v2`; without it N pages are generated. Vectors are those
+of the tests' fake model: no figure here hangs on what is in a vector, and none on the time to make it.
+"""
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.bench.table import Figure, show
+from tests.bench.tree import Tree, indexed, ingest
+from tests.fake_encoder import NAME, write_model
+
+_RUNS = 7
+_SETTLED_S = 2.1  # until then a file's time cannot be trusted, and it is read again
+
+
+def measure(tree: Tree, folder: Path) -> list[Figure]:
+    """Run the whole course in `folder`."""
+    source, store, single = folder / "docs", folder / "store", folder / "single"
+    docmill = [sys.executable, "-m", "tests.docmill_with_fake_model", str(write_model(folder / "model"))]
+    model = ("--embedding-model", NAME)
+    tree.lay(source)
+    single.mkdir()
+    (single / "one.md").write_text("# One\n\nA page.\n")
+    places = ((source, store), (single, folder / "single-store"))
+    for place in places:
+        ingest(docmill, *place, *model)
+    time.sleep(_SETTLED_S)
+    for place in places:
+        ingest(docmill, *place, *model)
+    times = [[ingest(docmill, *place, *model)[0] for place in places] for _ in range(_RUNS)]
+    many, one = (statistics.median(column) for column in zip(*times, strict=True))
+    files = sum(path.is_file() for path in source.rglob("*"))
+    before = indexed(store)
+    tree.change(source)
+    changed, report = ingest(docmill, source, store, *model)
+    new = len(indexed(store) - before)
+    return [
+        Figure(f"no-op run over {files:,} files, wall", many, "s", 1.5),
+        Figure("no-op run, each file beyond a one-file run", (many - one) / files * 1000, "ms", 0.2),
+        Figure("next version: documents changed", report["documents"]["changed"], ""),
+        Figure("next version: documents parsed", report["parsed"], ""),
+        Figure("next version: texts embedded", report["embedded"], ""),
+        Figure("embedded / distinct indexed texts that are new", report["embedded"] / max(new, 1), "", 1.0),
+        Figure("next version without encoding, wall", changed, "s"),
+    ]
+
+
+def main() -> None:
+    """Parse the arguments and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="a folder with v1 and v2")
+    parser.add_argument("--documents", type=int, default=1000, help="pages to generate without --data")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        show("Second runs", measure(Tree(arguments.data, arguments.documents), Path(folder)))
+
+
+if __name__ == "__main__":
+    main()
