@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from tokenizers import Tokenizer
 
 _MAX_KNOWN_WORDS = 200_000
 _LONG_TEXT = 1 << 16
+_WORDS_AT_ONCE = 10_000
 SPACES = frozenset(
     " \t\n\r\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
@@ -48,9 +50,19 @@ class Counter:
         found = list(map(self._known.get, words))
         if None in found:
             missing = sorted({word for word, count in zip(words, found, strict=True) if count is None})
-            self._known.update(zip(missing, self.counts(missing), strict=True))
+            for first in range(0, len(missing), _WORDS_AT_ONCE):
+                some = missing[first : first + _WORDS_AT_ONCE]
+                self._known.update(zip(some, self._count_together(some), strict=True))
             return list(map(self._known.__getitem__, words))
         return found  # type: ignore[return-value]  # it holds no None
+
+    def _count_together(self, words: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each word from one tokenization, half as dear as one each."""
+        starts = np.cumsum([0, *(len(word) + 1 for word in words[:-1])])
+        found = self.tokenizer.encode(" ".join(words), add_special_tokens=False)
+        owners = np.searchsorted(starts, [start for start, _ in found.offsets], "right") - 1
+        counts: list[int] = np.bincount(owners, minlength=len(words)).tolist()
+        return counts
 
 
 @lru_cache(maxsize=4)

@@ -19,9 +19,6 @@ _CLAUSE = re.compile(r"[,;:)\]\u2013\u2014\u2026]\s+(?=\S)")
 _SPACE = re.compile(r"\s+(?=\S)")
 _STOP = re.compile(r"[^\w\s]|[\u3040-\u30ff\u4e00-\u9fff]")
 _ANY = re.compile(r".", re.DOTALL)
-_SENTENCE_END = re.compile(r"[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*|[.!?]+[\"'\u201d\u2019)\]]*\s+")
-_LONG_WORD = 2000
-_NEWLINE = re.compile(r"\r\n?|\n")
 _SNIPPET = 16
 _CHARACTERS_TRIED = 256
 
@@ -60,22 +57,6 @@ def fit(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Ite
     else:
         for part in cut(text, Span(piece.start, piece.end), piece.seam, cutters[0](text, Span(piece.start, piece.end))):
             yield from fit(text, part, room, cutters[1:])
-
-
-def sentences(text: str, span: Span) -> list[tuple[int, int]]:
-    """Return where sentences begin, by `sentencex`; by their stops where it would take the square of the length."""
-    from sentencex import get_sentence_boundaries
-
-    piece = text[span.start : span.end]
-    if len(piece) > _LONG_WORD and max(map(len, piece.split())) > _LONG_WORD:
-        return [(match.end(), SENTENCE) for match in _SENTENCE_END.finditer(text, *span)]
-    found = get_sentence_boundaries("en", piece)
-    return [(span.start + sentence["start_index"], SENTENCE) for sentence in found[1:]]
-
-
-def lines(text: str, span: Span) -> list[tuple[int, int]]:
-    """Return where lines begin."""
-    return [(match.end(), LINE) for match in _NEWLINE.finditer(text, *span)]
 
 
 def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:

