@@ -70,7 +70,7 @@ _DATA = re.compile(
     r"[ \t]*(?:[\"'\w.@/-]+[ \t]*[:=][ \t]*\S*|[\[\]{}(),]+|-[ \t]+\S+|\[[\w.\" -]+\]|</?\w[^<>]*>.*)[ \t,;]*$"
 )
 _SAID = frozenset(_WORD.findall("said asked cried replied whispered he she him her his was had were we our my"))
-_RULE = re.compile(r"^(?:---|\*\*\*)[ \t]*$", re.M)
+_RULE = re.compile(r"^---[ \t]*$", re.M)
 _TECHNICAL = re.compile(r"[(][)]|_[a-z]|(?<=[a-z])[A-Z]|[ \n]--?[a-z]|://|[.](?:py|js|sh|md|yml|json)\b|`(?=[^`\s])")
 
 
@@ -154,7 +154,7 @@ def _chat(f: Features) -> float:
 
 def _slides(f: Features) -> float:
     rules = len(_RULE.findall(f.text))
-    return 0.88 if rules >= 4 and rules >= 0.6 * len(f.headings) and rules * 25 > len(f.lines) else 0.0
+    return 0.88 if rules >= 4 and rules >= 0.6 * len(f.headings) and f.words < 100 * rules else 0.0
 
 
 def _data(f: Features) -> float:

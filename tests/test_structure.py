@@ -75,6 +75,11 @@ def test_a_table_is_cut_between_rows_and_its_header_goes_into_the_context() -> N
     assert drafts[-1].context == "Manual › Tables"
 
 
+def test_what_stands_like_a_heading_stays_with_what_follows() -> None:
+    found = split(document(*[("paragraph", SENTENCE * 6 + "End."), ("paragraph", "2. PRICES AND TERMS")] * 5))
+    assert not any(text.endswith("TERMS") for text in found[:-1])
+
+
 def test_code_that_fits_is_whole_and_other_code_is_cut_at_its_parts() -> None:
     whole = "```python\n" + "\n\n".join(f"def f{i}(x):\n    return x + {i}" for i in range(6)) + "\n```"
     parts = [

@@ -1,7 +1,7 @@
 """Structure-aware splitting: along a document's own headings, blocks, list items, rows and lines of code.
 
 A chunk stays in one section, except that small sections under the same heading may share one. A table
-is cut between rows only; code and what is not too long stays whole.
+is cut between rows only; code that fits stays whole.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,6 +33,7 @@ from tasks.tokens import Tokens
 
 _DEEPEST = 8
 _LONGEST_LEAD = 300
+_LONGEST_CAPTION = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def _pieces(parsed: Parsed, room: Room) -> Iterator[Piece]:
         if barred:
             continue
         glued = glued if seam == GLUE else block.start
-        if room.fits(glued, block.end) or (block.kind in _KEPT and room.fits(block.start, block.end)):
+        if room.fits(glued, block.end) or (block.kind == "code" and room.fits(block.start, block.end)):
             yield Piece(block.start, block.end, seam)
         else:
             barred = block.kind == "table"
@@ -81,7 +82,6 @@ def _cut(text: str, block: Block, seam: int, room: Room) -> Iterator[Piece]:
 
 _PROSE: tuple[Cutter, ...] = (prose_cuts,)
 _CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (table_rows,)}
-_KEPT = frozenset(_CUTTERS)
 
 
 def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -> int:
@@ -94,14 +94,15 @@ def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -
         return ITEM + max(0, _DEEPEST - block.level)
     if nested:
         return NESTED
-    return _lead_or_block(text, before)
+    return LEAD if before.kind in ("paragraph", "text") and _announces(text[before.start : before.end]) else BLOCK
 
 
-def _lead_or_block(text: str, before: Block) -> int:
-    """Return a weak seam after a short "as follows:"."""
-    if before.kind not in ("paragraph", "text") or before.end - before.start > _LONGEST_LEAD:
-        return BLOCK
-    return LEAD if text[max(before.start, before.end - 4) : before.end].rstrip("*_ ").endswith(":") else BLOCK
+def _announces(text: str) -> bool:
+    """Return whether a short block says "as follows:" or stands like a heading."""
+    if len(text) > _LONGEST_LEAD:
+        return False
+    end = text.rstrip("*_ ")[-1:]
+    return end == ":" or (len(text) <= _LONGEST_CAPTION and "\n" not in text and end.isalnum())
 
 
 def _is_indented(text: str, start: int) -> bool:
