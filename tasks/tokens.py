@@ -7,7 +7,7 @@ tokenized in place; else they are the tokens of the whole text.
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from storage.errors import ConfigError
 from tasks.counter import FALSE_SPACE, SPACES, counter_of
 
 _LONG_WORD = 64
-_SLICE = 1 << 15
+_SLICE = 1 << 18
 # BERT's tokenizer sets ideographs and punctuation apart, so a long word may be taken in these pieces.
 _APART = r"\u4e00-\u9fff\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f"
 _PIECE = re.compile(f"[{_APART},;:.!?/]|[^{_APART},;:.!?/]+")
+_SAFE_CUT = re.compile(f"[ \\n{_APART},;:.!?/]")
 _WIDE_PIECE = re.compile(f"[{_APART}]")
 _WIDE_SPACE = np.array(sorted(ord(c) for c in SPACES if ord(c) > 0x7F), np.uint32)
 
@@ -48,10 +49,11 @@ class Tokens:
         self.text = text
         self.counter = counter_of(tokenizer)
         self._opaque: list[tuple[int, int]] = []  # words cut into tokens that change when the word is cut
-        self._sliced: list[int] = []  # where such a word was cut before tokenizing
-        starts, counts = self._by_word() if self.counter.local else self._by_token(0, len(text))
+        self._sliced: list[int] = []  # where the text was cut before tokenizing though that may change tokens
+        found = [self._by_word(*span) if self.counter.local else self._by_token(*span) for span in self._slices()]
+        starts, counts = (np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*found, strict=True))
         self._starts = array("q", starts.tobytes())
-        self._before = array("q", np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64).tobytes())
+        self._before = array("q", np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).tobytes())
 
     def at(self, positions: Sequence[int]) -> list[int]:
         """Return how many tokens begin before each position; those of a word all begin where it does."""
@@ -93,27 +95,39 @@ class Tokens:
         around = bisect_right(self._opaque, (position, 0)) - 1
         return around < 0 or self._opaque[around][1] <= position
 
-    def _by_word(self) -> tuple[Positions, list[int]]:
-        starts, words = _words(self.text)
-        lengths = np.fromiter(map(len, words), np.int64, len(words))
-        all_starts, all_counts, done = list[Positions](), list[int](), 0
-        for i in np.flatnonzero(lengths > _LONG_WORD).tolist():
-            span = int(starts[i]), int(starts[i] + lengths[i])
-            inner, counts = self._by_token(*span)
-            self._opaque.append(span)
-            all_starts += [starts[done:i], inner]
-            all_counts += self.counter.words(words[done:i]) + counts
-            done = i + 1
-        return np.concatenate([*all_starts, starts[done:]]), all_counts + self.counter.words(words[done:])
+    def _slices(self) -> Iterator[tuple[int, int]]:
+        """Yield the text in spans that need little memory, cut where tokens stay the same if there is such a place."""
+        start, size = 0, len(self.text)
+        while size - start > 2 * _SLICE:
+            place = _SAFE_CUT.search(self.text, start + _SLICE, start + 2 * _SLICE)
+            end = place.end() if place else start + _SLICE
+            if not place:
+                self._sliced.append(end)
+            yield start, end
+            start = end
+        yield start, size
 
-    def _by_token(self, start: int, end: int) -> tuple[Positions, list[int]]:
-        cuts = list(_slices(self.text, start, end))
-        self._sliced += cuts[1:]
-        parts = [self.text[a:b] for a, b in zip(cuts, [*cuts[1:], end], strict=True)]
-        encoded = self.counter.tokenizer.encode_batch(parts, add_special_tokens=False)
-        found = [np.array([a for a, _ in e.offsets], np.int64) + cut for e, cut in zip(encoded, cuts, strict=True)]
-        starts: Positions = np.maximum.accumulate(np.concatenate(found))
-        return starts, [1] * len(starts)
+    def _by_word(self, start: int, end: int) -> tuple[Positions, Positions]:
+        starts, words = _words(self.text[start:end])
+        starts += start
+        long = [i for i, word in enumerate(words) if len(word) > _LONG_WORD]
+        counts = np.array(self.counter.words([w if len(w) <= _LONG_WORD else "" for w in words] if long else words))
+        if not long:
+            return starts, counts.astype(np.int64)
+        all_starts, all_counts, done = list[Positions](), list[Positions](), 0
+        for i in long:
+            span = int(starts[i]), int(starts[i]) + len(words[i])
+            inner = self._by_token(*span)
+            self._opaque.append(span)
+            all_starts += [starts[done:i], inner[0]]
+            all_counts += [counts[done:i], inner[1]]
+            done = i + 1
+        return np.concatenate([*all_starts, starts[done:]]), np.concatenate([*all_counts, counts[done:]])
+
+    def _by_token(self, start: int, end: int) -> tuple[Positions, Positions]:
+        offsets = self.counter.tokenizer.encode(self.text[start:end], add_special_tokens=False).offsets
+        starts: Positions = np.maximum.accumulate(np.array([first for first, _ in offsets], np.int64)) + start
+        return starts, np.ones(len(starts), np.int64)
 
 
 def _words(text: str) -> tuple[Positions, list[str]]:
@@ -144,12 +158,3 @@ def word_bounds(text: str) -> tuple[Positions, Positions]:
     word = np.concatenate([[False], ~blank, [False]])
     edges = np.flatnonzero(word[1:] != word[:-1])
     return edges[::2], edges[1::2]
-
-
-def _slices(text: str, start: int, end: int) -> Iterable[int]:
-    """Yield where the slices of a stretch begin, at a line's begin where there is one near."""
-    yield start
-    while end - start > 2 * _SLICE:
-        line = text.find("\n", start + _SLICE, start + 2 * _SLICE)
-        start = line + 1 if line >= 0 else start + _SLICE
-        yield start

@@ -1,6 +1,7 @@
 """Prose: where a paragraph that is too long may be cut, which its lines and its sentences say."""
 
 import re
+from collections.abc import Iterator
 
 from tasks.split.pieces import LINE, PART, SENTENCE, WORD
 from tasks.split.span import Span
@@ -11,6 +12,7 @@ _ENDS = (".", "!", "?", ":", ";", "|", "\u2026", '"', "\u201d", "\\")
 _SHORT = 45
 _SENTENCE_END = re.compile(r"[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*|[.!?]+[\"'\u201d\u2019)\]]*\s+")
 _LONG_WORD = 2000
+_SLICE = 1 << 16
 
 
 def prose_cuts(text: str, span: Span) -> list[tuple[int, int]]:
@@ -35,11 +37,26 @@ def _lines(text: str, span: Span) -> list[tuple[int, int]]:
     return found
 
 
-def _sentences(text: str, span: Span) -> list[int]:
-    """Return where sentences begin, by `sentencex`; by their stops where it would take the square of the length."""
+def _sentences(text: str, span: Span) -> Iterator[int]:
+    """Yield where sentences begin, by `sentencex`; by their stops where it would take the square of the length."""
     from sentencex import get_sentence_boundaries
 
-    piece = text[span.start : span.end]
-    if len(piece) > _LONG_WORD and max(map(len, piece.split())) > _LONG_WORD:
-        return [match.end() for match in _SENTENCE_END.finditer(text, *span)]
-    return [span.start + sentence["start_index"] for sentence in get_sentence_boundaries("en", piece)[1:]]
+    for start, end, begins in _slices(text, span):
+        piece = text[start:end]
+        if begins:
+            yield start
+        if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:
+            yield from (match.end() for match in _SENTENCE_END.finditer(text, start, end))
+        else:
+            yield from (start + sentence["start_index"] for sentence in get_sentence_boundaries("en", piece)[1:])
+
+
+def _slices(text: str, span: Span) -> Iterator[tuple[int, int, bool]]:
+    """Yield slices whose sentences need little memory, and whether one begins with a sentence."""
+    start, begins = span.start, False
+    while span.end - start > 2 * _SLICE:
+        stop = _SENTENCE_END.search(text, start + _SLICE, start + 2 * _SLICE)
+        end = stop.end() if stop else start + _SLICE
+        yield start, end, begins
+        start, begins = end, stop is not None
+    yield start, span.end, begins
