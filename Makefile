@@ -28,6 +28,7 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.keywords
 	@$(IN) -m tests.bench.vectors
 	@$(IN) -m tests.bench.encode
+	@$(IN) -m tests.bench.split
 	@$(IN) -m tests.bench.incremental $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.ingest $(if $(DATA),--data '$(DATA)')
 
