@@ -4,7 +4,7 @@
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,6 @@ class Snapshot:
     vectors: VectorState
     keywords: KeywordState
     format: int = FORMAT
-    notes: dict[str, str] = field(default_factory=dict)
 
     def rows(self, table: str) -> int:
         """Return the number of rows of a table."""

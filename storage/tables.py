@@ -3,7 +3,7 @@
 A document's rows stand in the bucket of its id, sorted by document and position, so equal rows make equal files.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -84,25 +84,18 @@ def replace_documents(
 ) -> tuple[Piece, ...]:
     """Return the table without the rows of the documents `gone` and with the rows `added`.
 
-    Only the buckets that hold either are written, all of them where the number of buckets changed.
+    Only the buckets that hold either are written.
     """
-    old_buckets = {piece.bucket: piece for piece in pieces}
-    ids = added.column("document_id").to_pylist()
-    touched = {bucket_of(key, buckets) for key in {*gone, *ids}}
-    kept = [piece for bucket, piece in old_buckets.items() if bucket not in touched]
-    rewritten: Iterable[tuple[int, pa.Table]] = (
-        (bucket, _without(read_piece(root, old_buckets[bucket]), gone))
-        for bucket in sorted(touched)
-        if bucket in old_buckets
-    )
-    bases = dict(rewritten)
     parts = partition(added, buckets)
-    written = [
-        _write(root, name, pa.concat_tables([t for t in (bases.get(b), parts.get(b)) if t is not None]), b)
-        for b in sorted(touched)
-        if (bases.get(b) is not None and bases[b].num_rows) or b in parts
-    ]
-    return tuple(sorted([*kept, *written], key=lambda piece: piece.bucket))
+    touched = {bucket_of(key, buckets) for key in gone} | parts.keys()
+    old = {piece.bucket: piece for piece in pieces}
+    result = {bucket: piece for bucket, piece in old.items() if bucket not in touched}
+    for bucket in touched:
+        left = [_without(read_piece(root, old[bucket]), gone)] if bucket in old else []
+        table = pa.concat_tables([SCHEMAS[name].empty_table(), *left, *([parts[bucket]] if bucket in parts else [])])
+        if table.num_rows:
+            result[bucket] = _write(root, name, table, bucket)
+    return tuple(sorted(result.values(), key=lambda piece: piece.bucket))
 
 
 def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> tuple[Piece, ...]:

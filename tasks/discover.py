@@ -143,11 +143,7 @@ class _Rules:
             return True
         if not is_folder and self._include is not None and not self._include.match_file(path):
             return True
-        return any(
-            path.startswith(prefix) and spec.match_file(path[len(prefix) :])
-            for prefix, spec in self._local
-            if prefix != path
-        )
+        return any(path.startswith(folder) and spec.match_file(path[len(folder) :]) for folder, spec in self._local)
 
 
 def _walk(

@@ -25,7 +25,6 @@ class Fingerprints:
         self._path = store / "cache" / "files.parquet"
         self._seen = _read(self._path)
         self._fresh: dict[str, tuple[int, int, str]] = {}
-        self.hashed = 0
 
     def of(self, file: Found) -> str:
         """Return the content hash of a file; raise OSError where it cannot be read."""
@@ -34,7 +33,6 @@ class Fingerprints:
             return known[2]
         before = time.time_ns()
         digest = hash_file(Path(file.path))
-        self.hashed += 1
         # A file written within the last tick may change again under the same time: look again next run.
         if before - file.mtime_ns > _SETTLED_NS:
             self._fresh[readable(file.path)] = (file.size, file.mtime_ns, digest)
