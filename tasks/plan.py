@@ -141,10 +141,9 @@ def _place(file: Found, content_hash: str, row: DocumentRow | None, index: _Inde
 
 def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -> Work:
     text_key = known.text_key if known else ""
+    identity = content_hash or file.path  # what could not be read is like nothing else
     return Work(
-        key=recipe.work_key(
-            file.uri, content_hash or file.path, text_key
-        ),  # what could not be read is like nothing else
+        key=recipe.work_key(file.uri, identity, text_key),
         uri=file.uri,
         path=file.path,
         size=file.size,
