@@ -15,7 +15,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = ("storage", "tasks", "flows", "deployments")  # each may import those before it
 MODULES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
-SOURCES = sorted([*MODULES, *(path for path in (ROOT / "tests").rglob("*.py") if "corpus" not in path.parts[:-1])])
+SOURCES = sorted(
+    [*MODULES, *(path for path in (ROOT / "tests").rglob("*.py") if not {"corpus", "golden"} & {*path.parts[:-1]})]
+)
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/"),
     "duckdb": ("storage/sql.py",),

@@ -52,10 +52,6 @@ def test_lines_are_those_of_the_canonical_text(path: Path) -> None:
     ]
 
 
-def test_the_corpus_has_every_format() -> None:
-    assert {parse_file(path)[0].format for path in FILES} == set(FORMATS)
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), st.sampled_from(sorted(FORMATS)))
 def test_any_text_is_parsed_or_rejected_with_a_reason(text: str, name: str) -> None:

@@ -29,9 +29,14 @@ class ParseOptions:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file; raise `version` whenever `parse` gives other text or elements than before."""
+    """A kind of file; raise `version` whenever `parse` gives other text or elements than before.
+
+    `files` and `by` are the README's words: which files these are, and what reads them how.
+    """
 
     name: str
     version: int
     parse: Callable[[bytes, ParseOptions], Parsed]
     suffixes: frozenset[str]
+    files: str
+    by: str

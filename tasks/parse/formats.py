@@ -31,13 +31,62 @@ _TEXT = frozenset({".txt", ".text", ".log", ".rst", ".org", ".tex", ".adoc", ".s
 FORMATS: dict[str, Format] = {
     form.name: form
     for form in (
-        Format("text", 1, _by("plain.parse_text"), _TEXT),
-        Format("markdown", 1, _by("marked.parse_markdown"), frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"})),
-        Format("html", 1, _by("hypertext.parse_html"), frozenset({".html", ".htm", ".xhtml", ".shtml"})),
-        Format("pdf", 1, _by("pdf.parse_pdf"), frozenset({".pdf"})),
-        Format("docx", 1, _by("word.parse_docx"), frozenset({".docx", ".docm", ".dotx"})),
-        Format("csv", 1, _by("delimited.parse_delimited"), frozenset({".csv", ".tsv", ".tab"})),
-        Format("code", 1, _by("source_code.parse_code"), _CODE),
+        Format(
+            name="text",
+            version=1,
+            parse=_by("plain.parse_text"),
+            suffixes=_TEXT,
+            files="plain text, logs, and markup without a parser of its own",
+            by="as it is; paragraphs",
+        ),
+        Format(
+            name="markdown",
+            version=1,
+            parse=_by("marked.parse_markdown"),
+            suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
+            files="Markdown and MDX",
+            by="markdown-it-py: headings, lists, tables, code, front matter",
+        ),
+        Format(
+            name="html",
+            version=1,
+            parse=_by("hypertext.parse_html"),
+            suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
+            files="HTML and XHTML",
+            by="a walk over lxml's tree: headings, nested lists, tables, code",
+        ),
+        Format(
+            name="pdf",
+            version=1,
+            parse=_by("pdf.parse_pdf"),
+            suffixes=frozenset({".pdf"}),
+            files="PDF",
+            by="pypdfium2: reading order, outline or font sizes for headings, pages and boxes",
+        ),
+        Format(
+            name="docx",
+            version=1,
+            parse=_by("word.parse_docx"),
+            suffixes=frozenset({".docx", ".docm", ".dotx"}),
+            files="Word",
+            by="unstructured, offline",
+        ),
+        Format(
+            name="csv",
+            version=1,
+            parse=_by("delimited.parse_delimited"),
+            suffixes=frozenset({".csv", ".tsv", ".tab"}),
+            files="CSV and TSV",
+            by="rows of a pipe table",
+        ),
+        Format(
+            name="code",
+            version=1,
+            parse=_by("source_code.parse_code"),
+            suffixes=_CODE,
+            files=f"source code in {len(LANGUAGES)} languages",
+            by="the text itself",
+        ),
     )
 }
 

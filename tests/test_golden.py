@@ -1,0 +1,27 @@
+"""Each format's samples are read as their golden files say; `python -m tests.make_golden` writes these anew."""
+
+from pathlib import Path
+
+import pytest
+
+from tasks.parse import FORMATS
+from tests import make_golden
+
+
+@pytest.mark.parametrize("sample", make_golden.samples(), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_sample_is_read_as_its_golden_file_says(sample: Path) -> None:
+    assert make_golden.reading(sample) == make_golden.golden(sample).read_bytes().decode()
+
+
+def test_every_format_has_a_sample_that_is_read_as_it() -> None:
+    found = {(path.parent.name, make_golden.reading(path).split()[1]) for path in make_golden.samples()}
+    assert {name for name in FORMATS if (name, name) not in found} == set()
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert set(make_golden.FOLDER.rglob("*.golden")) == set(map(make_golden.golden, make_golden.samples()))
+
+
+def test_the_readme_has_the_table_of_the_registry() -> None:
+    text = make_golden.README.read_text(encoding="utf-8")
+    assert make_golden.with_table(text) == text
