@@ -1,7 +1,7 @@
 """Golden files: what each format's samples are read as, written so that a reviewer can see it.
 
 `tests/golden/<format>/<case>.<suffix>` is a document, `<case>.<suffix>.golden` what it is read as. After a wanted
-change `python -m tests.make_golden` writes the golden files and the README's table of formats anew; review the difference.
+change `python -m tests.make_golden` writes these and the README's table of formats anew; review the difference.
 """
 
 import json
