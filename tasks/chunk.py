@@ -11,7 +11,7 @@ from storage.schema import Draft, Parsed, indexed_text
 from tasks.contextualize import CONTEXTUALIZERS, Setting, setting_of
 from tasks.detect import DETECTOR_VERSION
 from tasks.route import Route
-from tasks.split import SPLITTERS, Span, nearest, options_of
+from tasks.split import SPLITTERS, Part, Span, nearest, options_of
 from tasks.split.options import MIN_SIZE
 from tasks.split.pieces import Piece, cut, windows
 from tasks.split.places import Places
@@ -53,8 +53,9 @@ def chunk(parsed: Parsed, content_type: str, route: Route, tokenizer: Tokenizer,
     context = CONTEXTUALIZERS[options.contextualizer]
     budget = options.context_tokens if context.name != "none" else 0
     room = options.token_limit - tokens.counter.special - budget
-    spans = splitter.split(parsed, tokens, options_of(route.strategy, route.options).within(room))
-    setting = setting_of(parsed, tokens.counter, budget)
+    part = Part.whole(parsed, tokens)
+    spans = splitter.split(part, options_of(route.strategy, route.options).within(room))
+    setting = setting_of(parsed, part.outline, tokens.counter, budget)
     found = _fitting(tokens, list(_aligned(parsed.text, spans)), setting, options, room // 2)
     places = Places(parsed)
     return [

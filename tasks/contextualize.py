@@ -108,7 +108,7 @@ CONTEXTUALIZERS: dict[str, Contextualizer] = {
 }
 
 
-def setting_of(parsed: Parsed, counter: Counter, budget: int) -> Setting:
+def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int) -> Setting:
     """Return what contextualizers read of a document."""
     tables = [e for e in parsed.elements if e.kind == "table" and e.attributes.get("header_rows")]
-    return Setting(parsed, Outline(parsed), counter, budget, tables)
+    return Setting(parsed, outline, counter, budget, tables)

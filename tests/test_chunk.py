@@ -14,6 +14,7 @@ from tasks.contextualize import setting_of, structural
 from tasks.counter import Counter as Counting
 from tasks.route import Route
 from tasks.split import Span
+from tasks.split.outline import Outline
 from tests.documents import document, documents, must_cover, tokenizer
 from tests.test_tokens import byte_pairs
 
@@ -52,7 +53,9 @@ def test_a_context_keeps_to_its_budget_and_drops_the_middle_first(budget: int) -
     levels = [("title", f"{'#' * level} Heading of level {level}", level) for level in range(1, 7)]
     parsed = document(*levels, ("paragraph", "Words."), title="The title of the document")
     counter = Counting(tokenizer())
-    context = structural(setting_of(parsed, counter, budget), Span(len(parsed.text) - 6, len(parsed.text)))
+    context = structural(
+        setting_of(parsed, Outline(parsed), counter, budget), Span(len(parsed.text) - 6, len(parsed.text))
+    )
     assert counter.count(context) <= budget
     assert budget < 5 or context.endswith("level 6")
     assert budget < 20 or context.startswith("The title")

@@ -10,7 +10,8 @@ from storage.errors import ConfigError
 from storage.schema import Draft, Element, Parsed, indexed_text
 from tasks.chunk import ChunkOptions, chunk
 from tasks.route import Route
-from tasks.split import SPLITTERS, options_of
+from tasks.split import SPLITTERS, Part, options_of
+from tasks.tokens import Tokens
 from tests.documents import cluster_boundaries, documents, must_cover, tokenizer
 
 STRATEGIES = sorted(SPLITTERS)
@@ -42,6 +43,18 @@ def test_chunks_keep_every_promise(strategy: str, parsed: Parsed, limit: int) ->
     assert starts == sorted(set(starts))
     assert must_cover(parsed) <= {i for draft in found for i in range(draft.start, draft.end)}
     assert found == chunks(parsed, strategy, limit, context=8)
+
+
+@each_strategy
+@settings(max_examples=60, deadline=None)
+@given(parsed=documents(), data=st.data())
+def test_a_part_is_split_as_the_whole_is(strategy: str, parsed: Parsed, data: st.DataObject) -> None:
+    start, end = sorted(data.draw(st.integers(0, len(parsed.text))) for _ in range(2))
+    splitter, whole = SPLITTERS[strategy], Part.whole(parsed, Tokens(parsed.text, tokenizer()))
+    spans = splitter.split(whole.within(start, end), options_of(strategy, {"size": 16}))
+    assert all(start <= span.start < span.end <= end for span in spans)
+    assert [span.start for span in spans] == sorted(span.start for span in spans)
+    assert must_cover(parsed) & {*range(start, end)} <= {i for span in spans for i in range(*span)}
 
 
 @each_strategy

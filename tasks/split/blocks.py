@@ -1,14 +1,14 @@
-"""Blocks: what a document consists of outside of its front matter and furniture, without gaps."""
+"""Blocks: what a part of a document consists of outside of its front matter and furniture, without gaps."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from storage.schema import Parsed
+from tasks.split.part import Part
 from tasks.split.span import trim
 
 
 class Block(NamedTuple):
-    """An outermost element, or text between elements, of kind `text`."""
+    """An outermost element as far as it lies in the part, or text between elements, of kind `text`."""
 
     kind: str
     start: int
@@ -16,23 +16,21 @@ class Block(NamedTuple):
     level: int = 0
 
 
-def blocks(parsed: Parsed) -> Iterator[Block]:
-    """Yield the blocks of a document, trimmed and in order.
+def blocks(part: Part) -> Iterator[Block]:
+    """Yield the blocks of a part, trimmed and in order.
 
     Front matter is yielded empty, since no chunk may reach across it, furniture not at all.
     """
-    text, position = parsed.text, 0
-    for element in parsed.elements:
-        start, end = element.start, element.end
-        if start < position or end <= start:
-            continue
+    text, position = part.text, part.start
+    for element in part.index.outer.within(part.start, part.end):
+        start, end = max(element.start, part.start), min(element.end, part.end)
         yield from _block(text, "text", position, start, 0)
         position = end
         if element.kind == "front_matter":
             yield Block("front_matter", end, end)
         elif element.kind != "furniture":
             yield from _block(text, element.kind, start, end, element.level)
-    yield from _block(text, "text", position, len(text), 0)
+    yield from _block(text, "text", position, part.end, 0)
 
 
 def _block(text: str, kind: str, start: int, end: int, level: int) -> Iterator[Block]:
@@ -41,15 +39,14 @@ def _block(text: str, kind: str, start: int, end: int, level: int) -> Iterator[B
         yield Block(kind, start, end, level)
 
 
-def stretches(parsed: Parsed) -> Iterator[tuple[int, int, bool]]:
+def stretches(part: Part) -> Iterator[tuple[int, int, bool]]:
     """Yield the spans between what is left out, and whether front matter stands before them."""
-    position, after_front = 0, False
-    for element in parsed.elements:
-        if element.kind in ("front_matter", "furniture") and element.start >= position:
-            if parsed.text[position : element.start].strip():
-                yield position, element.start, after_front
-                after_front = False
-            after_front |= element.kind == "front_matter"
-            position = element.end
-    if parsed.text[position:].strip():
-        yield position, len(parsed.text), after_front
+    text, position, after_front = part.text, part.start, False
+    for element in part.index.left_out.within(part.start, part.end):
+        if text[position : element.start].strip():
+            yield position, element.start, after_front
+            after_front = False
+        after_front |= element.kind == "front_matter"
+        position = element.end
+    if text[position : part.end].strip():
+        yield position, part.end, after_front

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from storage.errors import ConfigError
-from storage.schema import Parsed
 from tasks.split.blocks import stretches
 from tasks.split.merge import merge
 from tasks.split.options import Options
+from tasks.split.part import Part
 from tasks.split.pieces import BARRIER, BLOCK, LINE, Cutter, Piece, cut, fit
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
-from tasks.tokens import Tokens
 
 _MAX_SEPARATORS = 12
 
@@ -41,19 +40,19 @@ class Recursive(Options):
             )
 
 
-def split_recursive(parsed: Parsed, tokens: Tokens, options: Recursive) -> list[Span]:
+def split_recursive(part: Part, options: Recursive) -> list[Span]:
     """Return spans of at most `options.size` tokens."""
-    room = Room(tokens, options.size)
-    return merge(parsed.text, list(_pieces(parsed, room, options)), room)
+    room = Room(part.tokens, options.size)
+    return merge(part.text, list(_pieces(part, room, options)), room)
 
 
-def _pieces(parsed: Parsed, room: Room, options: Recursive) -> Iterator[Piece]:
-    text = parsed.text
+def _pieces(part: Part, room: Room, options: Recursive) -> Iterator[Piece]:
+    text = part.text
     cutters = _cutters(options.separators)
-    for start, end, after_front in stretches(parsed):
+    for start, end, after_front in stretches(part):
         seam = BARRIER if after_front else BLOCK
-        for part in cut(text, Span(start, end), seam, cutters[0](text, Span(start, end))):
-            yield from fit(text, part, room, cutters[1:])
+        for piece in cut(text, Span(start, end), seam, cutters[0](text, Span(start, end))):
+            yield from fit(text, piece, room, cutters[1:])
 
 
 def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:

@@ -7,12 +7,12 @@ is cut between rows only; code that fits stays whole.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from storage.schema import Parsed
 from tasks.split.blocks import Block, blocks
 from tasks.split.code_lines import code_lines, table_rows
 from tasks.split.merge import Allow, merge
 from tasks.split.options import MAX_SIZE, Options, check_whole
 from tasks.split.outline import Outline
+from tasks.split.part import Part
 from tasks.split.pieces import (
     BARRIER,
     BLOCK,
@@ -29,7 +29,6 @@ from tasks.split.pieces import (
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
-from tasks.tokens import Tokens
 
 _DEEPEST = 8
 _LONGEST_LEAD = 300
@@ -47,17 +46,18 @@ class Structure(Options):
         check_whole("small", self.small, 0, MAX_SIZE)
 
 
-def split_structure(parsed: Parsed, tokens: Tokens, options: Structure) -> list[Span]:
+def split_structure(part: Part, options: Structure) -> list[Span]:
     """Return spans of at most `options.size` tokens."""
-    room = Room(tokens, options.size)
-    pieces = list(_pieces(parsed, room))
-    return merge(parsed.text, pieces, room, _small_sections(pieces, Outline(parsed), Room(tokens, options.small)))
+    room = Room(part.tokens, options.size)
+    pieces = list(_pieces(part, room))
+    small = _small_sections(pieces, part.outline, Room(part.tokens, options.small))
+    return merge(part.text, pieces, room, small)
 
 
-def _pieces(parsed: Parsed, room: Room) -> Iterator[Piece]:
-    text = parsed.text
+def _pieces(part: Part, room: Room) -> Iterator[Piece]:
+    text = part.text
     before, in_list, glued, barred = Block("front_matter", 0, 0), False, 0, False
-    for block in blocks(parsed):
+    for block in blocks(part):
         nested = in_list and block.kind != "title" and _is_indented(text, block.start)
         seam = BARRIER if barred else _seam(text, before, block, in_list, nested)
         in_list = block.kind == "list_item" or nested
@@ -76,8 +76,8 @@ def _pieces(parsed: Parsed, room: Room) -> Iterator[Piece]:
 def _cut(text: str, block: Block, seam: int, room: Room) -> Iterator[Piece]:
     cutters = _CUTTERS.get(block.kind, _PROSE)
     span = Span(block.start, block.end)
-    for part in cut(text, span, seam, cutters[0](text, span)):
-        yield from fit(text, part, room, cutters[1:])
+    for piece in cut(text, span, seam, cutters[0](text, span)):
+        yield from fit(text, piece, room, cutters[1:])
 
 
 _PROSE: tuple[Cutter, ...] = (prose_cuts,)
