@@ -1,0 +1,68 @@
+"""Letter: a mail as it was read, of whatever format: what its head says, its bodies, what is attached."""
+
+import mimetypes
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff<>:\"|?*]+")
+_MAX_NAME = 120
+_SUFFIXES = {"message/rfc822": ".eml", "application/vnd.ms-outlook": ".msg", "text/plain": ".txt", "image/jpeg": ".jpg"}
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A text that is to be read: as it is, or as HTML."""
+
+    text: str
+    html: bool = False
+
+
+@dataclass(slots=True)
+class Letter:
+    """A mail: its head by names in small letters, its bodies and attachments in order.
+
+    `alternatives` are bodies that say the same in another way, `encrypted` names how its content is locked.
+    """
+
+    head: dict[str, str] = field(default_factory=dict)
+    bodies: list[tuple[Body, ...]] = field(default_factory=list)
+    attached: list[tuple[str, bytes]] = field(default_factory=list)
+    encrypted: str = ""
+    damage: int = 0
+
+
+def unique_names(attached: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """Return attachments with names that are safe and distinct, whatever the letters' case."""
+    found: list[tuple[str, bytes]] = []
+    last: dict[str, int] = {}
+    for name, data in attached:
+        name = safe_name(name)
+        stem, dot, suffix = name.rpartition(".")
+        while name.lower() in last:
+            last[name.lower()] += 1
+            number = last[name.lower()]
+            name = f"{stem}-{number}.{suffix}" if dot else f"{suffix}-{number}"
+        last[name.lower()] = 1
+        found.append((name, data))
+    return found
+
+
+def safe_name(name: str) -> str:
+    """Return the last part of a path without signs that mean something to a file system."""
+    name = _UNSAFE.sub(" ", name.replace("\\", "/").rpartition("/")[2])
+    name = " ".join(name.split()).strip(". ")
+    stem, dot, suffix = name.rpartition(".")
+    if len(name) > _MAX_NAME and dot and len(suffix) < 12:
+        name = f"{stem[: _MAX_NAME - len(suffix) - 1]}.{suffix}"
+    return name[:_MAX_NAME] or "attachment"
+
+
+def name_for(content_type: str, stem: str = "attachment") -> str:
+    """Return a name for an attachment that has none."""
+    return stem + (_SUFFIXES.get(content_type) or mimetypes.guess_extension(content_type) or ".bin")
+
+
+def message_name(subject: str) -> str:
+    """Return a name for a message that another encloses."""
+    return (subject.replace("/", "-").replace("\\", "-") or "message") + ".eml"
