@@ -16,10 +16,11 @@ from storage import current, keywords, snapshots, vectors
 from storage.artifacts import Packs
 from storage.encoder import EmbeddingSpace
 from storage.errors import StoreError
+from storage.growth import schema_key
 from storage.keys import bucket_of
 from storage.schema import CHUNKS, RUNS, RunRow, indexed_text, to_table
 from storage.snapshots import Piece, Snapshot
-from storage.tables import bucket_count, read_piece, read_table, rebucket, replace_documents, write_single
+from storage.tables import bucket_count, read_piece, read_table, rebucket, replace_documents, rewrite, write_single
 
 _BATCH_ROWS = 4096
 
@@ -108,6 +109,7 @@ def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> 
         run_id=run.run_id,
         buckets=buckets,
         tables=_tables(root, base, changes, buckets, run),
+        columns=schema_key(),
         artifacts=artifacts,
         space=changes.space,
         vectors=vectors.update(
@@ -144,6 +146,8 @@ def _tables(
     bases = dict(base.tables) if base else {}
     if base and base.buckets != buckets:
         bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}
+    elif base and base.columns != schema_key():  # so that a plain glob over `current/` finds one schema
+        bases |= {name: rewrite(root, bases.get(name, ()), name) for name in ("documents", "chunks")}
     runs = pa.concat_tables([read_table(root, base, "runs"), to_table([run], RUNS)])
     added = {"documents": changes.documents, "chunks": changes.chunks}
     return {

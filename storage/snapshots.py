@@ -35,7 +35,8 @@ class Snapshot:
     """One committed state.
 
     `tables` and `artifacts` are the truth; `vectors` and `keywords` are indexes built from them.
-    `buckets` is the number of buckets of the documents and chunks tables, a power of two.
+    `buckets` is the number of buckets of the documents and chunks tables, a power of two. `columns` is the
+    key of the columns that all files of the tables have, empty in a snapshot of the first release.
     """
 
     number: int
@@ -48,6 +49,7 @@ class Snapshot:
     vectors: VectorState
     keywords: KeywordState
     format: int = FORMAT
+    columns: str = ""
 
     def rows(self, table: str) -> int:
         """Return the number of rows of a table."""

@@ -5,15 +5,16 @@ allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from storage.errors import QueryError, StoreError
+from storage.growth import blank_sql, lacking
 from storage.schema import CHUNKS, DOCUMENTS, SCHEMAS
 
 if TYPE_CHECKING:
@@ -86,13 +87,26 @@ def _connect(
         for name, paths in files.items():
             _check_present(paths)
             held = ds.dataset([str(path) for path in paths], schema=SCHEMAS[name], format="parquet")
-            connection.register(name, held if paths else SCHEMAS[name].empty_table())
+            _register(connection, name, held if paths else SCHEMAS[name].empty_table(), lacking(paths, SCHEMAS[name]))
         for name, table in extra.items():
             connection.register(name, table)
         bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
         for option, value in {**bounds, **_SANDBOX}.items():
             connection.execute(f"SET {option} = {value}")
         yield connection
+
+
+def _register(connection: "duckdb.DuckDBPyConnection", name: str, held: Any, absent: Collection[str]) -> None:
+    """Make a table known; columns that an older file lacks are blank and not null."""
+    connection.register(f"stored_{name}" if absent else name, held)
+    if absent:
+        columns = (
+            f'coalesce("{field.name}", {blank_sql(field.type)}) AS "{field.name}"'
+            if field.name in absent
+            else f'"{field.name}"'
+            for field in SCHEMAS[name]
+        )
+        connection.execute(f"CREATE VIEW {name} AS SELECT {', '.join(columns)} FROM stored_{name}")
 
 
 def _check_present(paths: Sequence[Path]) -> None:

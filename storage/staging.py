@@ -63,6 +63,7 @@ DOCUMENTS = pa.schema(
     ]
 )
 DRAFTS = pa.schema([("chunk_key", pa.string()), *(field for field in CHUNKS if field.name not in _UNBOUND)])
+_SCHEMAS = {"documents": DOCUMENTS, "chunks": DRAFTS, "texts": TEXTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,8 @@ def batches(root: Path) -> list[Batch]:
 def take_over(root: Path) -> bool:
     """Make what earlier runs left in staging fit to use; return whether there was any.
 
-    What a power cut left unreadable goes, and so does what was not finished, and what nobody asked
-    for in a week. The caller holds the writer's lock.
+    What a power cut left unreadable goes, and so does what was not finished, what another docmill wrote
+    with other columns, and what nobody asked for in a week. The caller holds the writer's lock.
     """
     runs = list((root / FOLDER).glob("*"))
     for run in runs:
@@ -119,14 +120,20 @@ def take_over(root: Path) -> bool:
     for path in (root / FOLDER).glob(f"*/{TEMPORARY}*"):
         remove(path)
     for path in [*(root / FOLDER).glob("*/batch-*/*.parquet"), *(root / FOLDER).glob("*/embeddings-*.parquet")]:
-        try:
-            pq.read_metadata(path)
-        except (OSError, pa.ArrowInvalid):
+        if not _usable(path):
             remove(path.parent if path.parent.name.startswith("batch-") else path)
     for run in (root / FOLDER).glob("*"):
         if not any([*run.glob("batch-*"), *run.glob("embeddings-*.parquet")]):
             remove(run)
     return bool(runs)
+
+
+def _usable(path: Path) -> bool:
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowInvalid):
+        return False
+    return path.stem not in _SCHEMAS or bool(schema.equals(_SCHEMAS[path.stem]))
 
 
 def embedding_packs(root: Path) -> list[Path]:

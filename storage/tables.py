@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from storage.errors import StoreError
 from storage.files import write_immutable
+from storage.growth import conform
 from storage.keys import bucket_of
 from storage.schema import SCHEMA_VERSION, SCHEMAS
 from storage.snapshots import Piece, Snapshot
@@ -41,10 +42,12 @@ def bucket_count(chunks: int, current: int) -> int:
 
 
 def read_piece(root: Path, piece: Piece, columns: list[str] | None = None) -> pa.Table:
-    """Read one Parquet file of the store."""
+    """Read one Parquet file of a table, or some columns of it, as today's schema has them."""
     path = root / piece.file.path
+    schema = SCHEMAS[path.parent.name]
+    wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     try:
-        return pq.read_table(path, columns=columns, partitioning=None, memory_map=True)
+        return conform(pq.read_table(path, columns=columns, partitioning=None, memory_map=True), wanted)
     except (OSError, pa.ArrowInvalid) as error:
         raise StoreError(f"{path} cannot be read: {error}; see: docmill verify --store {root}") from error
 
@@ -54,9 +57,7 @@ def read_table(root: Path, snapshot: Snapshot | None, name: str, columns: list[s
     schema = SCHEMAS[name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     pieces = snapshot.tables.get(name, ()) if snapshot else ()
-    if not pieces:
-        return wanted.empty_table()
-    return pa.concat_tables([read_piece(root, piece, columns) for piece in pieces]).select(wanted.names)
+    return pa.concat_tables([read_piece(root, piece, columns) for piece in pieces] or [wanted.empty_table()])
 
 
 def _write(root: Path, name: str, table: pa.Table, bucket: int) -> Piece:
@@ -104,6 +105,11 @@ def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> 
         return ()
     table = pa.concat_tables([read_piece(root, piece) for piece in pieces])
     return tuple(_write(root, name, part, bucket) for bucket, part in sorted(partition(table, buckets).items()))
+
+
+def rewrite(root: Path, pieces: tuple[Piece, ...], name: str) -> tuple[Piece, ...]:
+    """Return the table with every file as this docmill writes it, with the columns that older files lack."""
+    return tuple(_write(root, name, read_piece(root, piece), piece.bucket) for piece in pieces)
 
 
 def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:

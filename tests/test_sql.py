@@ -124,12 +124,16 @@ def test_tables_without_files_are_empty_and_have_their_columns() -> None:
     assert select_ids([], [], "tokens > 3") == set()
 
 
-def test_a_column_that_an_older_file_lacks_is_null(shelf: Shelf) -> None:
-    older = pq.read_table(shelf.chunk_file).drop_columns(["line", "strategy"])
+def test_a_column_that_an_older_file_lacks_is_blank_and_not_null(shelf: Shelf) -> None:
+    older = pq.read_table(shelf.chunk_file).drop_columns(["line", "strategy", "headings"])
     extra = shelf.root.parent / "older.parquet"
     pq.write_table(older, extra)
-    found = query({"chunks": [extra]}, {}, "SELECT line, strategy, tokens FROM chunks ORDER BY tokens")
-    assert found.to_pylist()[0] == {"line": None, "strategy": None, "tokens": 10}
+    found = query({"chunks": [extra, shelf.chunk_file]}, {}, "FROM chunks ORDER BY tokens, len(headings)")
+    assert found.schema.names == CHUNKS.names
+    rows = found.select(["line", "strategy", "headings", "tokens"]).to_pylist()
+    assert rows[0] == {"line": 0, "strategy": "", "headings": [], "tokens": 10}
+    assert rows[1] == {"line": 0, "strategy": "", "headings": ["x"], "tokens": 10}
+    assert select_ids([extra], [], "line = 0 AND strategy = ''") == {"a", "b", "c"}
     extra.unlink()
 
 

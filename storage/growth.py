@@ -1,0 +1,66 @@
+"""Schemas only grow: how rows that an older docmill wrote are read as today's rows."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storage.errors import StoreError
+from storage.keys import key_of
+from storage.schema import SCHEMAS
+
+_BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
+    (pa.types.is_string, "", "''"),
+    (pa.types.is_integer, 0, "0"),
+    (pa.types.is_floating, 0.0, "0.0"),
+    (pa.types.is_boolean, False, "false"),
+    (pa.types.is_list, [], "[]"),
+)
+
+
+def blank(kind: pa.DataType) -> Any:
+    """Return what stands in a column of this type where an older file has none: "", 0, 0.0, False or []."""
+    return next(value for suits, value, _ in _BLANKS if suits(kind))
+
+
+def blank_sql(kind: pa.DataType) -> str:
+    """Return the same as an SQL literal."""
+    return next(literal for suits, _, literal in _BLANKS if suits(kind))
+
+
+def schema_key() -> str:
+    """Return the key of the columns that this docmill writes into tables."""
+    return key_of("schemas", {name: [(f.name, str(f.type)) for f in schema] for name, schema in SCHEMAS.items()})
+
+
+def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table with exactly the columns of `schema`; those that an older file lacks are blank.
+
+    Raises `StoreError` for a column that only a newer docmill knows: writing the row again would lose it.
+    """
+    if unknown := [name for name in table.schema.names if name not in schema.names]:
+        raise StoreError(f"a newer docmill wrote the columns {', '.join(unknown)}; use that one")
+
+    def column(field: pa.Field) -> Any:
+        if field.name in table.schema.names:
+            return table.column(field.name).cast(field.type)
+        return pa.array([blank(field.type)] * table.num_rows, field.type)
+
+    return pa.table([column(field) for field in schema], schema=schema)
+
+
+def lacking(paths: Sequence[Path], schema: pa.Schema) -> set[str]:
+    """Return the columns of `schema` that any of the files lacks."""
+    return {name for path in paths for name in schema.names if name not in _columns(path)}
+
+
+@lru_cache(maxsize=4096)
+def _columns(path: Path) -> frozenset[str]:
+    """Return the columns of a file; a file of the store never changes under its name."""
+    try:
+        return frozenset(pq.read_schema(path).names)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise StoreError(f"{path} cannot be read: {error}; see: docmill verify") from error
