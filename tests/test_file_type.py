@@ -62,6 +62,35 @@ def test_text_is_known_by_content_and_name(name: str, text: str, expected: FileT
     assert detect_file_type(name, text.encode()) == expected
 
 
+WRONG_NAMES = ("a.pdf", "a.docx", "a.html", "a.csv", "a.json", "a")
+
+
+@pytest.mark.parametrize("name", WRONG_NAMES)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (PYTHON * 3, FileType("code", "python")),
+        (GO * 3, FileType("code", "go")),
+        (MARKDOWN * 3, FileType("markdown")),
+        (HTML, FileType("html")),
+        (YAML * 3, FileType("code", "yaml")),
+        (PROSE, FileType("text")),
+    ],
+)
+def test_a_wrong_name_does_not_deceive(name: str, text: str, expected: FileType) -> None:
+    assert detect_file_type(name, text.encode()) == expected
+
+
+def test_a_name_decides_between_kinds_that_look_alike() -> None:
+    text = "int add(int a, int b) {\n    return a + b;\n}\n"
+    assert detect_file_type("a.cpp", text.encode()) == FileType("code", "cpp")
+    assert detect_file_type("a.c", text.encode()) == FileType("code", "c")
+
+
+def test_a_text_in_utf_16_is_known_as_if_it_were_utf_8() -> None:
+    assert detect_file_type("a", (PYTHON * 3).encode("utf-16")) == FileType("code", "python")
+
+
 def archive(*names: str, mimetype: str = "") -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as container:

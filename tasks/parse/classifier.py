@@ -1,0 +1,73 @@
+"""Classifier: what a text most likely is, by Google's magika, whose model lies inside of its wheel.
+
+It takes about 4 ms a file and 60 MB once, so it is asked only where name and content leave it open.
+"""
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tasks.parse.format import FileType
+from tasks.parse.languages import LANGUAGES
+
+if TYPE_CHECKING:
+    from magika import Magika
+
+_LANGUAGES = {
+    "asm": "assembly",
+    "batch": "batch",
+    "cs": "csharp",
+    "csproj": "xml",
+    "gemfile": "ruby",
+    "gemspec": "ruby",
+    "gradle": "groovy",
+    "hcl": "terraform",
+    "objectivec": "objectivec",
+    "proto": "protobuf",
+    "scss": "css",
+    "vba": "vb",
+    "vcxproj": "xml",
+    "winregistry": "ini",
+    "bazel": "python",
+    "coffeescript": "javascript",
+}
+_FORMATS = {
+    "csv": "csv",
+    "eml": "eml",
+    "html": "html",
+    "ipynb": "ipynb",
+    "json": "json",
+    "jsonl": "jsonl",
+    "latex": "latex",
+    "markdown": "markdown",
+    "mht": "eml",
+    "rdf": "xml",
+    "rst": "rst",
+    "rtf": "rtf",
+    "srt": "subtitles",
+    "svg": "xml",
+    "tsv": "csv",
+    "vtt": "subtitles",
+    "xml": "xml",
+}
+
+
+@lru_cache(maxsize=1)
+def _model() -> "Magika":
+    from magika import Magika
+
+    return Magika()
+
+
+def classify(text: str, least: float) -> FileType | None:
+    """Return the likeliest type of a text, None where that is plain text or the score is below `least`, in [0, 1].
+
+    The format may be one that `FORMATS` lacks. Source: Fratantonio et al., Magika, ICSE 2025.
+    """
+    result = _model().identify_bytes(text.encode("utf-8", "replace"))
+    label = str(result.output.label)
+    if result.score < least:
+        return None
+    if label in _FORMATS:
+        return FileType(_FORMATS[label])
+    language = _LANGUAGES.get(label, label)
+    return FileType("code", language) if language in LANGUAGES else None
