@@ -56,7 +56,7 @@ def chunk(parsed: Parsed, content_type: str, route: Route, tokenizer: Tokenizer,
     part = Part.whole(parsed, tokens)
     spans = splitter.split(part, options_of(route.strategy, route.options).within(room))
     setting = setting_of(parsed, part.outline, tokens.counter, budget)
-    found = _fitting(tokens, list(_aligned(parsed.text, spans)), setting, options, room // 2)
+    found = _in_order(_fitting(tokens, _aligned(parsed.text, spans), setting, options, room // 2))
     places = Places(parsed)
     return [
         Draft(
@@ -84,17 +84,25 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     return key_of("chunker", versions, splitter.name, own, asdict(options), tokenizer_id)
 
 
-def _aligned(text: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield the spans that are not blank, trimmed, with grapheme clusters whole and in one of them only."""
+def _aligned(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return the spans that are not blank, trimmed, with grapheme clusters whole; none lies in its neighbour.
+
+    Spans that only touch share no cluster: it goes with the first. Those that overlap keep their overlap.
+    """
+    found: list[Span] = []
     reached = 0
     for proposed in spans:
         span = trim(text, *proposed)
         start, end = cluster_start(text, span.start), cluster_end(text, span.end)
         if start < reached <= span.start:  # the cluster went with the span before
             start = reached
-        if span.start < span.end and start < end:
-            yield Span(start, end)
-            reached = max(reached, end)
+        if span.start >= span.end or start >= end or (found and start >= found[-1].start and end <= found[-1].end):
+            continue
+        if found and start <= found[-1].start:
+            found.pop()
+        found.append(Span(start, end))
+        reached = end
+    return found
 
 
 def _fitting(
@@ -108,6 +116,15 @@ def _fitting(
             yield span, context, count
         else:
             yield from _fitting(tokens, _parts(tokens, span, size), setting, options, size // 2)
+
+
+def _in_order(found: Iterable[tuple[Span, str, int]]) -> list[tuple[Span, str, int]]:
+    """Return spans in order by start, without those that lie in another, which cutting what overlaps can leave."""
+    kept: list[tuple[Span, str, int]] = []
+    for one in sorted(found, key=lambda one: (one[0].start, -one[0].end)):
+        if not kept or one[0].end > kept[-1][0].end:
+            kept.append(one)
+    return kept
 
 
 def _totals(tokens: Tokens, spans: Sequence[Span], said: Sequence[str], setting: Setting) -> list[int]:
@@ -124,7 +141,7 @@ def _parts(tokens: Tokens, span: Span, size: int) -> list[Span]:
     """Return two or more parts of a span, of about `size` tokens; of 0, two halves, if need be of one cluster."""
     text = tokens.text
     cuts = windows(text, Piece(*span, 0), Room(tokens, size)) if size else []
-    parts = list(_aligned(text, (Span(part.start, part.end) for part in cut(text, span, 0, cuts))))
+    parts = _aligned(text, (Span(part.start, part.end) for part in cut(text, span, 0, cuts)))
     if len(parts) > 1 or size:
         return parts
     middle = (span.start + span.end) // 2

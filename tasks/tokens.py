@@ -72,6 +72,12 @@ class Tokens:
         stop = bisect_right(self._before, self._before[first] + tokens, first) - 1
         return self._starts[stop] if stop < len(self._starts) else len(self.text)
 
+    def retreat(self, end: int, tokens: int) -> int:
+        """Return the first position from which a span up to `end` has at most `tokens` tokens."""
+        stop = bisect_left(self._starts, end)
+        first = bisect_left(self._before, self._before[stop] - tokens, 0, stop + 1)
+        return self._starts[first] if first < stop else end
+
     def exact(self, spans: Sequence[tuple[int, int]]) -> list[int]:
         """Return the number of tokens that each span's text has for itself."""
         counts = [self.count(*span) if self._adds_up(*span) else -1 for span in spans]

@@ -1,6 +1,7 @@
 """Every registered strategy keeps the promises that the rest of the pipeline relies on."""
 
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,20 +18,35 @@ from tests.documents import cluster_boundaries, documents, must_cover, tokenizer
 STRATEGIES = sorted(SPLITTERS)
 each_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
 
+OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("fixed", {"overlap": "25%"}),
+    ("fixed", {"size": 100, "unit": "characters", "overlap": 90, "max_doc_size": 333}),
+    ("fixed", {"size": 500, "unit": "characters", "overlap": "10%", "respect_sentences": True}),
+    ("fixed", {"size": 16, "unit": "words", "overlap": 3, "anchored": True}),
+    ("sliding_window", {"size": 32, "stride": 2}),
+    ("sliding_window", {"size": 40, "unit": "words", "anchored": True}),
+    ("sentence", {"size": 60, "overlap": 2}),
+    ("separator", {"separator": ". "}),
+)
+"""Options that change what a strategy does; every strategy is tried with its defaults as well."""
 
-def chunks(parsed: Parsed, strategy: str, limit: int = 256, context: int = 48, **options: int) -> list[Draft]:
+CASES = [*((strategy, dict[str, Any]()) for strategy in STRATEGIES), *OPTIONS]
+each_case = pytest.mark.parametrize(("strategy", "options"), CASES, ids=lambda value: str(value))
+
+
+def chunks(parsed: Parsed, strategy: str, limit: int = 256, context: int = 48, **options: Any) -> list[Draft]:
     return chunk(parsed, "", Route(strategy, options), tokenizer(), ChunkOptions(limit, context_tokens=context))
 
 
-def texts_of(parsed: Parsed, strategy: str, **options: int) -> list[str]:
+def texts_of(parsed: Parsed, strategy: str, **options: Any) -> list[str]:
     return [draft.text for draft in chunks(parsed, strategy, **options)]
 
 
-@each_strategy
-@settings(max_examples=150, deadline=None)
+@each_case
+@settings(max_examples=50, deadline=None)
 @given(parsed=documents(), limit=st.sampled_from([32, 64, 256]))
-def test_chunks_keep_every_promise(strategy: str, parsed: Parsed, limit: int) -> None:
-    found = chunks(parsed, strategy, limit, context=8)
+def test_chunks_keep_every_promise(strategy: str, options: dict[str, Any], parsed: Parsed, limit: int) -> None:
+    found = chunks(parsed, strategy, limit, context=8, **options)
     boundaries = cluster_boundaries(parsed.text)
     for draft in found:
         assert draft.text == parsed.text[draft.start : draft.end]
@@ -42,16 +58,18 @@ def test_chunks_keep_every_promise(strategy: str, parsed: Parsed, limit: int) ->
     starts = [draft.start for draft in found]
     assert starts == sorted(set(starts))
     assert must_cover(parsed) <= {i for draft in found for i in range(draft.start, draft.end)}
-    assert found == chunks(parsed, strategy, limit, context=8)
+    assert found == chunks(parsed, strategy, limit, context=8, **options)
 
 
-@each_strategy
-@settings(max_examples=60, deadline=None)
+@each_case
+@settings(max_examples=25, deadline=None)
 @given(parsed=documents(), data=st.data())
-def test_a_part_is_split_as_the_whole_is(strategy: str, parsed: Parsed, data: st.DataObject) -> None:
+def test_a_part_is_split_as_the_whole_is(
+    strategy: str, options: dict[str, Any], parsed: Parsed, data: st.DataObject
+) -> None:
     start, end = sorted(data.draw(st.integers(0, len(parsed.text))) for _ in range(2))
     splitter, whole = SPLITTERS[strategy], Part.whole(parsed, Tokens(parsed.text, tokenizer()))
-    spans = splitter.split(whole.within(start, end), options_of(strategy, {"size": 16}))
+    spans = splitter.split(whole.within(start, end), options_of(strategy, options).within(16))
     assert all(start <= span.start < span.end <= end for span in spans)
     assert [span.start for span in spans] == sorted(span.start for span in spans)
     assert must_cover(parsed) & {*range(start, end)} <= {i for span in spans for i in range(*span)}

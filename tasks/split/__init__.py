@@ -9,8 +9,11 @@ from storage.errors import ConfigError
 from tasks.split.options import Options
 from tasks.split.part import Part
 from tasks.split.recursive import Recursive, split_recursive
+from tasks.split.sentences import Sentence, split_sentences
+from tasks.split.separator import Separator, split_separator
 from tasks.split.span import Span
 from tasks.split.structure import Structure, split_structure
+from tasks.split.windowed import Fixed, Sliding, split_fixed, split_sliding
 
 __all__ = ["SPLITTERS", "Options", "Part", "Span", "Splitter", "options_of", "splitter_of"]
 
@@ -35,6 +38,10 @@ SPLITTERS: dict[str, Splitter] = {
     for one in (
         Splitter("recursive", 1, Recursive, split_recursive),
         Splitter("structure", 1, Structure, split_structure),
+        Splitter("sentence", 1, Sentence, split_sentences),
+        Splitter("fixed", 1, Fixed, split_fixed),
+        Splitter("sliding_window", 1, Sliding, split_sliding),
+        Splitter("separator", 1, Separator, split_separator),
     )
 }
 

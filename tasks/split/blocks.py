@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tasks.split.part import Part
-from tasks.split.span import trim
+from tasks.split.span import Span, trim
 
 
 class Block(NamedTuple):
@@ -37,6 +37,17 @@ def _block(text: str, kind: str, start: int, end: int, level: int) -> Iterator[B
     start, end = trim(text, start, end)
     if end > start:
         yield Block(kind, start, end, level)
+
+
+def runs(part: Part) -> Iterator[Span]:
+    """Yield the spans between front matters, from their first character that counts to their last."""
+    start = end = -1
+    for first, last, after_front in stretches(part):
+        if after_front and end > start >= 0:
+            yield Span(start, end)
+        start, end = (first if after_front or start < 0 else start), last
+    if end > start >= 0:
+        yield Span(start, end)
 
 
 def stretches(part: Part) -> Iterator[tuple[int, int, bool]]:

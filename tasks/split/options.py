@@ -27,3 +27,9 @@ def check_whole(name: str, value: object, low: int, high: int) -> None:
     """Raise ConfigError unless `value` is a whole number in [low, high]."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise ConfigError(f"{name} must be a whole number in [{low}, {high}], got {value!r}")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise ConfigError unless `value` is true or false."""
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} must be true or false, got {value!r}")

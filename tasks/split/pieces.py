@@ -69,14 +69,15 @@ def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:
     start = piece.start
     while not room.fits(start, piece.end):
         high = max(start + 1, min(room.reach(start), start + room.characters))
-        start = _best_cut(text, min(room.reach(start, 0.5), high - 1), high) or _whole_cluster(text, start, high)
+        start = best_cut(text, min(room.reach(start, 0.5), high - 1), high) or _whole_cluster(text, start, high)
         if start >= piece.end:
             break
         cuts.append((start, WORD))
     return cuts
 
 
-def _best_cut(text: str, low: int, high: int) -> int:
+def best_cut(text: str, low: int, high: int) -> int:
+    """Return the place in (low, high] that its own text decides: after a clause, else a word, else anything; or 0."""
     for pattern in (_CLAUSE, _SPACE, _STOP, _ANY):
         first = low if pattern is not _ANY else max(low, high - _CHARACTERS_TRIED)
         found = {match.end() for match in pattern.finditer(text, first, high)} - {low}

@@ -57,7 +57,7 @@ def _pieces(part: Part, room: Room, options: Recursive) -> Iterator[Piece]:
 
 def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:
     seams = range(BLOCK, LINE, -1)
-    return (*(partial(_cut_at, *pair) for pair in zip(separators, seams, strict=False)), prose_cuts)
+    return (*(partial(cut_at, *pair) for pair in zip(separators, seams, strict=False)), prose_cuts)
 
 
 @cache
@@ -65,6 +65,7 @@ def _pattern(separator: str) -> re.Pattern[str]:
     return re.compile(re.escape(separator).replace("\\\n", r"[^\S\r\n]*(?:\r\n?|\n)"))
 
 
-def _cut_at(separator: str, seam: int, text: str, span: Span) -> list[tuple[int, int]]:
+def cut_at(separator: str, seam: int, text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where a separator cuts: before one that begins with white space, after any other."""
     side = 0 if separator[0].isspace() else 1
     return [(match.span()[side], seam) for match in _pattern(separator).finditer(text, *span)]

@@ -1,0 +1,82 @@
+"""Sentences: groups of whole sentences up to a size, with some of the last said again.
+
+After the sentence splitters of LlamaIndex (SentenceSplitter) and chonkie (SentenceChunker); which
+sentences stand together their own text decides, so that an edit moves few.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tasks.split.blocks import Block, blocks
+from tasks.split.code_lines import code_lines, table_rows
+from tasks.split.merge import merge
+from tasks.split.options import Options, check_whole
+from tasks.split.part import Part
+from tasks.split.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit
+from tasks.split.prose import prose_cuts
+from tasks.split.sizing import Room
+from tasks.split.span import Span
+
+_MAX_OVERLAP = 20
+_SET_ASIDE = 24  # tokens for each sentence that is said again
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence(Options):
+    """`size` in tokens; `overlap` is how many sentences a chunk repeats of the one before, as far as they fit.
+
+    For each of them 24 tokens are kept free, of at most half the size.
+    """
+
+    overlap: int = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_whole("overlap", self.overlap, 0, _MAX_OVERLAP)
+
+
+def split_sentences(part: Part, options: Sentence) -> list[Span]:
+    """Return spans of at most `options.size` tokens, of whole sentences where none is longer."""
+    room = Room(part.tokens, options.size)
+    new = Room(part.tokens, options.size - min(options.size // 2, options.overlap * _SET_ASIDE))
+    pieces = [piece for sentence in sentences(part) for piece in fit(part.text, sentence, new, ())]
+    spans = merge(part.text, pieces, new)
+    return _overlapping(pieces, spans, room, options.overlap) if options.overlap else spans
+
+
+def sentences(part: Part) -> Iterator[Piece]:
+    """Yield the sentences of a part with their seams: of prose; else headings, lines of code, rows of tables.
+
+    The seam is `BARRIER` after front matter, `GLUE` after a heading, else `BLOCK`, `ITEM` or `SENTENCE`.
+    """
+    before = ""
+    for block in blocks(part):
+        if block.kind != "front_matter":
+            seam = {"front_matter": BARRIER, "title": GLUE}.get(before, BLOCK if block.kind == "title" else ITEM)
+            yield from cut(part.text, Span(block.start, block.end), seam, _cuts(part.text, block))
+        before = block.kind
+
+
+def _cuts(text: str, block: Block) -> list[tuple[int, int]]:
+    span = Span(block.start, block.end)
+    if block.kind == "title":
+        return []
+    if block.kind in ("code", "table"):
+        return code_lines(text, span) if block.kind == "code" else table_rows(text, span)
+    return [(place, SENTENCE) for place, seam in prose_cuts(text, span) if seam >= SENTENCE]
+
+
+def _overlapping(pieces: list[Piece], spans: list[Span], room: Room, overlap: int) -> list[Span]:
+    """Return the spans, each begun up to so many pieces earlier, as far as that fits and none before it is passed."""
+    starts, found = [piece.start for piece in pieces], list[Span]()
+    lowest = 0
+    for span in spans:
+        first = at = bisect_left(starts, span.start)
+        while first > max(lowest, at - overlap) and pieces[first].seam < BARRIER:
+            if not room.fits(starts[first - 1], span.end):
+                break
+            first -= 1
+        found.append(Span(starts[first], span.end))
+        lowest = first + 1
+    return found
