@@ -63,9 +63,9 @@ def test_anchored_windows_fall_again_as_before_after_an_edit(strategy: str) -> N
     rng = random.Random(5)
     words = [f"{rng.choice('bdfgklmnprst')}{rng.choice('aeiou')}{rng.choice('lmnrst')}{i % 97}" for i in range(6000)]
     edited = [*words[:200], "new", *words[200:]]
-    before, after = (split(" ".join(some), strategy, unit="words", anchored=True) for some in (words, edited))
+    before, after = (split(" ".join(some), strategy, size=40, unit="words", anchored=True) for some in (words, edited))
     assert len(set(after) - set(before)) <= 12
-    plain = [split(" ".join(some), strategy, unit="words") for some in (words, edited)]
+    plain = [split(" ".join(some), strategy, size=40, unit="words") for some in (words, edited)]
     assert len(set(plain[1]) - set(plain[0])) > 30
 
 
