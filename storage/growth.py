@@ -31,6 +31,12 @@ def blank_sql(kind: pa.DataType) -> str:
     return next(literal for suits, _, literal in _BLANKS if suits(kind))
 
 
+def sql_type(kind: pa.DataType) -> str:
+    """Return the name of a type in DuckDB's SQL."""
+    names = {pa.string(): "VARCHAR", pa.int32(): "INTEGER", pa.int64(): "BIGINT", pa.float64(): "DOUBLE"}
+    return f"{sql_type(kind.value_type)}[]" if pa.types.is_list(kind) else names.get(kind, "BOOLEAN")
+
+
 def schema_key() -> str:
     """Return the key of the columns that this docmill writes into tables."""
     return key_of("schemas", {name: [(f.name, str(f.type)) for f in schema] for name, schema in SCHEMAS.items()})

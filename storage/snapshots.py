@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,13 +80,26 @@ def numbers(root: Path) -> list[int]:
 
 def read(root: Path, number: int | None = None) -> Snapshot:
     """Return a snapshot, the newest unless `number` says which."""
-    kept = numbers(root)
-    if not kept:
-        raise StoreError(f"{root} holds no snapshot; make one with: docmill ingest SOURCE --store {root}")
+    kept = numbers(existing(root))
     wanted = kept[-1] if number is None else number
     if wanted not in kept:
-        raise StoreError(f"{root} has no snapshot {wanted}; it keeps {kept[0]} to {kept[-1]}")
+        raise StoreError(f"{root} has no snapshot {wanted}; it keeps {', '.join(_ranges(kept))}")
     return decode(_path(root, wanted))
+
+
+def existing(root: Path) -> Path:
+    """Return `root`, having checked that it is a store."""
+    if not numbers(root):
+        raise StoreError(f"{root} holds no snapshot; make one with: docmill ingest SOURCE --store {root}")
+    return root
+
+
+def _ranges(kept: list[int]) -> Iterator[str]:
+    """Yield runs of numbers, as 3 or 5 to 9."""
+    here = set(kept)
+    firsts = [n for n in kept if n - 1 not in here]
+    lasts = [n for n in kept if n + 1 not in here]
+    yield from (f"{a} to {b}" if a < b else f"{a}" for a, b in zip(firsts, lasts, strict=True))
 
 
 def newest(root: Path) -> Snapshot | None:

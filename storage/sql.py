@@ -5,11 +5,11 @@ allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also 
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -43,17 +43,22 @@ _SANDBOX = {
 }
 
 
+_MACRO = """CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || named || '"')"""
+
+
 def query(
     files: Mapping[str, Sequence[Path]],
     extra: Mapping[str, pa.Table],
     sql: str,
     limits: SqlLimits = DEFAULT_LIMITS,
+    past: Mapping[str, Mapping[str, Sequence[Path]]] | None = None,
 ) -> pa.Table:
     """Return the rows of one SELECT over views named by `files` (keys of `SCHEMAS`) and `extra`.
 
+    `past` are the files of other snapshots by number or tag, for the macros `chunks_at(41)` and the like.
     Raises `QueryError` for any other statement, a wrong one, or one beyond `limits`.
     """
-    with _connect(files, extra, limits) as connection:
+    with _connect(files, extra, limits, past or {}) as connection:
         return _run(connection, _only_select(connection, sql), limits)
 
 
@@ -68,7 +73,7 @@ def select_ids(
     It names columns of chunks and of documents; where both have one it is the chunk's, and the document's
     is `document_` and the name, as in `document_content_type`.
     """
-    with _connect({"chunks": chunk_files, "documents": document_files}, {}, limits) as connection:
+    with _connect({"chunks": chunk_files, "documents": document_files}, {}, limits, {}) as connection:
         _check_predicate(where)
         found = _run(
             connection, f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n{where}\n)", limits
@@ -78,16 +83,20 @@ def select_ids(
 
 @contextmanager
 def _connect(
-    files: Mapping[str, Sequence[Path]], extra: Mapping[str, pa.Table], limits: SqlLimits
+    files: Mapping[str, Sequence[Path]],
+    extra: Mapping[str, pa.Table],
+    limits: SqlLimits,
+    past: Mapping[str, Mapping[str, Sequence[Path]]],
 ) -> Iterator["duckdb.DuckDBPyConnection"]:
     import duckdb
-    import pyarrow.dataset as ds
 
     with closing(duckdb.connect(":memory:")) as connection:
         for name, paths in files.items():
-            _check_present(paths)
-            held = ds.dataset([str(path) for path in paths], schema=SCHEMAS[name], format="parquet")
-            _register(connection, name, held if paths else SCHEMAS[name].empty_table(), lacking(paths, SCHEMAS[name]))
+            _register(connection, name, name, paths)
+            connection.execute(_MACRO.format(name=name))
+        for at, tables in past.items():
+            for name, paths in tables.items():
+                _register(connection, f"{name}_at_{at}", name, paths)
         for name, table in extra.items():
             connection.register(name, table)
         bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
@@ -96,9 +105,14 @@ def _connect(
         yield connection
 
 
-def _register(connection: "duckdb.DuckDBPyConnection", name: str, held: Any, absent: Collection[str]) -> None:
-    """Make a table known; columns that an older file lacks are blank and not null."""
-    connection.register(f"stored_{name}" if absent else name, held)
+def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, paths: Sequence[Path]) -> None:
+    """Make the files of a table known as a view; columns that an older file lacks are blank and not null."""
+    import pyarrow.dataset as ds
+
+    _check_present(paths)
+    held = ds.dataset([str(path) for path in paths], schema=SCHEMAS[name], format="parquet")
+    absent = lacking(paths, SCHEMAS[name])
+    connection.register(f"stored_{view}" if absent else view, held if paths else SCHEMAS[name].empty_table())
     if absent:
         columns = (
             f'coalesce("{field.name}", {blank_sql(field.type)}) AS "{field.name}"'
@@ -106,7 +120,7 @@ def _register(connection: "duckdb.DuckDBPyConnection", name: str, held: Any, abs
             else f'"{field.name}"'
             for field in SCHEMAS[name]
         )
-        connection.execute(f"CREATE VIEW {name} AS SELECT {', '.join(columns)} FROM stored_{name}")
+        connection.execute(f'CREATE VIEW "{view}" AS SELECT {", ".join(columns)} FROM "stored_{view}"')
 
 
 def _check_present(paths: Sequence[Path]) -> None:
@@ -166,4 +180,7 @@ def _explain(error: "duckdb.Error", limits: SqlLimits) -> str:
         return f"the statement needed more than {limits.memory_mb} MB and was stopped; make it smaller"
     if isinstance(error, duckdb.PermissionException):
         return f"SQL sees this store's tables only, no files and no network: {error}"
+    if missing := re.search(r"Table with name (\w+)_at_(\S+) does not exist", str(error)):
+        table, at = missing.groups()
+        return f"no snapshot {at} to read {table} of; name a kept one by its number or tag itself: {table}_at(41)"
     return re.sub(r"\n{2,}", "\n", str(error))

@@ -1,5 +1,6 @@
 """The store as its readers see it: one snapshot, searched, queried and read."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import snapshots
+from storage import snapshots, tags
 from storage.artifacts import Packs, decode_parsed
 from storage.encoder import load_encoder
 from storage.errors import QueryError, StoreError
@@ -22,6 +23,8 @@ from storage.snapshots import Snapshot
 from storage.sql import query, select_ids
 from storage.tables import read_piece, read_table
 from storage.vectors import VectorIndex
+
+_AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,13 @@ class Document:
     row: DocumentRow
 
 
-def open_store(path: str | Path, at: int | None = None) -> "Store":
-    """Open the newest snapshot of the store at `path`, or snapshot number `at`.
+def open_store(path: str | Path, at: int | str | None = None) -> "Store":
+    """Open the newest snapshot of the store at `path`, or the one that `at` says by number or tag.
 
     What is opened stays as it is while others write. Raises `StoreError` where there is no store.
     """
     root = Path(path)
-    return Store(root, snapshots.read(root, at))
+    return Store(root, snapshots.read(root, tags.find(root, at)))
 
 
 class Store:
@@ -131,9 +134,21 @@ class Store:
         return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
 
     def sql(self, statement: str) -> pa.Table:
-        """Run one SELECT over the views chunks, documents, rejects, runs and snapshots; nothing else is in reach."""
+        """Run one SELECT over the views chunks, documents, rejects, runs and snapshots; nothing else is in reach.
+
+        `chunks_at(41)`, or `chunks_at('TAG')`, is the table of that snapshot; so it is with the other tables.
+        """
         files = {name: self._paths(name) for name in SCHEMAS}
-        return query(files, {"snapshots": history_table(self.root, self.snapshot.number)}, statement)
+        extra = {"snapshots": history_table(self.root, self.snapshot.number)}
+        return query(files, extra, statement, past=self._past(statement))
+
+    def _past(self, statement: str) -> dict[str, dict[str, list[Path]]]:
+        """Return the files of the kept snapshots that a statement names in a call of a macro."""
+        named = set(_AT.findall(statement))
+        found = {at: number for at, number in tags.tags(self.root).items() if at in named}
+        found |= {str(number): number for number in snapshots.numbers(self.root) if str(number) in named}
+        states = {at: snapshots.read(self.root, number) for at, number in found.items()}
+        return {at: {name: state.paths(self.root, name) for name in SCHEMAS} for at, state in states.items()}
 
     def _paths(self, table: str) -> list[Path]:
         return self.snapshot.paths(self.root, table)

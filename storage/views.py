@@ -2,8 +2,23 @@
 
 from pathlib import Path
 
+from storage.growth import blank_sql, sql_type
 from storage.schema import SCHEMAS
 
+_AT = """\
+CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
+SELECT {columns}
+FROM (
+    FROM read_parquet({files}, union_by_name = true, hive_partitioning = false, filename = 'stored_in')
+    UNION ALL BY NAME SELECT {nothing} WHERE false
+)
+WHERE parse_filename(stored_in) IN (
+    SELECT unnest([parse_filename(piece.file.path) FOR piece IN tables['{name}']])
+    FROM read_json({snapshots}, format = 'unstructured', columns = {{
+        number: 'BIGINT', tables: 'MAP(VARCHAR, STRUCT(file STRUCT(path VARCHAR))[])'
+    }}) WHERE number = snapshot
+);
+"""
 _SNAPSHOTS = """\
 CREATE OR REPLACE TEMP VIEW snapshots AS
 SELECT
@@ -24,7 +39,8 @@ ORDER BY number;
 def views_sql(root: Path) -> str:
     """Return a script that makes the views chunks, documents, rejects, runs and snapshots of the store at `root`.
 
-    Paths are absolute and stand for whatever `current/` shows when a view is read.
+    Paths are absolute and stand for whatever `current/` shows when a view is read. `chunks_at(41)` and
+    `documents_at(41)` are those of a kept snapshot.
     """
     head = f"-- The tables of the newest snapshot: duckdb -init {root.resolve() / 'views.sql'}\n"
     tables = (
@@ -32,7 +48,19 @@ def views_sql(root: Path) -> str:
         f"    {_pattern(root, f'current/{name}/*.parquet')}, union_by_name = true, hive_partitioning = false\n);\n"
         for name in SCHEMAS
     )
-    return head.replace("\n", " ").rstrip() + "\n" + "".join(tables) + _snapshots(root)
+    past = (_table_at(root, name) for name in ("documents", "chunks"))
+    return head.replace("\n", " ").rstrip() + "\n" + "".join(tables) + _snapshots(root) + "".join(past)
+
+
+def _table_at(root: Path, name: str) -> str:
+    columns = (f'coalesce("{field.name}", {blank_sql(field.type)}) AS "{field.name}"' for field in SCHEMAS[name])
+    return _AT.format(
+        name=name,
+        columns=", ".join(columns),
+        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in SCHEMAS[name]),
+        files=_pattern(root, f"*/{name}/*.parquet"),  # in current/ there is always one
+        snapshots=_pattern(root, "snapshots/*.json"),
+    )
 
 
 def _snapshots(root: Path) -> str:

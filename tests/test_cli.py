@@ -21,8 +21,22 @@ from flows.cli.snippet import WIDTH, snippet
 from flows.configuration import keys
 
 ROOT = Path(__file__).parent.parent
-COMMANDS = ("ingest", "plan", "serve", "search", "sql", "status", "history", "verify", "repair", "rejects", "init")
-READERS = ("search x", "sql x", "status", "history", "verify", "repair", "rejects")
+COMMANDS = (
+    "ingest",
+    "plan",
+    "serve",
+    "search",
+    "sql",
+    "status",
+    "history",
+    "verify",
+    "repair",
+    "rejects",
+    "init",
+    "tag",
+    "diff",
+)
+READERS = ("search x", "sql x", "status", "history", "verify", "repair", "rejects", "tag x", "diff 1")
 
 
 def call(*arguments: str) -> Result:

@@ -38,6 +38,9 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
+At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     app.command(cls=takes("store", "search"))(search)
@@ -50,13 +53,14 @@ def search(
     k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="How many hits.")] = 5,
     mode: Annotated[Mode, typer.Option(help="Which rankings to use.")] = Mode.hybrid,
     where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks for which this holds.")] = None,
+    at: At = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON.")] = False,
 ) -> None:
     """Find the chunks that answer a question."""
     settings = settings_of(context)
     from storage.store import open_store
 
-    store = open_store(settings.store)
+    store = open_store(settings.store, at)
     fusing = settings.search
     hits = store.search(query, k, mode.value, where, weight=fusing.weight, fusion=fusing.fusion)
     if as_json:
@@ -87,6 +91,7 @@ def sql(
     query: Annotated[str, typer.Argument(help="One SELECT over chunks, documents, runs, snapshots, rejects.")],
     form: Annotated[Format, typer.Option("--format", help="How to write the rows.")] = Format.table,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
+    at: At = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Ask the store in SQL."""
@@ -96,7 +101,7 @@ def sql(
     settings = settings_of(context)
     from storage.store import open_store
 
-    data = _render(open_store(settings.store).sql(query), form)
+    data = _render(open_store(settings.store, at).sql(query), form)
     if output is not None:
         output.write_bytes(data)
     else:
