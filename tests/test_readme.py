@@ -39,6 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_model: str) -> 
     for team in ("team-a", "team-b"):
         (tmp_path / team / "docs").mkdir(parents=True)
         (tmp_path / team / "docs" / "same.md").write_text(f"# The notes of {team}\n\nText.\n")
+    (tmp_path / "q.csv").write_text("question,uri\nWho wears boots?,onboarding.md\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DOCMILL_EMBEDDING__MODEL", fake_model)
     monkeypatch.setenv("DOCMILL_ENGINE", "local")

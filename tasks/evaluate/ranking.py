@@ -1,0 +1,91 @@
+"""Ranking: from the hits of a search to the measures of information retrieval, by ir_measures.
+
+Where a target is a quotation, the first chunk that holds it answers it; else a document's best chunk stands
+for the document.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from storage.errors import ConfigError
+from storage.search import Hit
+from tasks.evaluate.questions import Question, Target
+
+if TYPE_CHECKING:
+    from ir_measures import Measure
+
+MEASURES = ("nDCG@10", "R@5", "R@10", "RR", "AP", "Success@1", "Success@5")
+"""nDCG, recall, reciprocal rank, average precision and hit rate, as ir_measures writes them."""
+
+Ranked = Sequence[str]
+Values = dict[str, dict[str, float]]
+
+
+def ranked(question: Question, hits: Sequence[Hit]) -> list[str]:
+    """Return ids in the order of the hits: of targets where they are answered, else of what was found instead.
+
+    What is found a second time is left out, be it a document or a passage.
+    """
+    found: list[str] = []
+    for hit in hits:
+        answered = [key for key, target in _keys(question).items() if answers(hit, target)]
+        if not answered and not any(target.quotation for target in question.targets):
+            answered = [hit.uri]
+        found += [key for key in answered or [hit.chunk_id] if key not in found]
+    return found
+
+
+def answers(hit: Hit, target: Target) -> bool:
+    """Return whether a chunk is of the target's document and holds its quotation, white space aside."""
+    path = PurePosixPath(hit.uri)
+    names = (hit.uri, path.name, path.stem)
+    at_home = not target.document or target.document in names
+    return at_home and _flat(target.quotation) in _flat(hit.text)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _keys(question: Question) -> dict[str, Target]:
+    return {f"target-{number}": target for number, target in enumerate(question.targets)}
+
+
+def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measures: Iterable[str]) -> Values:
+    """Return each measure's value for each question, by measure and question id; a question not ranked has 0."""
+    import ir_measures
+
+    known = {name: _measure(name) for name in measures}
+    qrels = [
+        ir_measures.Qrel(question.id, key, target.grade)
+        for question in questions
+        for key, target in _keys(question).items()
+    ]
+    run = [
+        ir_measures.ScoredDoc(key, found, -float(position))
+        for key, ids in rankings.items()
+        for position, found in enumerate(ids)
+    ]
+    values: Values = {name: {question.id: 0.0 for question in questions} for name in known}
+    for metric in ir_measures.iter_calc(list(known.values()), qrels, run):
+        values[str(metric.measure)][metric.query_id] = metric.value
+    return values
+
+
+def _measure(name: str) -> "Measure":
+    import ir_measures
+
+    try:
+        return ir_measures.parse_measure(name)
+    except (ValueError, NameError, SyntaxError) as error:
+        raise ConfigError(f"measure {name!r} is not known; for example {', '.join(MEASURES)}") from error
+
+
+def run_file(rankings: Mapping[str, Ranked], tag: str) -> str:
+    """Return rankings as a TREC run file: `query Q0 document rank score tag`."""
+    return "".join(
+        f"{key} Q0 {found} {rank} {1 / rank:.6f} {tag}\n"
+        for key, ids in rankings.items()
+        for rank, found in enumerate(ids, start=1)
+    )
