@@ -71,6 +71,11 @@ class Canvas:
             attributes |= {"cells": cells, "header_rows": min(header_rows, 1)}
             self._write("table", pipe_table(cells, header_rows), 0, box, attributes)
 
+    def copy(self, element: Element, text: str) -> None:
+        """Write an element of another canvas, whose text is `text`, as it is there."""
+        indent = "  " * min(element.level - 1, _MAX_INDENT) if element.kind == "list_item" else ""
+        self._write(element.kind, text, element.level, element.box, dict(element.attributes), indent)
+
     def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
         """Return the document as it stands."""
         return Parsed("".join(self._parts), tuple(self.elements), " ".join(title.split()), metadata or {})

@@ -55,15 +55,25 @@ def parse_html(data: bytes, _: ParseOptions) -> Parsed:
     """
     declared = _DECLARED.search(data[:4096])
     found = decode(data, (declared[1] or declared[2]).decode("ascii") if declared else "")
-    root = _tree(found.text.replace(_BREAK, "").encode("utf-8", "replace"))
+    root = page_tree(found.text)
     if root is None:
         return Parsed("", ())
+    drawn = draw_tree(root)
+    return replace(drawn, metadata=found.metadata | drawn.metadata)
+
+
+def page_tree(page: str) -> Any:
+    """Return the root of a page's tree, or None for one without an element."""
+    return _tree(page.replace(_BREAK, "").encode("utf-8", "replace"))
+
+
+def draw_tree(root: Any) -> Parsed:
+    """Return a page's tree, which this changes, drawn as Markdown."""
     for line_break in root.iter("br"):
         line_break.tail = _BREAK + (line_break.tail or "")
     walker = Walker(Canvas())
     walker.walk(root)
-    title, metadata = head_metadata(root)
-    return walker.parsed(title, found.metadata | metadata)
+    return walker.parsed(*head_metadata(root))
 
 
 def _tree(data: bytes) -> Any:
