@@ -55,7 +55,12 @@ YAML = "name: build\non:\n  push:\n    branches: [main]\njobs:\n  test:\n    run
         ("Dockerfile", "FROM x\nRUN y\n", FileType("code", "dockerfile")),
         ("a.h", "#define A 1\n", FileType("code", "c")),
         ("a.h", "#pragma once\nnamespace a {\nclass B;\n}\n", FileType("code", "cpp")),
-        ("mail.txt", "From: a@example.org\nTo: b@example.org\nSubject: Hello\n\nDear B,\n", FileType("text")),
+        ("mail.txt", "From: a@example.org\nTo: b@example.org\nSubject: Hello\n\nDear B,\n", FileType("eml")),
+        (
+            "Inbox",
+            "From a Mon Jun 01 10:00:00 2026\nFrom: a@b.example\nTo: b@b.example\nSubject: c\n",
+            FileType("mbox"),
+        ),
     ],
 )
 def test_text_is_known_by_content_and_name(name: str, text: str, expected: FileType) -> None:

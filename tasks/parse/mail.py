@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator
-
 from datetime import datetime
-from email.utils import parseaddr, parsedate_to_datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from storage.errors import Rejected
@@ -38,9 +37,11 @@ def parse_outlook(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def parse_mbox(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the messages of an mbox file, each a section; pages are their numbers."""
+    """Return the messages of an mbox file, each a section; pages are their numbers. One alone is a mail."""
+    letters = list(_letters(data, "mbox"))
+    if len(letters) == 1:
+        return _parsed(letters[0])
     canvas = Canvas()
-    letters = [read_mime(message) for message in messages_of(data)]
     for number, letter in enumerate(letters, 1):
         canvas.page = number
         canvas.heading(letter.head.get("subject") or f"Message {number}", 1)
@@ -84,8 +85,8 @@ def _metadata(letter: Letter) -> dict[str, Any]:
 
 
 def _person(address: str) -> str:
-    name, mail = parseaddr(address[:_MAX_SHOWN])
-    return name or mail or address
+    name = address.partition("<")[0].strip(" \"'")
+    return name or address.strip("<> ")
 
 
 def _iso_date(date: str) -> str:

@@ -1,6 +1,7 @@
 """The bodies of mail, drawn: what was written now apart from the history that it quotes."""
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from lxml import etree
@@ -12,6 +13,7 @@ from tasks.parse.letter import Body
 from tasks.parse.mail_lines import begins_history, introduces, read_lines
 
 _ITEM = re.compile(r"[ \t]*([-*•·–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
+_BULLET = re.compile(r"[•·]\s*(?=\S)")
 _BEGIN, _END = "\ue00c", "\ue00d"  # paragraphs that stand where history begins and ends; of private use
 _QUOTING = etree.XPath(
     "//blockquote[@type='cite'] | //*[contains(@class, 'gmail_quote')] | //*[contains(@class, 'yahoo_quoted')]"
@@ -51,7 +53,7 @@ def _draw_lines(canvas: Canvas, lines: list[str]) -> None:
         canvas.paragraph("\n".join(lines))
         return
     starts = [0, *(at for at in range(1, len(lines)) if marks[at]), len(lines)]
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         mark = marks[start]
         if mark:
             first = lines[start][mark.end() :]
@@ -93,15 +95,29 @@ def _draw_page(canvas: Canvas, drawn: Parsed) -> None:
         if text in (_BEGIN, _END):
             history = text == _BEGIN
             continue
-        lines = [line for one in texts[number : number + _HEAD_LINES] for line in one[:1_000].splitlines()]
-        below = below or begins_history(lines)
+        if not below:
+            above, text, below = _cut(text, texts[number + 1 : number + _HEAD_LINES])
+            if below:
+                canvas.paragraph(above)
         next_quoted = number + 1 < len(texts) and (texts[number + 1] == _BEGIN or elements[number + 1].kind == "quote")
         if history or below or (next_quoted and introduces(text)):
             _quote(canvas, element, text)
         elif element.kind == "title":
             canvas.heading(element.attributes["text"], element.level + 1)
+        elif element.kind == "paragraph" and _BULLET.match(text):
+            canvas.item(_BULLET.sub("", text, count=1), 1, **element.attributes)
         else:
             canvas.copy(element, text)
+
+
+def _cut(text: str, below: list[str]) -> tuple[str, str, bool]:
+    """Return what stands above an enclosed mail's head, that head with the rest, and whether there is one."""
+    lines = text.splitlines()
+    following = [line for one in below for line in one[:1_000].splitlines()]
+    for number in range(len(lines)):
+        if begins_history([*lines[number : number + _HEAD_LINES], *following[:_HEAD_LINES]]):
+            return "\n".join(lines[:number]), "\n".join(lines[number:]), True
+    return "", text, False
 
 
 def _quote(canvas: Canvas, element: Element, text: str) -> None:

@@ -15,7 +15,9 @@ _HEAD = r"[*_]{{0,2}}(?:{}):[*_]{{0,2}}(?:\s|$)"
 _FROM = re.compile(_HEAD.format("from|von|de|da|van|från|fra|发件人"), re.IGNORECASE)
 _OTHERS = "sent|date|to|cc|subject|gesendet|datum|an|betreff|envoyé|à|objet|enviado|fecha|para|asunto|inviato|oggetto"
 _OTHER = re.compile(_HEAD.format(_OTHERS + "|发送时间|收件人|主题"), re.IGNORECASE)
-_WROTE = re.compile(r"\b(?:wrote|writes|schrieb|écrit|escribió|escreveu|scritto|skrev|schreef)\b.{0,60}:$|写道[::]$", re.I)
+_WROTE = re.compile(
+    r"\b(?:wrote|writes|schrieb|écrit|escribió|escreveu|scritto|skrev|schreef)\b.{0,60}:$|写道[::]$", re.I
+)
 _DATED = re.compile(r".*\d.*[:>]$")
 _SIGNATURE = re.compile(r"--[ \t]*|_{20,}")
 _MAX_SIGNATURE = 12
@@ -65,7 +67,11 @@ def _with_history(lines: list[Line]) -> list[Line]:
     found: list[Line] = []
     nested = 0
     for number, line in enumerate(lines):
-        if not nested and line.role == "new" and begins_history([one.text for one in lines[number : number + _HEAD_LINES]]):
+        if (
+            not nested
+            and line.role == "new"
+            and begins_history([one.text for one in lines[number : number + _HEAD_LINES]])
+        ):
             nested = 1
         if nested and line.role != "blank":
             line = Line("quote", line.depth + nested, line.text)
@@ -96,9 +102,22 @@ def _with_signature(lines: list[Line]) -> list[Line]:
     for number, line in enumerate(lines):
         if line.role != "new" or not _SIGNATURE.fullmatch(line.text):
             continue
-        end = next((at for at in range(number, len(lines)) if lines[at].role == "quote"), len(lines))
-        below = lines[number:end]
-        if sum(one.role == "new" for one in below) <= _MAX_SIGNATURE + 1:
-            found[number:end] = [one if one.role == "blank" else one._replace(role="signature") for one in below]
+        end = _end_of_signature(lines, number)
+        if end > number:
+            found[number:end] = [
+                one if one.role == "blank" else one._replace(role="signature") for one in lines[number:end]
+            ]
             break
     return found
+
+
+def _end_of_signature(lines: list[Line], start: int) -> int:
+    """Return where a signature ends that begins at `start`, or `start` where too much follows for one."""
+    count = 0
+    for at in range(start, len(lines)):
+        if lines[at].role == "quote":
+            return at
+        count += lines[at].role == "new"
+        if count > _MAX_SIGNATURE + 1:
+            return start
+    return len(lines)

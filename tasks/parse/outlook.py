@@ -24,12 +24,14 @@ from tasks.parse.mime import decoded
 _SUBJECT, _BODY, _HTML, _HEADERS, _CLASS = 0x0037, 0x1000, 0x1013, 0x007D, 0x001A
 _SENDER, _SENDER_MAIL, _SENDER_SMTP, _SENT_FOR = 0x0C1A, 0x0C1F, 0x5D01, 0x0042
 _NAME, _MAIL, _SMTP, _KIND = 0x3001, 0x3003, 0x39FE, 0x0C15
+_CONTENT_TYPE = 0x370E
 _LONG_FILE, _FILE, _CONTENT, _CODEPAGE, _INTERNET_CODEPAGE = 0x3707, 0x3704, 0x3701, 0x3FFD, 0x3FDE
 _DATES = (0x0039, 0x0E06, 0x3007)  # sent, delivered, made
 _MESSAGE_ID, _ANSWERS = 0x1035, 0x1042
 _RECEIVERS = {1: "to", 2: "cc", 3: "bcc"}
 _WIDE, _NARROW, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"
 _KEPT = ("from", "to", "cc", "subject", "date", "message-id", "in-reply-to")
+_CODEPAGES = {65001: "utf-8", 20127: "ascii", 28591: "cp1252", 50220: "iso-2022-jp", 51949: "euc-kr", 54936: "gb18030"}
 _MAX_DEPTH = 10
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
@@ -48,12 +50,12 @@ def read_outlook(data: bytes) -> Letter:
 class _Folder:
     """A storage of the container: a message, a receiver or an attachment."""
 
-    def __init__(self, container: Any, path: list[str], header: int = 32) -> None:
+    def __init__(self, container: Any, path: list[str], header: int = 32, charset: str = "") -> None:
         self._container = container
         self._path = path
         self._fixed = self._read("__properties_version1.0")[header:]
-        self._charset = ""
-        self._charset = self._codepage(_CODEPAGE)
+        self._charset = charset
+        self._charset = self._codepage(_CODEPAGE, _INTERNET_CODEPAGE)
 
     def letter(self, depth: int = 0) -> Letter:
         """Return the message that this storage is."""
@@ -63,9 +65,15 @@ class _Folder:
         if not html:
             options[1] = Body(self.text(_HTML), html=True)
         letter.bodies = [tuple(option for option in options if option.text.strip())]
+        if self.text(_CLASS).upper() == "IPM.NOTE.SMIME":
+            letter.encrypted = "S/MIME"
         for folder in self._folders("__attach_version1.0_#"):
             attached = folder.attachment(depth)
             letter.attached += [attached] if attached else []
+            if folder.text(_CONTENT_TYPE) == "application/pgp-encrypted":
+                letter.encrypted = "application/pgp-encrypted"
+        if letter.encrypted and not letter.bodies[0]:
+            letter.bodies, letter.attached = [], []
         return letter
 
     def text(self, number: int) -> str:
@@ -86,7 +94,7 @@ class _Folder:
         if self._container.exists("/".join([*self._path, inside, "__properties_version1.0"])):
             if depth >= _MAX_DEPTH:
                 raise Rejected("corrupt", f"messages enclosed in messages more than {_MAX_DEPTH} deep")
-            letter = _Folder(self._container, [*self._path, inside], 24).letter(depth + 1)
+            letter = _Folder(self._container, [*self._path, inside], 24, self._charset).letter(depth + 1)
             return message_name(letter.head.get("subject") or name), _as_mime(letter)
         content = self._read(f"__substg1.0_{_CONTENT:04X}{_BINARY}")
         return (name, content) if content else None
@@ -127,11 +135,10 @@ class _Folder:
         at = next((at for at in range(0, len(self._fixed) - 15, 16) if self._fixed[at : at + 4] == tag), None)
         return b"" if at is None else self._fixed[at + 8 : at + 16]
 
-    def _codepage(self, number: int) -> str:
-        page = self.number(number)
-        for name in ("utf-8" if page == 65001 else f"cp{page}", {20127: "ascii", 50220: "iso-2022-jp"}.get(page, "")):
+    def _codepage(self, *numbers: int) -> str:
+        for page in filter(None, map(self.number, numbers)):
             try:
-                return codecs.lookup(name).name
+                return codecs.lookup(_CODEPAGES.get(page) or f"cp{page}").name
             except LookupError:
                 continue
         return self._charset
@@ -143,7 +150,7 @@ class _Folder:
             for entry in self._container.listdir(streams=False, storages=True)
             if len(entry) == depth + 1 and entry[:depth] == self._path and entry[depth].startswith(prefix)
         }
-        return [_Folder(self._container, [*self._path, name], 8) for name in sorted(names)]
+        return [_Folder(self._container, [*self._path, name], 8, self._charset) for name in sorted(names)]
 
     def _read(self, name: str) -> bytes:
         path = "/".join([*self._path, name])

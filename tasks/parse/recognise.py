@@ -37,6 +37,7 @@ _SETTINGS = {
     "ini": re.compile(r"^\[[^\]]+\]\s*$|^[\w.\- ]+\s*[=:].*$|^\s*[#;].*$|^\s+\S.*$", re.MULTILINE),
 }
 _MAIL = re.compile(r"(?:From .*\r?\n)?(?:>?[A-Za-z][\w-]*:(?:[ \t].*)?(?:\r?\n[ \t].*)*(?:\r?\n|\Z)){3,}")
+_ENVELOPE = re.compile(r"From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")  # what each message of a mailbox begins with
 _MAIL_NAMES = re.compile(
     r"^(?:From|To|Subject|Date|MIME-Version|Message-ID|Received|Return-Path|Content-Type|Delivered-To):", re.M | re.I
 )
@@ -76,7 +77,7 @@ def plainly(text: str, data: bytes) -> FileType | None:
     if _XML.match(text):
         return FileType("xml")
     if is_mail(text):
-        return FileType("eml")
+        return FileType("mbox" if _ENVELOPE.match(text) else "eml")
     return _json_type(text, data)
 
 

@@ -1,6 +1,7 @@
 """Signatures: what a binary file is, by its first bytes, or by the names inside of its container."""
 
 import io
+import struct
 import zipfile
 
 from storage.errors import Rejected
@@ -49,9 +50,11 @@ _OLE_STREAMS = (
     ("PowerPoint Document", "ppt"),
     ("Workbook", "xls"),
     ("Book", "xls"),
+    ("__properties_version1.0", "msg"),
     ("__substg1.0_", "msg"),
     ("VisioDocument", "visio"),
     ("HwpSummaryInformation", "hwp"),
+    ("EncryptedPackage", "encrypted"),
 )
 _ZIP_FOLDERS = (
     ("word/", "docx"),
@@ -81,12 +84,17 @@ def binary_kind(data: bytes) -> str:
 
 
 def _ole_kind(data: bytes) -> str:
-    def holds(name: str) -> bool:
-        return name.encode("utf-16-le") in data
+    """Return what a compound file is, by its outermost streams; of a damaged one, by all names in it."""
+    import olefile
 
-    if holds("EncryptedPackage"):
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as container:
+            names = {path[0] for path in container.listdir(storages=True)}
+    except (OSError, ValueError, LookupError, TypeError, struct.error, RecursionError):
+        names = {name for name, _ in _OLE_STREAMS if name.encode("utf-16-le") in data}
+    if "EncryptedPackage" in names:
         raise Rejected("encrypted", "an Office document that needs a password")
-    return next((kind for name, kind in _OLE_STREAMS if holds(name)), "ole")
+    return next((kind for name, kind in _OLE_STREAMS if any(one.startswith(name) for one in names)), "ole")
 
 
 def _zip_kind(data: bytes) -> str:
