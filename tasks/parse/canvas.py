@@ -76,6 +76,11 @@ class Canvas:
         indent = "  " * min(element.level - 1, _MAX_INDENT) if element.kind == "list_item" else ""
         self._write(element.kind, text, element.level, element.box, dict(element.attributes), indent)
 
+    def first_heading(self) -> str:
+        """Return the text of the first heading of level 1, or nothing."""
+        tops = (one.attributes["text"] for one in self.elements if one.kind == "title" and one.level == 1)
+        return next(tops, "")
+
     def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
         """Return the document as it stands."""
         return Parsed("".join(self._parts), tuple(self.elements), " ".join(title.split()), metadata or {})

@@ -26,7 +26,7 @@ def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 
 
 _CODE = frozenset(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
-_TEXT = frozenset({".txt", ".text", ".log", ".rst", ".org", ".tex", ".adoc", ".srt", ".vtt", ".asc", ".me"})
+_TEXT = frozenset({".txt", ".text", ".log", ".adoc", ".srt", ".vtt", ".asc", ".me"})
 
 FORMATS: dict[str, Format] = {
     form.name: form
@@ -65,11 +65,59 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=1,
+            version=2,
             parse=_by("word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
-            by="unstructured, offline",
+            by="pandoc: headings, numbered lists, tables, notes; pages and text boxes by our own",
+        ),
+        Format(
+            name="odt",
+            version=1,
+            parse=_by("rich_text.parse_odt"),
+            suffixes=frozenset({".odt", ".ott"}),
+            files="OpenDocument text",
+            by="pandoc",
+        ),
+        Format(
+            name="rtf",
+            version=1,
+            parse=_by("rich_text.parse_rtf"),
+            suffixes=frozenset({".rtf"}),
+            files="rich text",
+            by="pandoc",
+        ),
+        Format(
+            name="epub",
+            version=1,
+            parse=_by("rich_text.parse_epub"),
+            suffixes=frozenset({".epub"}),
+            files="electronic books",
+            by="pandoc, in reading order",
+        ),
+        Format(
+            name="rst",
+            version=1,
+            parse=_by("markup.parse_rst"),
+            suffixes=frozenset({".rst", ".rest"}),
+            files="reStructuredText",
+            by="pandoc: headings, lists, tables, code, directives",
+        ),
+        Format(
+            name="org",
+            version=1,
+            parse=_by("markup.parse_org"),
+            suffixes=frozenset({".org"}),
+            files="Org",
+            by="pandoc",
+        ),
+        Format(
+            name="latex",
+            version=1,
+            parse=_by("markup.parse_latex"),
+            suffixes=frozenset({".tex", ".latex", ".ltx"}),
+            files="LaTeX",
+            by="pandoc; macros that it does not know keep their arguments",
         ),
         Format(
             name="eml",

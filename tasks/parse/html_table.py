@@ -38,7 +38,7 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
         rows.append(_row(cells, pending, line_break))
     caption = table.find("caption")
     text = "" if caption is None else "".join(caption.itertext()).replace(line_break, " ")
-    return rows, headers or _header_rows(rows), text
+    return rows, headers or header_rows(rows), text
 
 
 def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str) -> list[str]:
@@ -69,7 +69,7 @@ def _span(cell: Any, name: str) -> int:
     return max(1, min(int(value), _MAX_SPAN)) if value.isascii() and value.isdigit() and len(value) < 6 else 1
 
 
-def _header_rows(rows: list[list[str]]) -> int:
+def header_rows(rows: list[list[str]]) -> int:
     """Return 1 when the first row reads like a header: every cell filled, none with a digit."""
     first = rows[0] if rows else []
     return int(bool(first) and all(cell and not any(map(str.isdigit, cell)) for cell in first))

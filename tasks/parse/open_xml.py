@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
 from lxml import etree
@@ -17,52 +18,53 @@ _CORE = {
     "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords": "keywords",
 }
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _USUAL = rb"http://schemas.openxmlformats.org/\1/2006/"
 
 
 def core_properties(container: zipfile.ZipFile) -> dict[str, Any]:
     """Return title, author, dates and language, as far as the document states them."""
-    root = _read(container, "docProps/core.xml")
+    root = read_member(container, "docProps/core.xml")
     if root is None:
         return {}
     found = ((_CORE.get(node.tag), " ".join((node.text or "").split())) for node in root)
     return {name: value for name, value in found if name and value}
 
 
-def text_boxes(container: zipfile.ZipFile) -> list[str]:
-    """Return the text of each text box of a Word document, in the order of the file."""
-    root = _read(container, "word/document.xml", holding=b"txbxContent")
-    boxes: list[str] = []
-    for box in () if root is None else root.iter(_WORD + "txbxContent"):
-        if next(box.iterancestors(_FALLBACK), None) is None:  # the same box once more, for old readers
-            lines = ("".join(node.text or "" for node in line.iter(_WORD + "t")) for line in box.iter(_WORD + "p"))
-            boxes.append("\n".join(lines))
-    return boxes
+def furniture(container: zipfile.ZipFile, part: str) -> list[str]:
+    """Return the texts of a Word document's headers or footers, each once; `part` is "header" or "footer"."""
+    names = sorted(name for name in container.namelist() if name.startswith(f"word/{part}") and name.endswith(".xml"))
+    found: dict[str, None] = {}
+    for name in names:
+        root = read_member(container, name)
+        lines = () if root is None else root.iter(_WORD + "p")
+        text = "\n".join("".join(node.text or "" for node in line.iter(_WORD + "t")) for line in lines)
+        found |= {text: None} if text.strip() else {}
+    return list(found)
 
 
-def is_strict(container: zipfile.ZipFile) -> bool:
-    """Return whether a document is in the strict variant, whose namespaces libraries do not know."""
+def rewritten(container: zipfile.ZipFile, change: Callable[[str, bytes], bytes]) -> bytes:
+    """Return the container with its parts changed, its pictures empty, and the usual variant's namespaces."""
+    strict = _is_strict(container)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as usual:
+        for name in container.namelist():
+            content = b""
+            if name.endswith((".xml", ".rels")):
+                content = container.read(name)
+                content = change(name, _STRICT.sub(_USUAL, content) if strict else content)
+            usual.writestr(name, content)
+    return buffer.getvalue()
+
+
+def _is_strict(container: zipfile.ZipFile) -> bool:
     try:
         return _STRICT.search(container.read("_rels/.rels")) is not None
     except (KeyError, OSError, zipfile.BadZipFile):
         return False
 
 
-def as_transitional(container: zipfile.ZipFile) -> bytes:
-    """Return a strict document's container with the namespaces of the usual variant."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as usual:
-        for name in container.namelist():
-            content = container.read(name)
-            if name.endswith((".xml", ".rels")):
-                content = _STRICT.sub(_USUAL, content)
-            usual.writestr(name, content)
-    return buffer.getvalue()
-
-
-def _read(container: zipfile.ZipFile, name: str, holding: bytes = b"") -> Any:
+def read_member(container: zipfile.ZipFile, name: str, holding: bytes = b"") -> Any:
     """Return the root of a member, or None where it lacks `holding`, is missing or is damaged.
 
     Damage is for the parser to tell.

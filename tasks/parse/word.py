@@ -1,89 +1,66 @@
-"""Word documents, by `unstructured`: headings by style, lists with depth, tables, links, page breaks."""
+"""Word documents, by pandoc: headings by style, lists as numbered, tables, notes, equations, links, pages.
 
-import io
-import logging
+`unstructured` reads pages, but neither notes, equations, text boxes nor the numbers of items; pandoc
+reads those, and pages where they are marked for it.
+"""
+
 import re
-import warnings
+import zipfile
 from typing import Any
 
-from lxml import etree
-
+from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse.canvas import Canvas
+from tasks.parse.dates import iso_date
 from tasks.parse.format import ParseOptions
-from tasks.parse.html_table import table_rows
-from tasks.parse.open_xml import as_transitional, core_properties, is_strict, text_boxes
-from tasks.parse.sentences import install
+from tasks.parse.open_xml import core_properties, furniture, rewritten
+from tasks.parse.pandoc import read_tree
+from tasks.parse.pandoc_document import draw_tree
 from tasks.parse.unpacking import check_container
+from tasks.parse.word_body import prepare_body
+from tasks.parse.word_elements import draw_elements
 
-_MARKER = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)])\s+(?=\S)")
-_MAX_BOLD_HEADING = 100
+_PAGE_BREAK = re.compile(rb"<w:lastRenderedPageBreak|<w:br\b[^<>]*w:type=\"page\"")
+_BODY = "word/document.xml"
 
 
 def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     """Return a Word document drawn as Markdown; headers and footers are furniture.
 
-    Pages are those that Word broke when it last saved the file. The title is the document
-    property's, else the first heading of level 1. In a document without heading styles, short
-    paragraphs in bold are headings of level 2. Text boxes, whose place `unstructured` does not tell,
-    come last.
+    Pages are those that Word broke when it last saved the file, else those that its writer forced.
+    The title is the document property's, else that of the text. In a document without heading
+    styles, short paragraphs in bold are headings of level 2.
     """
     with check_container(data, options.max_unpacked_bytes) as container:
-        metadata = core_properties(container)
-        boxes = text_boxes(container)
-        if is_strict(container):
-            data = as_transitional(container)
+        metadata = {name: _iso(name, value) for name, value in core_properties(container).items()}
+        prepared = rewritten(container, _prepared)
+        canvas, title, said = _drawn(container, prepared, metadata.get("title", ""))
+    return canvas.parsed(metadata.pop("title", "") or title, said | metadata)
+
+
+def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Canvas, str, dict[str, Any]]:
+    """Return the canvas, the text's own title and metadata; what pandoc refuses, `unstructured` may read."""
+    try:
+        tree = read_tree(prepared, "docx")
+    except Rejected as why:
+        if why.reason == "timeout":
+            raise
+        canvas = Canvas()
+        draw_elements(prepared, canvas)
+        return canvas, canvas.first_heading(), {"read_as": f"by unstructured; {why.message}"}
     canvas = Canvas()
-    elements = _partition(data)
-    styled = any(element.category == "Title" for element in elements)
-    for element in elements:
-        canvas.page = max(canvas.page, element.metadata.page_number or 0)
-        _draw(canvas, element, styled)
-    for box in boxes:
-        canvas.paragraph(box, kind="text")
-    title = metadata.pop("title", "") or next(
-        (one.attributes["text"] for one in canvas.elements if one.kind == "title" and one.level == 1), ""
-    )
-    return canvas.parsed(title, metadata)
-
-
-def _partition(data: bytes) -> list[Any]:
-    install()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from unstructured.partition.docx import partition_docx
-
-        logging.getLogger("unstructured").setLevel(logging.ERROR)
-        elements: list[Any] = partition_docx(
-            file=io.BytesIO(data), languages=[""], detect_language_per_element=False, include_page_breaks=False
-        )
-    return elements
-
-
-def _draw(canvas: Canvas, element: Any, styled: bool) -> None:
-    category, text, facts = element.category, element.text or "", element.metadata
-    depth = (facts.category_depth or 0) + 1
-    links = [{"text": link["text"], "url": link["url"]} for link in facts.links or [] if link.get("url")]
-    attributes: dict[str, Any] = {"links": links} if links else {}
-    if category in ("Header", "Footer"):
+    canvas.page = int(_PAGE_BREAK.search(container.read(_BODY)) is not None)
+    for text in furniture(container, "header"):
         canvas.paragraph(text, kind="furniture")
-    elif category == "Title":
-        canvas.heading(text, depth)
-    elif category == "ListItem":
-        marker = _MARKER.match(text)
-        canvas.item(text[marker.end() :] if marker else text, depth, marker[1] if marker else "-", **attributes)
-    elif category == "Table" and facts.text_as_html:
-        table = etree.fromstring(facts.text_as_html, etree.HTMLParser(no_network=True, huge_tree=True))
-        rows, header_rows, _ = table_rows(table, "\n")
-        canvas.table(rows, header_rows or int(bool(rows) and all(rows[0])))
-    elif not styled and _is_bold(text, facts):
-        canvas.heading(text, 2)
-    else:
-        canvas.paragraph(text, **attributes)
+    title, said = draw_tree(tree, canvas, True, stated)
+    for text in furniture(container, "footer"):
+        canvas.paragraph(text, kind="furniture")
+    return canvas, title, said
 
 
-def _is_bold(text: str, facts: Any) -> bool:
-    parts = zip(facts.emphasized_text_contents or [], facts.emphasized_text_tags or [], strict=False)
-    bold = [part for part, tag in parts if tag == "b"]
-    text = "".join(text.split())
-    return 0 < len(text) <= _MAX_BOLD_HEADING and "".join("".join(bold).split()) == text and text[-1] not in ".,;"
+def _iso(name: str, value: Any) -> Any:
+    return iso_date(value) if name in ("created", "modified") else value
+
+
+def _prepared(name: str, content: bytes) -> bytes:
+    return prepare_body(content) if name == _BODY else content

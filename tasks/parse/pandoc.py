@@ -1,0 +1,61 @@
+"""Pandoc: a document as pandoc's syntax tree, read by its program in a process of its own.
+
+Pandoc's Haskell heap has its own limit, and its process inherits those of the worker that starts it.
+`--sandbox` keeps it from reading any file or address that a document names.
+"""
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from storage.errors import Rejected
+
+_HEAP_MB = 1024
+_MAX_OUTPUT = 400_000_000
+_TIMEOUT_S = 100.0
+_HEAP_EXHAUSTED = 251
+_MAX_MESSAGE = 200
+
+
+def read_tree(data: bytes, reader: str) -> dict[str, Any]:
+    """Return `meta` and `blocks` of a document, as pandoc's `reader`, such as "odt", sees it.
+
+    Raise Rejected: `corrupt` with pandoc's words, `memory`, `timeout`, `not_installed`.
+    """
+    program = _program()
+    if not program:
+        raise Rejected("not_installed", f"{reader} is read by pandoc: pip install pypandoc_binary")
+    limits = ["+RTS", f"-M{_HEAP_MB}m", "-RTS"]
+    command = [program, "--sandbox", "--standalone", "--quiet", f"--from={reader}", "--to=json", *limits]
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, timeout=_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise Rejected("timeout", f"pandoc took more than {_TIMEOUT_S:g} seconds") from error
+    if done.returncode:
+        raise _reason(done.returncode, done.stderr.decode("utf-8", "replace"), reader)
+    if len(done.stdout) > _MAX_OUTPUT:
+        raise Rejected("too_large", f"pandoc makes {len(done.stdout)} bytes of it, the limit is {_MAX_OUTPUT}")
+    tree: dict[str, Any] = json.loads(done.stdout)
+    return tree
+
+
+def _reason(status: int, said: str, reader: str) -> Rejected:
+    if status == _HEAP_EXHAUSTED or "heap" in said.lower():
+        return Rejected("memory", f"pandoc needs more than {_HEAP_MB} MB")
+    if status < 0:
+        return Rejected("crashed", f"pandoc was ended by signal {-status}")
+    first = said.split("HasCallStack")[0]
+    message = " ".join(first.split())[:_MAX_MESSAGE] or f"pandoc ended with status {status}"
+    return Rejected("corrupt", f"cannot be read as {reader.partition('+')[0]}: {message}")
+
+
+@cache
+def _program() -> str:
+    """Return the path of pandoc: the one that pypandoc_binary brings, else the system's, else nothing."""
+    spec = find_spec("pypandoc")
+    bundled = Path(spec.origin).parent / "files" / "pandoc" if spec and spec.origin else None
+    return str(bundled) if bundled and bundled.exists() else shutil.which("pandoc") or ""

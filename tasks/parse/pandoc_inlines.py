@@ -1,0 +1,129 @@
+"""Pandoc's inlines: the text of a paragraph, with its links and the notes that it refers to.
+
+Emphasis is dropped, as in every drawn format; code keeps its backticks and mathematics its dollars.
+"""
+
+import re
+from typing import Any
+from unicodedata import normalize
+
+Node = dict[str, Any]
+
+# Of private use: they are put into a document to say where a page begins and that an item lies deeper.
+PAGE_MARK, DEEPER_MARK = "\ue00b", "\ue00c"
+_QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
+_WRAPPED = frozenset(("Emph", "Strong", "Underline", "Strikeout", "Superscript", "Subscript", "SmallCaps"))
+_TARGET = re.compile(r"\A(.+?)\s*<[^<>]*>\Z", re.DOTALL)
+_PROSE_ROLES = frozenset(("ref", "doc", "term", "abbr", "guilabel", "menuselection", "any", "numref", "title", "dfn"))
+_FILE = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|bmp|tiff?|webp|emf|wmf|pdf|eps)", re.IGNORECASE)
+_UNSEEN = re.compile(
+    r"\\(?:label|vspace|hspace|index|input|include|bibliography(?:style)?|includegraphics|usepackage|documentclass"
+    r"|documentstyle|pagestyle|thispagestyle|setlength|setcounter|addtocounter|newcommand|renewcommand|newtheorem"
+    r"|newenvironment|def|let|setstretch|vskip|hskip|color|fontsize|newcounter|numberwithin|theoremstyle|hypersetup"
+    r"|graphicspath|captionsetup|definecolor|lstset|newif|PassOptionsToPackage|titleformat|geometry)\*?"
+    r"(?:\[[^\]]*\]|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|=?-?[\d.]+(?:pt|em|ex|cm|mm|in)\b)*"
+)
+_REFERENCE = re.compile(r"\\(?:eq|auto|c|C|page|v|name)?ref\*?\{([^{}]*)\}|\\cite[a-z]*\*?(?:\[[^\]]*\])*\{([^{}]*)\}")
+_COMMAND = re.compile(
+    r"\\(?:begin|end)\{[^{}]*\}(?:\[[^\]]*\])?|\\[A-Za-z@]+\*?(?:\[[^\]]*\])*|\\(?=[^\w\s])|(?<!\\)[{}]"
+)
+_LENGTH = re.compile(r"\\[A-Za-z@]+\s*=?\s*-?[\d.]+(?:pt|em|ex|cm|mm|in)\b|\[[a-z]+=[^\]]*\]")
+_ACCENT = re.compile(r"\\([\"'`^~=.])\{?([A-Za-z])\}?")
+_ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "=": "\u0304", ".": "\u0307"}
+_COMMENT = re.compile(r"(?<!\\)%.*")
+_TAG = re.compile(r"<[^<>]*>")
+_MAX_LINKS = 200
+
+
+class Inlines:
+    """Renders one block's inlines; `links` and `notes` gather what the text refers to."""
+
+    def __init__(self, first_note: int = 1) -> None:
+        self.links: list[dict[str, str]] = []
+        self.notes: list[list[Node]] = []
+        self._first_note = first_note
+
+    def text(self, inlines: list[Node]) -> str:
+        """Return the text; line breaks are newlines, and runs of space stand as they are."""
+        return "".join(map(self._one, inlines))
+
+    def _one(self, node: Node) -> str:
+        kind: str = node["t"]
+        content: Any = node.get("c")
+        if kind == "Str":
+            return str(content)
+        if kind in ("Space", "SoftBreak"):
+            return " "
+        if kind in _WRAPPED:
+            return self.text(content)
+        visit = getattr(self, "_" + kind.lower(), None)
+        return str(visit(content)) if visit else ""
+
+    def _linebreak(self, _: Any) -> str:
+        return "\n"
+
+    def _code(self, content: Any) -> str:
+        (_, classes, pairs), text = content
+        role = dict(pairs).get("role", "").rpartition(":")[2] if "interpreted-text" in classes else None
+        if role is not None:
+            text = _TARGET.sub(r"\1", text).lstrip("~!")
+            if role == "pep":
+                return f"PEP {text}"
+            if role in _PROSE_ROLES or not role:
+                return str(text)
+        return f"`{text}`" if text.strip() and "`" not in text else str(text)
+
+    def _math(self, content: Any) -> str:
+        sign = "$$" if content[0]["t"] == "DisplayMath" else "$"
+        return f"{sign}{' '.join(content[1].split())}{sign}"
+
+    def _quoted(self, content: Any) -> str:
+        marks = _QUOTES[content[0]["t"]]
+        return marks[0] + self.text(content[1]) + marks[1]
+
+    def _span(self, content: Any) -> str:
+        return self.text(content[1])
+
+    def _link(self, content: Any) -> str:
+        _, inlines, (url, _) = content
+        text = self.text(inlines)
+        shown = " ".join(text.replace(PAGE_MARK, "").split())
+        if shown and url and not url.startswith(("#", "javascript:", "data:")) and len(self.links) < _MAX_LINKS:
+            self.links.append({"text": shown, "url": url})
+        return text
+
+    def _image(self, content: Any) -> str:
+        _, inlines, (_, title) = content
+        text = self.text(inlines).strip() or title.removeprefix("fig:").strip()
+        return "" if _FILE.fullmatch(text) or text.lower() in ("image", "picture") else text
+
+    def _cite(self, content: Any) -> str:
+        citations, inlines = content
+        if all(one["t"] == "RawInline" for one in inlines) or not inlines:
+            return "[" + "; ".join(one["citationId"] for one in citations) + "]"
+        return self.text(inlines)
+
+    def _note(self, content: Any) -> str:
+        self.notes.append(content)
+        return f"[^{self._first_note + len(self.notes) - 1}]"
+
+    def _rawinline(self, content: Any) -> str:
+        return raw_text(*content)
+
+
+def raw_text(language: str, source: str) -> str:
+    """Return what is readable in markup that pandoc does not know: of TeX commands, their arguments."""
+    if language in ("latex", "tex"):
+        source = _UNSEEN.sub("", _COMMENT.sub("", source).replace("\\\\", "\n"))
+        source = _ACCENT.sub(lambda match: normalize("NFC", match[2] + _ACCENTS[match[1]]), source)
+        source = _LENGTH.sub("", source)
+        source = _REFERENCE.sub(lambda match: f"[{match[1] or match[2]}]", source)
+        return _COMMAND.sub("", source).replace("~", " ")
+    if language == "html":
+        return "\n" if source.lower().startswith("<br") else _TAG.sub("", source)
+    return ""
+
+
+def plain_text(inlines: list[Node]) -> str:
+    """Return inlines as one line, without notes and page marks."""
+    return " ".join(re.sub(rf"\[\^\d+\]|[{PAGE_MARK}{DEEPER_MARK}]", "", Inlines().text(inlines)).split())
