@@ -69,6 +69,9 @@ class Draft:
     content_type: str
     strategy: str
     tokens: int
+    role: str = ""
+    depth: int = 0
+    above: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,12 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """One chunk of a snapshot; `document.text[start:end] == text`. `page` 0 means none."""
+    """One chunk of a snapshot; `document.text[start:end] == text`. `page` 0 means none.
+
+    `role` is what a chunk is to its strategy where that makes several kinds: section, paragraph, sentence,
+    summary. `depth` is how many chunks stand above it, `parent_id` the nearest of them or "", which stands
+    `above` rows before it in its document; `children` are the ids of those whose parent it is.
+    """
 
     chunk_id: str
     document_id: str
@@ -117,6 +125,11 @@ class ChunkRow:
     strategy: str
     tokens: int
     embedding_key: str
+    role: str = ""
+    depth: int = 0
+    above: int = 0
+    parent_id: str = ""
+    children: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +192,15 @@ def _schema(row: type, **narrow: pa.DataType) -> pa.Schema:
 
 
 DOCUMENTS = _schema(DocumentRow)
-CHUNKS = _schema(ChunkRow, ordinal=pa.int32(), page=pa.int32(), line=pa.int32(), tokens=pa.int32())
+CHUNKS = _schema(
+    ChunkRow,
+    ordinal=pa.int32(),
+    page=pa.int32(),
+    line=pa.int32(),
+    tokens=pa.int32(),
+    depth=pa.int32(),
+    above=pa.int32(),
+)
 REJECTS = _schema(RejectRow)
 RUNS = _schema(RunRow)
 

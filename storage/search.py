@@ -11,6 +11,7 @@ Fusion = Literal["linear", "rrf"]
 
 CANDIDATES_PER_HIT = 10
 MIN_CANDIDATES = 50
+CHILDREN_PER_PARENT = 4
 _RRF_K = 60
 
 
@@ -19,7 +20,8 @@ class Hit:
     """A chunk that answers a query.
 
     `vector_score` is the cosine similarity, `keyword_score` the BM25 score; None where the chunk was
-    no candidate of that index. `page` is None where the format has no pages.
+    no candidate of that index. `page` is None where the format has no pages. `matched` is the id of the
+    chunk that was found where its parent stands for it, whose scores these are.
     """
 
     rank: int
@@ -36,6 +38,8 @@ class Hit:
     page: int | None
     content_type: str
     strategy: str
+    role: str = ""
+    matched: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,14 @@ def fuse(vector: Ranking, keyword: Ranking, options: SearchOptions) -> list[tupl
     else:
         fused = _add(_reciprocal(vector), _reciprocal(keyword))
     return sorted(fused.items(), key=lambda item: (-item[1], item[0]))[: options.k]
+
+
+def climb(fused: Ranking, parents: Mapping[str, str], k: int) -> list[tuple[str, str, float]]:
+    """Return (id, id of the chunk found, score) of the best `k` parents; a chunk without one stands for itself."""
+    best: dict[str, tuple[str, float]] = {}
+    for key, score in fused:
+        best.setdefault(parents[key] or key, (key, score))
+    return [(parent, key, score) for parent, (key, score) in best.items()][:k]
 
 
 def _min_max(ranking: Ranking, weight: float) -> dict[str, float]:

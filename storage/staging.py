@@ -25,7 +25,7 @@ from storage.snapshots import Piece
 
 FOLDER = "staging"
 _KEPT_S = 7 * 24 * 3600
-_UNBOUND = ("chunk_id", "document_id", "uri")
+_UNBOUND = ("chunk_id", "document_id", "uri", "parent_id", "children")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from storage.errors import QueryError, StoreError
 from storage.keys import bucket_of
 from storage.keywords import KeywordIndex
 from storage.schema import CHUNKS, SCHEMAS, ChunkRow, DocumentRow, Element, from_table
-from storage.search import Fusion, Hit, Mode, SearchOptions, fuse
+from storage.search import CHILDREN_PER_PARENT, Fusion, Hit, Mode, SearchOptions, climb, fuse
 from storage.snapshots import Snapshot
 from storage.sql import query, select_ids
 from storage.tables import read_piece, read_table
@@ -64,13 +64,14 @@ class Store:
         *,
         weight: float = 0.5,
         fusion: Fusion = "linear",
+        parents: bool = False,
     ) -> list[Hit]:
-        """Return the `k` chunks that answer `text` best, best first.
+        """Return the `k` chunks that answer `text` best, best first; with `parents`, of each found chunk its parent.
 
         `where` is an SQL predicate over the columns of chunks and documents, applied before ranking.
         Raises `QueryError` for an empty query and for a predicate that cannot be evaluated.
         """
-        options = SearchOptions(k, mode, where, weight, fusion)
+        options = SearchOptions(k * CHILDREN_PER_PARENT if parents else k, mode, where, weight, fusion)
         if not text.strip():
             raise QueryError("the query is empty; ask for something")
         allowed = self._allowed(where)
@@ -80,10 +81,12 @@ class Store:
         keyword = self._keyword_candidates(text, options, allowed) if mode != "vector" else []
         fused = fuse(vector, keyword, options)
         rows = self.chunks([key for key, _ in fused])
+        found = climb(fused, {key: row.parent_id if parents else "" for key, row in rows.items()}, k)
+        rows |= self.chunks([key for key, _, _ in found if key not in rows])
         of_vector, of_keyword = dict(vector), dict(keyword)
         return [
-            _hit(rank, score, of_vector.get(key), of_keyword.get(key), rows[key])
-            for rank, (key, score) in enumerate(fused, start=1)
+            _hit(rank, score, of_vector.get(child), of_keyword.get(child), rows[key], "" if child == key else child)
+            for rank, (key, child, score) in enumerate(found, start=1)
         ]
 
     def _allowed(self, where: str | None) -> set[str] | None:
@@ -210,7 +213,7 @@ def _counts(column: pa.ChunkedArray) -> dict[str, int]:
     return dict(pairs)
 
 
-def _hit(rank: int, score: float, vector: float | None, keyword: float | None, row: ChunkRow) -> Hit:
+def _hit(rank: int, score: float, vector: float | None, keyword: float | None, row: ChunkRow, matched: str) -> Hit:
     return Hit(
         rank=rank,
         score=score,
@@ -226,4 +229,6 @@ def _hit(rank: int, score: float, vector: float | None, keyword: float | None, r
         page=row.page or None,
         content_type=row.content_type,
         strategy=row.strategy,
+        role=row.role,
+        matched=matched,
     )

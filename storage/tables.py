@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from storage.errors import StoreError
 from storage.files import write_immutable
-from storage.growth import conform
+from storage.growth import conform, lacking
 from storage.keys import bucket_of
 from storage.schema import SCHEMA_VERSION, SCHEMAS
 from storage.snapshots import Piece, Snapshot
@@ -47,7 +47,8 @@ def read_piece(root: Path, piece: Piece, columns: list[str] | None = None) -> pa
     schema = SCHEMAS[path.parent.name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     try:
-        return conform(pq.read_table(path, columns=columns, partitioning=None, memory_map=True), wanted)
+        held = [name for name in wanted.names if name not in lacking([path], wanted)] if columns else None
+        return conform(pq.read_table(path, columns=held, partitioning=None, memory_map=True), wanted)
     except (OSError, pa.ArrowInvalid) as error:
         raise StoreError(f"{path} cannot be read: {error}; see: docmill verify --store {root}") from error
 

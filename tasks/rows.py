@@ -113,15 +113,29 @@ def chunk_table(
     table = drafts.take(pa.array(order, pa.int64()))
     owners = list(itertools.chain.from_iterable([row] * row.chunks for row in documents))
     indexed = map(indexed_text, table.column("context").to_pylist(), table.column("text").to_pylist())
-    ids = itertools.chain.from_iterable(
-        chunk_keys(row.document_id, itertools.islice(indexed, row.chunks)) for row in documents
-    )
+    ids = [
+        *itertools.chain.from_iterable(
+            chunk_keys(row.document_id, itertools.islice(indexed, row.chunks)) for row in documents
+        )
+    ]
+    parents = [row - above if above else -1 for row, above in enumerate(table.column("above").to_pylist())]
     bound = {
-        "chunk_id": pa.array(list(ids), pa.string()),
+        "chunk_id": pa.array(ids, pa.string()),
+        "parent_id": pa.array([ids[row] if row >= 0 else "" for row in parents], pa.string()),
+        "children": _children(ids, parents),
         "document_id": pa.array([row.document_id for row in owners], pa.string()),
         "uri": pa.array([row.uri for row in owners], pa.string()),
     }
     return pa.table([bound[name] if name in bound else table.column(name) for name in CHUNKS.names], schema=CHUNKS)
+
+
+def _children(ids: Sequence[str], parents: Sequence[int]) -> pa.Array:
+    """Return for each row the ids of the rows whose parent it is."""
+    found: list[list[str]] = [[] for _ in ids]
+    for chunk_id, parent in zip(ids, parents, strict=True):
+        if parent >= 0:
+            found[parent].append(chunk_id)
+    return pa.array(found, pa.list_(pa.string()))
 
 
 def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[str], list[int], list[int]]:

@@ -27,6 +27,7 @@ OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("sliding_window", {"size": 40, "unit": "words", "anchored": True}),
     ("sentence", {"size": 60, "overlap": 2}),
     ("separator", {"separator": ". "}),
+    ("hierarchical", {"size": 64, "paragraph": 20, "sentences": False}),
 )
 """Options that change what a strategy does; every strategy is tried with its defaults as well."""
 
@@ -55,8 +56,12 @@ def test_chunks_keep_every_promise(strategy: str, options: dict[str, Any], parse
         assert draft.tokens <= limit
         assert {draft.start, draft.end} <= boundaries
         assert draft.line == 1 + parsed.text[: draft.start].replace("\r\n", "\n").replace("\r", "\n").count("\n")
-    starts = [draft.start for draft in found]
-    assert starts == sorted(set(starts))
+    spans = [(draft.start, -draft.end) for draft in found if draft.role != "summary"]
+    assert spans == sorted(set(spans))
+    for row, draft in enumerate(found):
+        parent = found[row - draft.above]
+        assert draft.depth == (parent.depth + 1 if draft.above else 0)
+        assert parent.start <= draft.start < draft.end <= parent.end
     assert must_cover(parsed) <= {i for draft in found for i in range(draft.start, draft.end)}
     assert found == chunks(parsed, strategy, limit, context=8, **options)
 
@@ -89,7 +94,7 @@ def test_a_long_single_line_is_split_in_seconds(strategy: str, unit: str) -> Non
     found = chunks(Parsed(text, ()), strategy)
     assert time.process_time() - begin < 10
     assert max(draft.tokens for draft in found) <= 256
-    assert sum(draft.end - draft.start for draft in found) >= len(text.replace(" ", ""))
+    assert sum(draft.end - draft.start for draft in found if not draft.depth) >= len(text.replace(" ", ""))
 
 
 @each_strategy

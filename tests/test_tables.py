@@ -16,7 +16,14 @@ def rows(documents: dict[str, list[str]]) -> pa.Table:
     columns: dict[str, list[object]] = {name: [] for name in CHUNKS.names}
     for uri, texts in documents.items():
         for ordinal, text in enumerate(texts):
-            blank = {"headings": [], "ordinal": ordinal, "document_id": document_key(uri), "uri": uri, "text": text}
+            blank = {
+                "headings": [],
+                "children": [],
+                "ordinal": ordinal,
+                "document_id": document_key(uri),
+                "uri": uri,
+                "text": text,
+            }
             for field in CHUNKS:
                 columns[field.name].append(blank.get(field.name, 0 if pa.types.is_integer(field.type) else ""))
     return pa.table(columns, schema=CHUNKS)

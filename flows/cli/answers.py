@@ -54,6 +54,7 @@ def search(
     mode: Annotated[Mode, typer.Option(help="Which rankings to use.")] = Mode.hybrid,
     where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks for which this holds.")] = None,
     at: At = None,
+    parents: Annotated[bool, typer.Option("--parents", help="Give what holds each chunk found, once.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON.")] = False,
 ) -> None:
     """Find the chunks that answer a question."""
@@ -62,7 +63,7 @@ def search(
 
     store = open_store(settings.store, at)
     fusing = settings.search
-    hits = store.search(query, k, mode.value, where, weight=fusing.weight, fusion=fusing.fusion)
+    hits = store.search(query, k, mode.value, where, weight=fusing.weight, fusion=fusing.fusion, parents=parents)
     if as_json:
         print_json([asdict(hit) for hit in hits])
     else:

@@ -1,11 +1,13 @@
 """Splitting: from a parsed document to the spans that become its chunks, by one of several strategies."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
 from storage.errors import ConfigError
+from tasks.split.hierarchical import LEVELS, Hierarchical, split_sections
+from tasks.split.level import Level, Split
 from tasks.split.options import Options
 from tasks.split.part import Part
 from tasks.split.recursive import Recursive, split_recursive
@@ -15,7 +17,7 @@ from tasks.split.span import Span
 from tasks.split.structure import Structure, split_structure
 from tasks.split.windowed import Fixed, Sliding, split_fixed, split_sliding
 
-__all__ = ["SPLITTERS", "Options", "Part", "Span", "Splitter", "options_of", "splitter_of"]
+__all__ = ["SPLITTERS", "Level", "Options", "Part", "Span", "Splitter", "options_of", "splitter_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +27,15 @@ class Splitter:
     `split(part, options)` proposes spans in order that hold all of the part, which may be a region of the
     document, that is not blank, front matter or furniture, each at most `options.size` tokens long, as far
     as these add up. It imports what is slow where it is used, and counts tokens by `part.tokens` only.
+    `role` is what its chunks are called where there are `levels` of more below them.
     """
 
     name: str
     version: int
     options: type[Options]
-    split: Callable[[Part, Any], list[Span]]
+    split: Split
+    role: str = ""
+    levels: tuple[Level, ...] = ()
 
 
 SPLITTERS: dict[str, Splitter] = {
@@ -42,6 +47,7 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("fixed", 1, Fixed, split_fixed),
         Splitter("sliding_window", 1, Sliding, split_sliding),
         Splitter("separator", 1, Separator, split_separator),
+        Splitter("hierarchical", 1, Hierarchical, split_sections, "section", LEVELS),
     )
 }
 

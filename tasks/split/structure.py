@@ -49,12 +49,13 @@ class Structure(Options):
 def split_structure(part: Part, options: Structure) -> list[Span]:
     """Return spans of at most `options.size` tokens."""
     room = Room(part.tokens, options.size)
-    pieces = list(_pieces(part, room))
+    pieces = list(structure_pieces(part, room))
     small = _small_sections(pieces, part.outline, Room(part.tokens, options.small))
     return merge(part.text, pieces, room, small)
 
 
-def _pieces(part: Part, room: Room) -> Iterator[Piece]:
+def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
+    """Yield a part's blocks as pieces, those that are too long cut by what they consist of."""
     text = part.text
     before, in_list, glued, barred = Block("front_matter", 0, 0), False, 0, False
     for block in blocks(part):

@@ -1,0 +1,93 @@
+"""Fitting: from the spans that a splitter proposes to spans that fit the model, each with its context and tokens."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from storage.schema import indexed_text
+from tasks.contextualize import Setting
+from tasks.split.pieces import Piece, cut, windows
+from tasks.split.sizing import Room
+from tasks.split.span import Span, cluster_end, cluster_start, trim
+from tasks.tokens import Tokens
+
+
+class Fitted(NamedTuple):
+    """A span, its context, and the exact number of tokens of both, special ones included."""
+
+    span: Span
+    context: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fitter:
+    """Makes spans fit a model that takes `limit` tokens; what is too long is cut into parts of `size` tokens first."""
+
+    tokens: Tokens
+    setting: Setting
+    say: Callable[[Setting, Span], str]
+    limit: int
+    size: int
+
+    def fit(self, spans: Iterable[Span]) -> list[Fitted]:
+        """Return the spans that are not blank, in order by start, none within another and none too long."""
+        kept: list[Fitted] = []
+        aligned = _aligned(self.tokens.text, spans)
+        for one in sorted(self._fitting(aligned, self.size), key=lambda one: (one.span.start, -one.span.end)):
+            if not kept or one.span.end > kept[-1].span.end:  # cutting spans that overlap can leave one in another
+                kept.append(one)
+        return kept
+
+    def _fitting(self, spans: Sequence[Span], size: int) -> Iterator[Fitted]:
+        said = [self.say(self.setting, span) for span in spans]
+        for span, context, count in zip(spans, said, self._totals(spans, said), strict=True):
+            if count <= self.limit or span.end - span.start == 1:
+                yield Fitted(span, context, count)
+            else:
+                yield from self._fitting(_parts(self.tokens, span, size), size // 2)
+
+    def _totals(self, spans: Sequence[Span], said: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each indexed text, special ones included."""
+        counter, count = self.tokens.counter, self.setting.count
+        if counter.local:
+            whole = self.tokens.exact(spans)
+            return [own + count(context) + counter.special for own, context in zip(whole, said, strict=True)]
+        text = self.tokens.text
+        texts = [indexed_text(context, text[slice(*span)]) for context, span in zip(said, spans, strict=True)]
+        return [own + counter.special for own in counter.counts(texts)] if texts else []
+
+
+def _aligned(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Return the spans that are not blank, trimmed, with grapheme clusters whole; none lies in its neighbour.
+
+    Spans that only touch share no cluster: it goes with the first. Those that overlap keep their overlap.
+    """
+    found: list[Span] = []
+    reached = 0
+    for proposed in spans:
+        span = trim(text, *proposed)
+        start, end = cluster_start(text, span.start), cluster_end(text, span.end)
+        if start < reached <= span.start:  # the cluster went with the span before
+            start = reached
+        if span.start >= span.end or start >= end or (found and start >= found[-1].start and end <= found[-1].end):
+            continue
+        if found and start <= found[-1].start:
+            found.pop()
+        found.append(Span(start, end))
+        reached = end
+    return found
+
+
+def _parts(tokens: Tokens, span: Span, size: int) -> list[Span]:
+    """Return two or more parts of a span, of about `size` tokens; of 0, two halves, if need be of one cluster."""
+    text = tokens.text
+    cuts = windows(text, Piece(*span, 0), Room(tokens, size)) if size else []
+    parts = _aligned(text, (Span(part.start, part.end) for part in cut(text, span, 0, cuts)))
+    if len(parts) > 1 or size:
+        return parts
+    middle = (span.start + span.end) // 2
+    middle = next(
+        (p for p in (cluster_start(text, middle), cluster_end(text, middle)) if span.start < p < span.end), middle
+    )
+    return [Span(span.start, middle), Span(middle, span.end)]
