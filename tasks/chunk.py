@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 from storage.errors import ConfigError
 from storage.keys import key_of
 from storage.schema import Draft, Parsed
-from tasks.contextualize import CONTEXTUALIZERS, setting_of
+from tasks.contextualize import CONTEXTUALIZERS, Setting, setting_of
 from tasks.detect import DETECTOR_VERSION
 from tasks.fitting import Fitter
 from tasks.route import Route
@@ -55,18 +55,18 @@ def chunk(parsed: Parsed, content_type: str, route: Route, tokenizer: Tokenizer,
     setting = setting_of(parsed, part.outline, tokens.counter, budget)
     fitter = Fitter(tokens, setting, context.say, options.token_limit, room // 2)
     nodes = grow(part, SPLITTERS[route.strategy], options_of(route.strategy, route.options).within(room), fitter)
-    return _drafts(part, nodes, content_type, route.strategy)
+    return _drafts(part, setting, nodes, content_type, route.strategy)
 
 
-def _drafts(part: Part, nodes: Sequence[Node], content_type: str, strategy: str) -> list[Draft]:
-    places, outline = Places(part.parsed), part.outline
+def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], content_type: str, strategy: str) -> list[Draft]:
+    places = Places(part.parsed)
     return [
         Draft(
             start=span.start,
             end=span.end,
             text=part.text[span.start : span.end],
             context=context,
-            headings=tuple(outline.headings[i].text for i in outline.over(*span)),
+            headings=setting.headings(span),
             page=places.page(span.start),
             line=places.line(span.start),
             content_type=content_type,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from storage.schema import Element, Parsed
 from tasks.counter import Counter
+from tasks.split.definitions import Enclosing
 from tasks.split.outline import Outline
 from tasks.split.span import Span
 
@@ -14,15 +15,21 @@ _LEFT_OUT = "\u2026"
 
 @dataclass(slots=True)
 class Setting:
-    """What contextualizers read: a document with its headings and tables, and how many tokens they may use."""
+    """What contextualizers read: a document, its headings, definitions and tables, and how many tokens they may use."""
 
     parsed: Parsed
     outline: Outline
+    enclosing: Enclosing
     counter: Counter
     budget: int
     tables: list[Element] = field(default_factory=list)
     done: dict[tuple[str, ...], str] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
+
+    def headings(self, span: Span) -> tuple[str, ...]:
+        """Return the headings above a span and the signatures of the definitions that it begins within."""
+        titles = (self.outline.headings[number].text for number in self.outline.over(*span))
+        return (*titles, *self.enclosing.signatures(span))
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a context."""
@@ -45,7 +52,9 @@ def _none(_setting: Setting, _span: Span) -> str:
 
 
 def structural(setting: Setting, span: Span) -> str:
-    """Return the document's title, the headings above a chunk, and the header of a table that it begins within.
+    """Return the document's title, the headings above a chunk, and what it begins within.
+
+    That is the header of a table, or the signatures of the classes and functions around a piece of code.
 
     What the chunk itself says is not repeated. The whole has at most the budget's tokens: middle
     headings are left out first, the innermost is kept longest.
@@ -56,6 +65,7 @@ def structural(setting: Setting, span: Span) -> str:
     title = " ".join(setting.parsed.title.split())
     if title and title.casefold() not in said:
         names.insert(0, title)
+    names += setting.enclosing.signatures(span)
     header = _header(setting, span)
     key = (*names, "", header)
     if key not in setting.done:
@@ -104,11 +114,11 @@ def cut_words(text: str, budget: int, counter: Counter) -> str:
 
 
 CONTEXTUALIZERS: dict[str, Contextualizer] = {
-    one.name: one for one in (Contextualizer("none", 1, _none), Contextualizer("structural", 1, structural))
+    one.name: one for one in (Contextualizer("none", 1, _none), Contextualizer("structural", 2, structural))
 }
 
 
 def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int) -> Setting:
     """Return what contextualizers read of a document."""
     tables = [e for e in parsed.elements if e.kind == "table" and e.attributes.get("header_rows")]
-    return Setting(parsed, outline, counter, budget, tables)
+    return Setting(parsed, outline, Enclosing(parsed), counter, budget, tables)

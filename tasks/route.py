@@ -62,4 +62,5 @@ def default_routes() -> RouteTable:
     structure, recursive = Route("structure"), Route("recursive")
     running = ("chat", "data", "log", "transcript")
     by_type = {kind: recursive if kind in running else structure for kind in CONTENT_TYPES}
+    by_type["code"] = Route("code")
     return RouteTable(by_glob=(), by_type=by_type, default=structure)

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from storage.errors import ConfigError
+from tasks.split.code import Code, split_code
 from tasks.split.hierarchical import LEVELS, Hierarchical, split_sections
 from tasks.split.level import Level, Split
 from tasks.split.options import Options
@@ -47,6 +48,7 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("fixed", 1, Fixed, split_fixed),
         Splitter("sliding_window", 1, Sliding, split_sliding),
         Splitter("separator", 1, Separator, split_separator),
+        Splitter("code", 1, Code, split_code),
         Splitter("hierarchical", 1, Hierarchical, split_sections, "section", LEVELS),
     )
 }

@@ -1,0 +1,129 @@
+"""Grammars: a tree-sitter grammar for each language that has one, and the syntax tree of a text.
+
+Each grammar is a package of its own with the compiled parser in it; nothing is fetched.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+GRAMMARS = {
+    "python": "python",
+    "javascript": "javascript",
+    "typescript": "typescript language_tsx",
+    "go": "go",
+    "rust": "rust",
+    "java": "java",
+    "kotlin": "kotlin",
+    "scala": "scala",
+    "c": "c",
+    "cpp": "cpp",
+    "csharp": "c_sharp",
+    "swift": "swift",
+    "objectivec": "objc",
+    "ruby": "ruby",
+    "php": "php language_php",
+    "lua": "lua",
+    "julia": "julia",
+    "haskell": "haskell",
+    "elixir": "elixir",
+    "ocaml": "ocaml language_ocaml",
+    "zig": "zig",
+    "shell": "bash",
+    "powershell": "powershell",
+    "sql": "sql",
+    "css": "css",
+    "groovy": "groovy",
+    "terraform": "hcl",
+}
+"""Languages by docmill's names, with the package after `tree_sitter_` and, where it is not `language`, the function."""
+
+_NAMES = {"typescript": ("ts", "tsx"), "javascript": ("js", "jsx"), "shell": ("bash", "sh", "zsh", "console")} | {
+    "python": ("py", "python3"), "csharp": ("c#", "cs"), "cpp": ("c++",), "objectivec": ("objc", "objective-c")
+} | {"go": ("golang",), "rust": ("rs",), "ruby": ("rb",), "kotlin": ("kt",), "terraform": ("hcl", "tf")}  # fmt: skip
+_ALIASES = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
+_MAX_CHARACTERS = 2_000_000
+_MAX_SECONDS = 2.0  # of this thread's processor time: some grammars take the square of a hostile text's length
+_MAX_ERRORS = 0.2
+_READ = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """The syntax tree of a text; `place` gives the position, in code points, of a byte of its UTF-8 form."""
+
+    root: "Node"
+    language: str
+    places: Any
+
+    def place(self, byte: int) -> int:
+        return byte if self.places is None else int(self.places[byte])
+
+
+def known(language: str) -> str:
+    """Return docmill's name of a language, as a code fence may spell it, or nothing where no grammar is known."""
+    name = language.strip().lower()
+    name = _ALIASES.get(name, name)
+    return name if name in GRAMMARS else ""
+
+
+@lru_cache(maxsize=2)
+def syntax_of(text: str, language: str) -> Syntax | None:
+    """Return the syntax of a text; None for an unknown language, too much that is no such code, or too much work."""
+    name = known(language)
+    if not name or len(text) > _MAX_CHARACTERS:
+        return None
+    source = text.encode("utf-8", "surrogatepass")
+    root = _parse(_parser(name), source)
+    if root is None or sum(node.end_byte - node.start_byte for node in _errors(root)) > _MAX_ERRORS * len(source):
+        return None
+    return Syntax(root, name, None if text.isascii() else _places(source))
+
+
+@cache
+def _parser(language: str) -> "Parser":
+    from tree_sitter import Language, Parser
+
+    package, *function = GRAMMARS[language].split()
+    return Parser(Language(getattr(import_module(f"tree_sitter_{package}"), *(function or ["language"]))()))
+
+
+def _parse(parser: "Parser", source: bytes) -> "Node | None":
+    deadline = time.thread_time() + _MAX_SECONDS
+
+    def read(start: int, _point: object) -> bytes:
+        return source[start : start + _READ]
+
+    def late(_byte: int, _error: bool) -> bool:
+        return time.thread_time() > deadline
+
+    try:
+        return parser.parse(read, progress_callback=late).root_node
+    except ValueError:  # late
+        parser.reset()
+        return None
+
+
+def _errors(root: "Node") -> Iterator["Node"]:
+    """Yield the outermost nodes that stand for what the grammar could not read."""
+    open_ = [root]
+    while open_:
+        node = open_.pop()
+        if node.is_error:
+            yield node
+        elif node.has_error:
+            open_ += node.children
+
+
+def _places(source: bytes) -> Any:
+    """Return for each byte, and the end, how many code points begin before it."""
+    begins = (np.frombuffer(source, np.uint8) & 0xC0) != 0x80
+    return np.concatenate([[0], np.cumsum(begins)]) - np.append(~begins, False)
