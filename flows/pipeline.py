@@ -133,6 +133,7 @@ def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded:
     documents.rejected = len(todo.rejected) + len(outcome.rejects) - len(outcome.stale)
     report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens
     report.problems += [f"{row.uri}: {row.reason}: {row.message}" for row in outcome.rejects]
+    report.rechunked = todo.rechunked
     known = {uri: state.rejects[uri] for uri in (*todo.rejected, *todo.stale)}
     report.problems += [f"{uri}: {row.reason}: {row.message} (as before)" for uri, row in known.items()]
 

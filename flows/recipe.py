@@ -48,7 +48,8 @@ def routes_of(settings: Settings) -> RouteTable:
     by_type |= {r.type: Route(r.strategy, options(r.strategy, r.options)) for r in settings.routes if r.type}
     by_glob = tuple((r.glob, Route(r.strategy, options(r.strategy, r.options))) for r in settings.routes if r.glob)
     default = Route(base.default.strategy, options(base.default.strategy, dict(base.default.options)))
-    return RouteTable(by_glob=by_glob, by_type=by_type, default=default)
+    chosen = frozenset(r.type for r in settings.routes if r.type)
+    return RouteTable(by_glob, by_type, default, chosen, settings.split)
 
 
 def discover_options(settings: Settings) -> DiscoverOptions:

@@ -31,7 +31,10 @@ class Chunks:
 
 @dataclass(slots=True)
 class Report:
-    """One run, done or planned. `seconds` is wall clock by step; `problems` are lines for a person."""
+    """One run, done or planned. `seconds` is wall clock by step; `problems` are lines for a person.
+
+    `rechunked` are the uris of documents that did not change and are split anew, from their stored text.
+    """
 
     snapshot: int | None = None
     documents: Documents = field(default_factory=Documents)
@@ -43,6 +46,7 @@ class Report:
     engine: str = "local"
     dry_run: bool = False
     problems: list[str] = field(default_factory=list)
+    rechunked: list[str] = field(default_factory=list)
 
     @property
     def exit_status(self) -> int:
@@ -58,6 +62,7 @@ class Report:
             "parsed": self.parsed,
             "embedded": self.embedded,
             "tokens_embedded": self.tokens_embedded,
+            "rechunked": self.rechunked,
             "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
         }
 
@@ -73,7 +78,15 @@ class Report:
             f"  time       {steps or 'under 0.1 s'}",
             *(f"  ! {line}" for line in self.problems),
         ]
+        if self.rechunked:
+            lines.insert(3, f"  re-chunk   {self._some_rechunked()}")
         return "\n".join(lines)
+
+    def _some_rechunked(self) -> str:
+        """Return the documents that are split anew: all of them in a plan, else how many."""
+        if self.dry_run:
+            return ", ".join(self.rechunked)
+        return f"{len(self.rechunked)} from their stored text"
 
     def as_markdown(self) -> str:
         """Return the summary as Markdown, for a page."""

@@ -30,7 +30,8 @@ class Rejected(Terminal):
     """One document cannot be used.
 
     `reason` is a short code (`corrupt`, `encrypted`, `empty`, `no_text`, `timeout`, `memory`,
-    `too_large`, `unsupported`, `undecodable`, `crashed`, `unreadable`, `not_installed`), the message says the rest.
+    `too_large`, `unsupported`, `undecodable`, `crashed`, `unreadable`, `not_installed`,
+    `misrouted`), the message says the rest.
     """
 
     def __init__(self, reason: str, message: str) -> None:

@@ -34,6 +34,9 @@ def blank_sql(kind: pa.DataType) -> str:
 def sql_type(kind: pa.DataType) -> str:
     """Return the name of a type in DuckDB's SQL."""
     names = {pa.string(): "VARCHAR", pa.int32(): "INTEGER", pa.int64(): "BIGINT", pa.float64(): "DOUBLE"}
+    if pa.types.is_struct(kind):
+        parts = (f'"{part.name}" {sql_type(part.type)}' for part in kind)
+        return f"STRUCT({', '.join(parts)})"
     return f"{sql_type(kind.value_type)}[]" if pa.types.is_list(kind) else names.get(kind, "BOOLEAN")
 
 

@@ -80,7 +80,8 @@ class DocumentRow:
 
     `text_key` addresses the canonical text and elements, `chunk_key` what its chunks were made
     from and by. `status` is `ok`, or `stale` when the file has changed into one that cannot be
-    used and the last good version is kept.
+    used and the last good version is kept. `content_types` are those of its regions, and `regions`
+    says of each, in the fields of `REGION`, what it is, why, and how it was split.
     """
 
     document_id: str
@@ -99,6 +100,8 @@ class DocumentRow:
     chunks: int
     status: str
     metadata: str
+    content_types: tuple[str, ...]
+    regions: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,22 @@ def _schema(row: type, **narrow: pa.DataType) -> pa.Schema:
     return pa.schema([(f.name, kind(f.name, f.type)) for f in fields(row)])
 
 
-DOCUMENTS = _schema(DocumentRow)
+REGION = pa.struct(
+    [
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("content_type", pa.string()),
+        ("score", pa.float64()),
+        ("runner_up", pa.string()),
+        ("runner_up_score", pa.float64()),
+        ("evidence", pa.list_(pa.string())),
+        ("strategy", pa.string()),
+        ("options", pa.string()),
+    ]
+)
+"""A stretch of a document of one content type; `options` is JSON."""
+
+DOCUMENTS = _schema(DocumentRow, regions=pa.list_(REGION))
 CHUNKS = _schema(
     ChunkRow,
     ordinal=pa.int32(),

@@ -16,6 +16,7 @@ import pyarrow as pa
 from storage.errors import QueryError, StoreError
 from storage.growth import blank_sql, lacking
 from storage.schema import CHUNKS, DOCUMENTS, SCHEMAS
+from storage.views import ROUTING
 
 if TYPE_CHECKING:
     import duckdb
@@ -94,6 +95,8 @@ def _connect(
         for name, paths in files.items():
             _register(connection, name, name, paths)
             connection.execute(_MACRO.format(name=name))
+        if "documents" in files:
+            connection.execute(f"CREATE VIEW routing AS {ROUTING}")
         for at, tables in past.items():
             for name, paths in tables.items():
                 _register(connection, f"{name}_at_{at}", name, paths)

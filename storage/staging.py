@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +22,7 @@ import pyarrow.parquet as pq
 from storage.artifacts import TEXTS
 from storage.files import TEMPORARY, adopt, link, remove
 from storage.schema import CHUNKS
+from storage.schema import DOCUMENTS as COMMITTED
 from storage.snapshots import Piece
 
 FOLDER = "staging"
@@ -53,12 +55,15 @@ class StagedDocument:
     reason: str
     message: str
     parser: str
+    content_types: tuple[str, ...] = ()
+    regions: tuple[dict[str, Any], ...] = ()
 
 
 _KINDS = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_()}
+_LISTS = {name: COMMITTED.field(name).type for name in ("content_types", "regions")}
 DOCUMENTS = pa.schema(
     [
-        (f.name, _KINDS[f.type if isinstance(f.type, str) else f.type.__name__])
+        (f.name, _LISTS.get(f.name) or _KINDS[f.type if isinstance(f.type, str) else f.type.__name__])
         for f in StagedDocument.__dataclass_fields__.values()
     ]
 )

@@ -35,9 +35,19 @@ FROM read_json({path}, format = 'unstructured', columns = {{
 ORDER BY number;
 """
 
+ROUTING = """\
+SELECT
+    uri, document_id, r."start" AS "start", r."end" AS "end", r.content_type AS content_type, r.score AS score,
+    r.runner_up AS runner_up, r.runner_up_score AS runner_up_score, r.evidence AS evidence,
+    r.strategy AS strategy, r.options AS options
+FROM (SELECT uri, document_id, unnest(regions) AS r FROM documents)
+ORDER BY uri, "start"
+"""
+"""A row for each region of each document: what it is, why, and how it is split."""
+
 
 def views_sql(root: Path) -> str:
-    """Return a script that makes the views chunks, documents, rejects, runs and snapshots of the store at `root`.
+    """Return a script that makes the views of the tables, `routing` and `snapshots` of the store at `root`.
 
     Paths are absolute and stand for whatever `current/` shows when a view is read. `chunks_at(41)` and
     `documents_at(41)` are those of a kept snapshot.
@@ -49,7 +59,9 @@ def views_sql(root: Path) -> str:
         for name in SCHEMAS
     )
     past = (_table_at(root, name) for name in ("documents", "chunks"))
-    return head.replace("\n", " ").rstrip() + "\n" + "".join(tables) + _snapshots(root) + "".join(past)
+    routing = f"CREATE OR REPLACE TEMP VIEW routing AS\n{ROUTING};\n"
+    first = head.replace("\n", " ").rstrip() + "\n"
+    return first + "".join(tables) + routing + _snapshots(root) + "".join(past)
 
 
 def _table_at(root: Path, name: str) -> str:

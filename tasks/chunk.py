@@ -1,6 +1,7 @@
 """Chunk: split a parsed document, say before each part where it stands, and make sure that it fits the model."""
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from tokenizers import Tokenizer
@@ -9,16 +10,16 @@ from storage.errors import ConfigError
 from storage.keys import key_of
 from storage.schema import Draft, Parsed
 from tasks.contextualize import CONTEXTUALIZERS, Setting, setting_of
-from tasks.detect import DETECTOR_VERSION
+from tasks.detect import DETECTOR_VERSION, Region, Verdict
 from tasks.fitting import Fitter
-from tasks.route import Route
+from tasks.route import Route, Routed
 from tasks.split import SPLITTERS, Part, nearest, options_of
 from tasks.split.options import MIN_SIZE
 from tasks.split.places import Places
 from tasks.tokens import Tokens
 from tasks.tree import Node, grow, in_order
 
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 _SPECIAL_TOKENS = 8  # more than any model adds
 
 
@@ -43,9 +44,17 @@ class ChunkOptions:
 
 
 def chunk(parsed: Parsed, content_type: str, route: Route, tokenizer: Tokenizer, options: ChunkOptions) -> list[Draft]:
+    """Return the chunks of a document that is one region; see `chunk_regions`."""
+    only = Region(0, len(parsed.text), Verdict(content_type, 1.0, "", 0.0, ()))
+    return chunk_regions(parsed, [Routed(only, route, "")], tokenizer, options)
+
+
+def chunk_regions(parsed: Parsed, routed: Sequence[Routed], tokenizer: Tokenizer, options: ChunkOptions) -> list[Draft]:
     """Return a document's chunks in order; none has more than `options.token_limit` tokens, context and all.
 
-    `Draft.tokens` is the exact number of tokens of its indexed text, special ones included.
+    No chunk reaches across regions, unless they have the same route and its strategy `crosses`; then it is
+    of the region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text,
+    special ones included.
     """
     tokens = Tokens(parsed.text, tokenizer)
     context = CONTEXTUALIZERS[options.contextualizer]
@@ -54,12 +63,30 @@ def chunk(parsed: Parsed, content_type: str, route: Route, tokenizer: Tokenizer,
     part = Part.whole(parsed, tokens)
     setting = setting_of(parsed, part.outline, tokens.counter, budget)
     fitter = Fitter(tokens, setting, context.say, options.token_limit, room // 2)
-    nodes = grow(part, SPLITTERS[route.strategy], options_of(route.strategy, route.options).within(room), fitter)
-    return _drafts(part, setting, nodes, content_type, route.strategy)
+    nodes = [node for some in _together(routed) for node in _grow(part, some, fitter, room)]
+    return _drafts(part, setting, nodes, routed)
 
 
-def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], content_type: str, strategy: str) -> list[Draft]:
-    places = Places(part.parsed)
+def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
+    """Yield the regions that are split as one."""
+    some: list[Routed] = []
+    for one in routed:
+        if some and not (one.route == some[-1].route and SPLITTERS[one.route.strategy].crosses):
+            yield some
+            some = []
+        some.append(one)
+    if some:
+        yield some
+
+
+def _grow(part: Part, some: Sequence[Routed], fitter: Fitter, room: int) -> list[Node]:
+    route = some[0].route
+    options = options_of(route.strategy, route.options).within(room)
+    return grow(part.within(some[0].region.start, some[-1].region.end), SPLITTERS[route.strategy], options, fitter)
+
+
+def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequence[Routed]) -> list[Draft]:
+    places, starts = Places(part.parsed), [one.region.start for one in routed]
     return [
         Draft(
             start=span.start,
@@ -69,8 +96,8 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], content_type: s
             headings=setting.headings(span),
             page=places.page(span.start),
             line=places.line(span.start),
-            content_type=content_type,
-            strategy=strategy,
+            content_type=one.region.verdict.content_type,
+            strategy=one.route.strategy,
             tokens=tokens,
             role=node.role,
             depth=node.depth,
@@ -78,6 +105,7 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], content_type: s
         )
         for node, above in in_order(nodes)
         for span, context, tokens in [node.fitted]
+        for one in [routed[max(0, bisect_right(starts, span.start) - 1)]]
     ]
 
 

@@ -38,7 +38,10 @@ class Planned:
 
 @dataclass(slots=True)
 class Plan:
-    """What a run will do. Every uri of the sources stands in one list; `moved` maps a new name to the old one."""
+    """What a run will do. Every uri of the sources stands in one list; `moved` maps a new name to the old one.
+
+    `rechunked` are those of `planned` that hold what they held and are split anew, by another route.
+    """
 
     unchanged: list[str] = field(default_factory=list)
     planned: list[Planned] = field(default_factory=list)
@@ -47,6 +50,7 @@ class Plan:
     deleted: list[str] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
     moved: dict[str, str] = field(default_factory=dict)
+    rechunked: list[str] = field(default_factory=list)
 
     @property
     def works(self) -> list[Work]:
@@ -120,7 +124,7 @@ class _Index:
 
     def chunks(self, uri: str, known: Known) -> Known | None:
         """Return the row whose chunks are those of this text under the route of `uri`."""
-        return self._by_chunks.get(self.recipe.chunk_key(known.text_key, uri, known.content_type))
+        return self._by_chunks.get(self.recipe.chunk_key(known.text_key, uri, known.content_types, known.metadata))
 
 
 def file_type(known: Known) -> FileType:
@@ -131,12 +135,14 @@ def file_type(known: Known) -> FileType:
 def _place(file: Found, content_hash: str, row: DocumentRow | None, index: _Index, result: Plan) -> None:
     known = index.content(file.uri, content_hash, row)
     chunked = index.chunks(file.uri, known) if known else None
-    if chunked is None:
-        result.planned.append(Planned(file, content_hash, _work(file, content_hash, known, index.recipe), None))
-    elif row and row.status == "ok" and (row.content_hash, row.chunk_key) == (content_hash, chunked.chunk_key):
+    same = row is not None and row.status == "ok" and row.content_hash == content_hash
+    if same and row and chunked and row.chunk_key == chunked.chunk_key:
         result.unchanged.append(file.uri)
-    else:
-        result.planned.append(Planned(file, content_hash, None, chunked))
+        return
+    if same and known:
+        result.rechunked.append(file.uri)
+    work = None if chunked else _work(file, content_hash, known, index.recipe)
+    result.planned.append(Planned(file, content_hash, work, chunked))
 
 
 def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -> Work:

@@ -2,22 +2,23 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 
 from storage.artifacts import Packs, decode_parsed, pack_texts
-from storage.errors import Rejected
+from storage.errors import ConfigError, Rejected
 from storage.keys import embedding_key, hash_bytes, key_of
 from storage.schema import Draft, Parsed, indexed_text, to_table
 from storage.staging import DOCUMENTS, DRAFTS, StagedDocument, write_batch
-from tasks.chunk import ChunkOptions, chunk, chunker_key
-from tasks.detect import detect_content_type
+from tasks.chunk import ChunkOptions, chunk_regions, chunker_key
+from tasks.detect import detect, find_regions
 from tasks.orders import load_order
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
 from tasks.pool import Limits, shared_pool
-from tasks.route import RouteTable
+from tasks.route import OWN_KEY, RouteTable
+from tasks.split import SPLITTERS
 from tasks.tokens import load_tokenizer
 
 
@@ -37,7 +38,8 @@ class Recipe:
     def attempt_key(self) -> str:
         """Return what must change before a rejected file is tried again."""
         versions = {name: form.version for name, form in FORMATS.items()}
-        return key_of("attempt", versions, asdict(self.parse), self.max_file_bytes)
+        strategies = {name: [f.name for f in fields(one.options)] for name, one in SPLITTERS.items()}
+        return key_of("attempt", versions, asdict(self.parse), self.max_file_bytes, strategies)
 
     def text_key(self, content_hash: str, file_type: FileType) -> str:
         """Return the key of the canonical text of a content."""
@@ -48,10 +50,15 @@ class Recipe:
         route = self.routes.route(uri, "")
         return key_of("work", content_hash, suffix_of(uri), text_key, route.strategy, dict(route.options))
 
-    def chunk_key(self, text_key: str, uri: str, content_type: str) -> str:
-        """Return the key of the chunks of a canonical text."""
-        route = self.routes.route(uri, content_type)
-        return key_of("chunks", text_key, content_type, chunker_key(route, self.chunk, self.tokenizer_id))
+    def chunk_key(self, text_key: str, uri: str, content_types: Iterable[str], metadata: str) -> str:
+        """Return the key of the chunks of a canonical text with regions of some types; `metadata` is the row's."""
+        said = json.loads(metadata) if OWN_KEY in metadata else {}
+        try:
+            routes = {kind: self.routes.route(uri, kind, said) for kind in set(content_types)}
+        except ConfigError as error:  # what the document says of itself is wrong now
+            return key_of("no chunks", text_key, str(error))
+        keys = {kind: chunker_key(route, self.chunk, self.tokenizer_id) for kind, route in routes.items()}
+        return key_of("chunks", text_key, keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +154,15 @@ def process_document(job: Job) -> Processed:
             return reject(work, why, file_type)
     else:
         file_type, parsed = FileType(work.format, work.language), job.stored
-    content_type = detect_content_type(parsed, file_type)
-    route = recipe.routes.route(work.uri, content_type)
-    drafts = chunk(parsed, content_type, route, load_tokenizer(recipe.tokenizer_dir), recipe.chunk)
+    regions = find_regions(parsed, file_type)
+    try:
+        routed = recipe.routes.route_regions(work.uri, regions, parsed.metadata)
+    except ConfigError as error:
+        return reject(work, Rejected("misrouted", str(error)), file_type)
+    drafts = chunk_regions(parsed, routed, load_tokenizer(recipe.tokenizer_dir), recipe.chunk)
     text_key = recipe.text_key(work.content_hash, file_type)
+    content_types = tuple(dict.fromkeys(region.verdict.content_type for region in regions))
+    metadata = json.dumps(parsed.metadata, ensure_ascii=False, default=str, sort_keys=True)
     document = StagedDocument(
         work_key=work.key,
         content_hash=work.content_hash,
@@ -159,16 +171,18 @@ def process_document(job: Job) -> Processed:
         format=file_type.format,
         language=file_type.language,
         title=parsed.title,
-        content_type=content_type,
+        content_type=detect(parsed, file_type).content_type,
         text_key=text_key,
-        chunk_key=recipe.chunk_key(text_key, work.uri, content_type),
+        chunk_key=recipe.chunk_key(text_key, work.uri, content_types, metadata),
         characters=len(parsed.text),
         chunks=len(drafts),
-        metadata=json.dumps(parsed.metadata, ensure_ascii=False, default=str, sort_keys=True),
+        metadata=metadata,
         parsed=job.stored is None,
         reason="",
         message="",
         parser=_parser_name(file_type),
+        content_types=content_types,
+        regions=tuple(one.row() for one in routed),
     )
     return Processed(document, drafts, parsed if job.stored is None else None)
 

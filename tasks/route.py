@@ -1,15 +1,19 @@
-"""Route: which strategy splits a document, by its name or else by what it is."""
+"""Route: which strategy splits a region of a document: by what the document says, by its name, by what it is."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from pathspec import GitIgnoreSpec
 
 from storage.errors import ConfigError
-from tasks.detect import CONTENT_TYPES
+from tasks.detect import CONTENT_TYPES, Region
 from tasks.split import nearest, options_of
+
+OWN_KEY = "docmill"
+"""The key of a document's front matter under which it names its own route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +28,38 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class RouteTable:
-    """The first glob that matches a uri decides, else the content type, else the default.
+class Routed:
+    """A region, how it is split, and the rule that decided that, in words."""
 
-    Globs are written as in .gitignore. Content types are those of `tasks.detect`.
+    region: Region
+    route: Route
+    rule: str
+
+    def row(self) -> dict[str, Any]:
+        """Return the fields of `storage.schema.REGION`."""
+        options = asdict(options_of(self.route.strategy, self.route.options))
+        return {
+            "start": self.region.start,
+            "end": self.region.end,
+            **asdict(self.region.verdict),
+            "strategy": self.route.strategy,
+            "options": json.dumps(options, ensure_ascii=False, sort_keys=True),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RouteTable:
+    """What a document says of itself decides, else the first glob that matches its uri, else a region's content type.
+
+    Globs are written as in .gitignore. Content types are those of `tasks.detect`; `chosen` are those
+    whose route is not the one that docmill comes with. `options` are a strategy's where a document names it.
     """
 
     by_glob: tuple[tuple[str, Route], ...]
     by_type: Mapping[str, Route]
     default: Route
+    chosen: frozenset[str] = frozenset()
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for kind in self.by_type:
@@ -41,12 +68,40 @@ class RouteTable:
         for glob, _ in self.by_glob:
             _compile(glob)
 
-    def route(self, uri: str, content_type: str) -> Route:
-        """Return the route of a document."""
+    def route(self, uri: str, content_type: str, metadata: Mapping[str, Any] | None = None) -> Route:
+        """Return the route of a content type in a document; raise ConfigError if its own words are wrong."""
+        return self.decide(uri, content_type, metadata or {})[0]
+
+    def decide(self, uri: str, content_type: str, metadata: Mapping[str, Any]) -> tuple[Route, str]:
+        """Return the same with the rule that decides, in words."""
+        if own := self._own(metadata):
+            return own, "the front matter of the document"
         for glob, route in self.by_glob:
             if _compile(glob).match_file(uri):
-                return route
-        return self.by_type.get(content_type, self.default)
+                return route, f"[[routes]] glob = {json.dumps(glob)}"
+        if content_type in self.chosen:
+            return self.by_type[content_type], f"[[routes]] type = {json.dumps(content_type)}"
+        if content_type in self.by_type:
+            return self.by_type[content_type], f"the default for {content_type}"
+        return self.default, "the default"
+
+    def route_regions(self, uri: str, regions: Sequence[Region], metadata: Mapping[str, Any]) -> list[Routed]:
+        """Return the regions of a document with their routes."""
+        return [Routed(one, *self.decide(uri, one.verdict.content_type, metadata)) for one in regions]
+
+    def _own(self, metadata: Mapping[str, Any]) -> Route | None:
+        """Return the route that a document's front matter names under `docmill`, or None."""
+        front = metadata.get("front_matter")
+        if not isinstance(front, dict) or OWN_KEY not in front:
+            return None
+        said = front[OWN_KEY]
+        try:
+            if not isinstance(said, dict) or not isinstance(said.get("strategy"), str):
+                raise ConfigError(f"must be a table such as {{strategy: structure, size: 120}}, got {said!r}")
+            values = {name: value for name, value in said.items() if name != "strategy"}
+            return Route(said["strategy"], {**self.options.get(said["strategy"], {}), **values})
+        except ConfigError as error:
+            raise ConfigError(f"front matter, {OWN_KEY}: {error}") from None
 
 
 @lru_cache(maxsize=256)

@@ -70,6 +70,8 @@ def _document(file: Found, known: Known) -> DocumentRow:
         chunks=known.chunks,
         status="ok",
         metadata=known.metadata,
+        content_types=known.content_types,
+        regions=known.regions,
     )
 
 

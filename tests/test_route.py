@@ -3,7 +3,9 @@
 import pytest
 
 from storage.errors import ConfigError
-from tasks.detect import CONTENT_TYPES, content_scores, detect_content_type
+from tasks.detect import CONTENT_TYPES, detect
+from tasks.detect.scores import SCORES
+from tasks.detect.verdict import document_features
 from tasks.parse import FileType, ParseOptions, parse
 from tasks.route import Route, RouteTable, default_routes
 
@@ -41,14 +43,15 @@ SAMPLES = {
 def test_a_plain_case_of_each_kind_is_recognised(kind: str) -> None:
     name, text = SAMPLES[kind]
     file_type = FileType(name, "python" if name == "code" else "")
-    assert detect_content_type(parse(text.encode(), file_type, ParseOptions()), file_type) == kind
+    assert detect(parse(text.encode(), file_type, ParseOptions()), file_type).content_type == kind
 
 
 def test_scores_are_shares() -> None:
     for name, text in SAMPLES.values():
-        scores = content_scores(parse(text.encode(), FileType(name), ParseOptions()))
-        assert set(scores) <= set(CONTENT_TYPES)
-        assert all(0 <= score <= 1 for score in scores.values())
+        features = document_features(parse(text.encode(), FileType(name), ParseOptions()))
+        signs = {kind: score(features) for kind, score in SCORES.items()}
+        assert set(signs) == set(CONTENT_TYPES)
+        assert all(0 <= sign.score <= 1 for sign in signs.values())
 
 
 def test_the_first_glob_decides_then_the_type_then_the_default() -> None:

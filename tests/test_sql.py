@@ -301,7 +301,9 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     for number in (1, 2):
         (root / "snapshots" / f"{number:06d}.json").write_text(SNAPSHOT % number)
     (root / "views.sql").write_text(views_sql(root))
-    assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == [*sorted(SCHEMAS), "snapshots"]
+    assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
+        [*SCHEMAS, "routing", "snapshots"]
+    )
     assert command_line(root / "views.sql", "SELECT sum(tokens), count(*) FROM chunks") == "60,4"
     assert command_line(root / "views.sql", "SELECT count(*) FROM rejects, runs, documents") == "0"
     assert command_line(root / "views.sql", "FROM snapshots").splitlines() == [

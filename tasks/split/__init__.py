@@ -28,7 +28,8 @@ class Splitter:
     `split(part, options)` proposes spans in order that hold all of the part, which may be a region of the
     document, that is not blank, front matter or furniture, each at most `options.size` tokens long, as far
     as these add up. It imports what is slow where it is used, and counts tokens by `part.tokens` only.
-    `role` is what its chunks are called where there are `levels` of more below them.
+    `role` is what its chunks are called where there are `levels` of more below them. One that `crosses` is
+    called once for neighbouring regions of the same route.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Splitter:
     split: Split
     role: str = ""
     levels: tuple[Level, ...] = ()
+    crosses: bool = False
 
 
 SPLITTERS: dict[str, Splitter] = {
@@ -45,8 +47,8 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("recursive", 1, Recursive, split_recursive),
         Splitter("structure", 1, Structure, split_structure),
         Splitter("sentence", 1, Sentence, split_sentences),
-        Splitter("fixed", 1, Fixed, split_fixed),
-        Splitter("sliding_window", 1, Sliding, split_sliding),
+        Splitter("fixed", 1, Fixed, split_fixed, crosses=True),
+        Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),
         Splitter("separator", 1, Separator, split_separator),
         Splitter("code", 1, Code, split_code),
         Splitter("hierarchical", 1, Hierarchical, split_sections, "section", LEVELS),

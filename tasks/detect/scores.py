@@ -1,0 +1,190 @@
+"""Scores: how much a text looks like each content type, and by what."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tasks.detect.features import Features
+from tasks.detect.shapes import (
+    CLAUSE,
+    CUE,
+    DATA,
+    PART,
+    RULE,
+    SIGNATURE,
+    SPEAKER,
+    STAMP,
+    TECHNICAL,
+    TURN,
+)
+from tasks.detect.words import ANSWER, ASKED, FAQ, LEGAL, MAIL_HEADER, MAIL_QUOTED, QUESTION, TOLD
+
+
+class Sign(NamedTuple):
+    """How much a text looks like a content type, in [0, 1], and what says so, in words for a person."""
+
+    score: float
+    evidence: tuple[str, ...]
+
+
+_NONE = Sign(0.0, ())
+
+
+def percent(share: float) -> str:
+    """Return a share as a person writes it."""
+    return f"{100 * share:.0f} %" if share >= 0.095 or not share else f"{100 * share:.1f} %"
+
+
+def _best(*signs: tuple[float, str]) -> Sign:
+    """Return the highest of some signs; the others that are half as high speak with it."""
+    ordered = sorted(signs, key=lambda sign: -sign[0])
+    top = ordered[0][0]
+    return Sign(top, tuple(said for score, said in ordered if score and score >= top / 2))
+
+
+def _lines(f: Features, found: int, what: str) -> str:
+    return f"{found} of {len(f.lines)} lines {what}"
+
+
+def _transcript(f: Features) -> Sign:
+    cues = f.matching(CUE)
+    if cues >= 2:
+        return Sign(1.0, (f"{cues} subtitle cues with their times",))
+    turns = f.matching(TURN)
+    return Sign(0.9 * turns / max(1, len(f.lines)), (_lines(f, turns, "begin with a speaker's name"),))
+
+
+def _chat(f: Features) -> Sign:
+    said, turns = f.matching(SPEAKER), f.of_kind("turn")
+    return _best(
+        (said / max(1, len(f.lines)), _lines(f, said, "begin with who speaks or when")),
+        (turns, f"{f.count['turn']} turns of speakers take {percent(turns)} of the text"),
+    )
+
+
+def _email(f: Features) -> Sign:
+    found = [match[1].title() for line in f.lines[:40] if (match := MAIL_HEADER.match(line))]
+    headers = list(dict.fromkeys(found))
+    quoted = f.matching(MAIL_QUOTED)
+    return _best(
+        (0.95 * (len(headers) >= 3), f"it begins with the headers {', '.join(headers)}"),
+        (0.5 * quoted / max(1, len(f.lines)), _lines(f, quoted, "are quoted from another mail")),
+    )
+
+
+def _log(f: Features) -> Sign:
+    stamps = f.matching(STAMP)
+    spoken = f.of_lines(SPEAKER) > 0.3 or f.matching(CUE) >= 2
+    share = stamps / max(1, len(f.lines)) * (0.1 if spoken else 1.0)
+    return Sign(share, (_lines(f, stamps, "begin with a time or a level such as ERROR"),))
+
+
+def _faq(f: Features) -> Sign:
+    asked = sum(ASKED.search(heading) is not None for heading in f.headings)
+    pairs = min(f.matching(QUESTION), f.matching(ANSWER)) or sum(line[:2] in ("Q:", "Q.") for line in f.lines)
+    named = bool(FAQ.search(f.title) or any(FAQ.search(heading) for heading in f.headings[:2]))
+    share = asked / max(1, len(f.headings))
+    return _best(
+        (
+            0.9 * (asked >= 2 and f.answered >= 0.5) * min(1, 1.6 * share, 1.4 * f.answered),
+            f"{asked} of {len(f.headings)} headings are questions",
+        ),
+        (min(1, pairs / 3), f"{pairs} questions with answers are marked as such"),
+        (0.95 * (f.kinds["question"] > 0), f"{f.count['question']} questions stand in the markup"),
+        (0.88 * named, "it calls itself an FAQ"),
+    )
+
+
+def _legal(f: Features) -> Sign:
+    words, clauses = f.of_words(LEGAL), f.matching(CLAUSE)
+    everywhere = min(1.0, f.spread(LEGAL) / 0.6)
+    score = min(0.93, words * 32) * everywhere * (0.85 + min(0.15, clauses / max(1, len(f.lines))))
+    if not words:
+        return _NONE
+    said = f"{percent(words)} of the words are legal ones such as {', '.join(f.most_used(LEGAL, 3))}"
+    return Sign(score, (said, _lines(f, clauses, "begin a numbered clause")) if clauses else (said,))
+
+
+def _table(f: Features) -> Sign:
+    share = f.of_kind("table")
+    return Sign(0.95 * share, (f"{percent(share)} of the text stands in tables",))
+
+
+def _code(f: Features) -> Sign:
+    share = f.of_kind("code")
+    return Sign(0.9 * share if share > 0.75 else 0.0, (f"{percent(share)} of the text is program code",))
+
+
+def _data(f: Features) -> Sign:
+    found = f.matching(DATA)
+    share = found / max(1, len(f.lines)) * (1 - f.of_kind("paragraph") * 0.3 if not f.headings else 0.4)
+    return Sign(share, (_lines(f, found, "are keys, values or brackets"),)) if share > 0.6 else _NONE
+
+
+def _slides(f: Features) -> Sign:
+    rules = f.matching(RULE)
+    if rules >= 4 and rules >= 0.6 * len(f.headings) and f.words < 100 * rules:
+        return Sign(0.88, (f"{rules} rules part texts of {f.words // rules} words",))
+    return _NONE
+
+
+def _reference(f: Features) -> Sign:
+    found = f.matching(SIGNATURE)
+    parts = list(dict.fromkeys(m[1].lower() for heading in f.headings if (m := PART.match(heading))))
+    return _best(
+        (
+            0.9 * min(1, found / max(4, 0.6 * len(f.headings))) * (found >= 3),
+            f"{found} signatures or lists of parameters",
+        ),
+        (min(0.9, 0.22 * len(parts)) * (len(parts) >= 3), f"it has the headings {', '.join(parts[:4])}"),
+    )
+
+
+def _technical(f: Features) -> Sign:
+    code, marks = f.of_kind("code"), len(TECHNICAL.findall(f.text)) / f.words
+    score = min(0.85, 0.25 * (code > 0.02) + 0.8 * code + marks * 8)
+    said = (f"{percent(code)} of the text is code", f"{1000 * marks:.0f} names, paths and options in 1,000 words")
+    return Sign(score, said if code else said[1:])
+
+
+def _structured(f: Features) -> Sign:
+    lists, tables = f.of_kind("list_item"), f.of_kind("table")
+    if not f.headings and not lists:
+        return _NONE
+    shape = lists + tables + min(0.3, len(f.headings) / max(8, len(f.lines) / 4))
+    return Sign(
+        min(0.55, shape),
+        (f"lists and tables take {percent(min(1, lists + tables))} of the text", f"{len(f.headings)} headings"),
+    )
+
+
+def _narrative(f: Features) -> Sign:
+    prose = min(1.0, f.of_kind("paragraph") + 0.5 * f.of_kind("text", "quote"))
+    told = f.of_words(TOLD)
+    score = max(0.05, min(0.8, 0.35 * prose + min(0.45, 3 * told) * prose))
+    return Sign(
+        score, (f"{percent(prose)} of the text is running prose", f"{percent(told)} of the words tell of people")
+    )
+
+
+SCORES: dict[str, Callable[[Features], Sign]] = {
+    "transcript": _transcript,
+    "chat": _chat,
+    "email": _email,
+    "log": _log,
+    "faq": _faq,
+    "legal": _legal,
+    "table": _table,
+    "code": _code,
+    "data": _data,
+    "slides": _slides,
+    "reference": _reference,
+    "technical": _technical,
+    "structured": _structured,
+    "narrative": _narrative,
+}
+"""In the order in which equal scores are settled."""
+
+CONTENT_TYPES = (
+    "code", "structured", "narrative", "technical", "faq", "chat", "email", "table", "slides", "legal", "log", "data",
+    "reference", "transcript",
+)  # fmt: skip

@@ -1,0 +1,78 @@
+"""Verdicts: the content type of a text, how sure that is, what it might have been instead, and why."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from storage.schema import Element, Parsed
+from tasks.detect.features import SAMPLE, Features
+from tasks.detect.scores import SCORES
+from tasks.parse.format import FileType
+
+DETECTOR_VERSION = 2
+DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
+_BY_FORMAT = {
+    "code": ("code", "the file is source code"),
+    "csv": ("table", "the file is a table"),
+    "pptx": ("slides", "the file is a presentation"),
+}
+"""Formats whose content is no question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A content type with its score in [0, 1], the next best, and phrases that say why."""
+
+    content_type: str
+    score: float
+    runner_up: str
+    runner_up_score: float
+    evidence: tuple[str, ...]
+
+
+def judge(features: Features) -> Verdict:
+    """Return what a text is by its content alone."""
+    signs = {kind: score(features) for kind, score in SCORES.items()}
+    first, second = sorted(signs, key=lambda kind: -signs[kind].score)[:2]
+    return Verdict(first, _rounded(signs[first].score), second, _rounded(signs[second].score), signs[first].evidence)
+
+
+def detect(parsed: Parsed, file_type: FileType) -> Verdict:
+    """Return what a whole document is; a file type that leaves no question decides alone."""
+    judged = judge(document_features(parsed))
+    decided = of_format(file_type)
+    return certain(*decided, judged) if decided else judged
+
+
+def certain(kind: str, because: str, judged: Verdict) -> Verdict:
+    """Return the verdict of what is known to be of a kind; what its text looks like otherwise comes second."""
+    other = judged.content_type != kind
+    second = (judged.content_type, judged.score) if other else (judged.runner_up, judged.runner_up_score)
+    return Verdict(kind, 1.0, *second, (because,))
+
+
+def of_format(file_type: FileType) -> tuple[str, str] | None:
+    """Return the content type that a file type alone decides, and why, or None."""
+    if file_type.format == "code" and file_type.language in DATA_LANGUAGES:
+        return "data", f"the file is {file_type.language}"
+    kind, because = _BY_FORMAT.get(file_type.format, ("", ""))
+    return (kind, f"{because} in {file_type.language}" if file_type.language else because) if kind else None
+
+
+def document_features(parsed: Parsed) -> Features:
+    """Return the features of a whole document without its front matter."""
+    begin = max((element.end for element in parsed.elements[:1] if element.kind == "front_matter"), default=0)
+    text = parsed.text[begin:] if begin or len(parsed.text) > SAMPLE else parsed.text
+    return Features(text, parsed.text, parsed.elements, parsed.title)
+
+
+def part_features(
+    parsed: Parsed, spans: Iterable[tuple[int, int]], elements: Iterable[Element], title: str
+) -> Features:
+    """Return the features of some spans of a document, taken as one text."""
+    text = "\n\n".join(parsed.text[start:end] for start, end in spans)
+    return Features(text, parsed.text, elements, title)
+
+
+def _rounded(score: float) -> float:
+    """Round as it is shown and stored, so that it is the same everywhere."""
+    return round(min(1.0, score), 3)

@@ -1,0 +1,58 @@
+"""Words that tell what a text is, in English, German, French, Spanish and Italian, all in small letters."""
+
+import re
+
+WORD = re.compile(r"[^\W\d_]{2,}|§")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(WORD.findall(text))
+
+
+LEGAL = _words(
+    "shall hereby herein hereinafter thereof hereof hereunder hereto pursuant notwithstanding whereas indemnify"
+    " indemnified indemnification warranty warranties liability liabilities governing termination terminate"
+    " agreement party parties consent copyright privacy compliance obligation obligations jurisdiction third"
+    " personal licensee licensor licensed disclaimer"
+    " § vertrag vertrages vertrags vertragspartei vertragsparteien vertragspartner auftraggeber auftragnehmer mieter"
+    " vermieter käufer verkäufer haftung haftet haften gewährleistung schadensersatz kündigung kündigen gemäß absatz"
+    " abs satz unverzüglich gerichtsstand bgb dsgvo datenschutz personenbezogene personenbezogenen rechtsgrundlage"
+    " verpflichtet verpflichtung verpflichtungen vereinbarung bestimmung bestimmungen unwirksam schriftform"
+    " contrat contractuelle clause clauses conformément résiliation responsabilité juridiction obligations"
+    " soussigné prestataire stipulations présentes"
+    " contrato contratante partes cláusula cláusulas responsabilidad rescisión obligaciones jurisdicción conforme"
+    " contratto clausola clausole responsabilità obblighi recesso risoluzione giurisdizione parti"
+)
+
+TOLD = _words(
+    "said asked cried replied whispered he she him her his was had were we our my"
+    " sagte fragte rief erwiderte flüsterte er sie ihm ihn ihr sein seine war waren hatte hatten wir uns"
+    " dit demanda répondit il elle lui était avait nous notre"
+    " dijo preguntó él ella era había estaba nosotros"
+    " disse chiese egli lei aveva erano noi"
+)
+
+FAQ = re.compile(
+    r"\bFAQs?\b|frequently asked|häufig(?:e|\sgestellte)\sfragen|foire aux questions|preguntas frecuentes"
+    r"|domande frequenti",
+    re.IGNORECASE,
+)
+ASKED = re.compile(r"[?\uff1f]\W*$")
+QUESTION = re.compile(
+    r"[ \t]*(?:[*#_]{1,4}[ \t]?)?(?:(?:Q|Question|Frage|Pregunta|Domanda)(?:[ \t]?\d{1,3})?[*_]{0,2}[ \t]*[:.)]|[FP]:)",
+    re.IGNORECASE,
+)
+ANSWER = re.compile(
+    r"[ \t]*(?:[*#_]{1,4}[ \t]?)?(?:A|Answer|Antwort|Réponse|Respuesta|R|Risposta)(?:[ \t]?\d{1,3})?"
+    r"[*_]{0,2}[ \t]*[:.)]",
+    re.IGNORECASE,
+)
+
+MAIL_HEADER = re.compile(
+    r"(From|To|Cc|Subject|Date|Sent|Reply-To|Message-ID|Von|An|Betreff|Gesendet|Datum|De|À|Objet|Envoyé|Para|Asunto"
+    r"|Enviado|Da|A|Oggetto|Inviato):[ \t]+\S",
+    re.IGNORECASE,
+)
+MAIL_QUOTED = re.compile(
+    r"[ \t]*>|(?:On|Am|Le|El|Il)\b.{5,120}\b(?:wrote|schrieb|a écrit|escribió|ha scritto)\b.{0,80}:$"
+)
