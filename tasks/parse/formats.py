@@ -57,11 +57,11 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=1,
+            version=2,
             parse=_by("pdf.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
-            by="pypdfium2: reading order, outline or font sizes for headings, pages and boxes",
+            by="pypdfium2: columns in reading order, headings, tables, footnotes, links; pages and boxes",
         ),
         Format(
             name="docx",

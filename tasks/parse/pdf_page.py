@@ -1,15 +1,24 @@
-"""PDF pages: their text in lines, in the order of the content stream, with font sizes and boxes."""
+"""PDF pages: their text in lines, in the order of the content stream, with font, size and box.
 
-import ctypes
+A line that holds a wide gap comes in pieces: columns of a table or of a page that share a baseline.
+"""
+
 import re
+from collections import deque
 from dataclasses import dataclass
+from itertools import chain, islice, repeat
+from statistics import median
 from typing import Any
 
-from tasks.parse.canvas import Box
+import numpy as np
+from numpy.typing import NDArray
 
-_SCALE = 100  # device units a point: PageToDevice gives whole numbers
-_REACH = 500.0
+from tasks.parse.canvas import Box
+from tasks.parse.pdf_calls import address, calls
+from tasks.parse.pdf_font import Font, read_font
+
 HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
+RAISED, LOWERED = "\x0e", "\x0f"  # around superscript figures, until it is known what they are
 _CLEAN: dict[int, str | None] = {code: "\ufffd" for code in range(1, 32) if chr(code) not in "\t\n\r\x02"}
 _CLEAN |= str.maketrans(
     {
@@ -25,30 +34,33 @@ _CLEAN |= str.maketrans(
         "\ufffe": HYPHEN,
     }
 )
-_LINE = re.compile(r"[^\S\n]*[^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe]?")
-_BOLD_WEIGHT = 600
-_BOLD_NAME = re.compile(rb"bold|black|heavy|cmbx|medi|-bd", re.IGNORECASE)
-_NAME_BYTES = 128
-_SHORT = 160
-_FEW = 6
+_LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
+_WORDS = re.compile(r"[^\s\x02\ufffe]+")
+_SUPERSCRIPT = re.compile(r"(?<=[^\W\d_])\d{1,3}(?![\w.])|(?<=[.,;:)\]”\"’])\d{1,3}(?![\w.])|^\d{1,3}(?=[^\W\d_])")
+_SOFT_ENDS = ("\u00ad", "\ufffe", HYPHEN)
+_GAP = 1.2
+_LOOSE = 1.12
+_MOST_ADVANCE = 0.55
+_LONG = 20
+_FEW = 4
+_PLAIN = Font()
+_FAR = 1e5
+_MAX_BOUNDED = 500
 
 
 @dataclass(slots=True)
 class Line:
-    """A line of a page: its text, font size in points, whether it is bold, and its box from the top left."""
+    """A line or a piece of one: text, font size in points, box from the page's top left, place in pdfium's text."""
 
     text: str
     size: float
-    bold: bool
+    font: Font
     box: Box
     page: int
+    first: int
+    last: int
     level: int = 0
     furniture: bool = False
-
-    @property
-    def upright(self) -> bool:
-        """Return whether the line runs from side to side, and not up a margin."""
-        return len(self.text) < _FEW or self.box[2] - self.box[0] > 0.5 * self.height
 
     @property
     def height(self) -> float:
@@ -56,128 +68,232 @@ class Line:
         return self.box[3] - self.box[1]
 
 
-def page_lines(page: Any, number: int) -> list[Line]:
-    """Return a page's lines of text; pieces that pdfium cut from one line are joined again."""
-    text_page = page.get_textpage()
-    try:
-        reader = _Reader(page, text_page.raw)
-        lines = [reader.line(text, start, number) for text, start in _raw_lines(text_page)]
-    finally:
-        text_page.close()
-    return _joined([line for line in lines if line is not None])
+class TextLayer:
+    """The text of one page, while pdfium holds it."""
 
+    def __init__(self, text_page: Any, place: tuple[float, ...], number: int) -> None:
+        self._calls = calls()
+        self._page = text_page
+        self._raw = address(text_page)
+        self._place = place
+        self._number = number
+        self._fonts: dict[int | None, Font] = {}
+        self._four = np.zeros(4, np.float64)
+        at = self._four.ctypes.data
+        self._corner = (at, at + 8, at + 16, at + 24)
+        self.text = self._read()
 
-def _raw_lines(text_page: Any) -> list[tuple[str, int]]:
-    """Return each line's text and the index of its first character on the page."""
-    count = text_page.count_chars()
-    text = text_page.get_text_range(errors="replace") if count > 0 else ""
-    if len(text) != count:
-        text = _by_character(text_page.raw, count)
-    return [(match.group().rstrip(), match.start()) for match in _LINE.finditer(text)]
-
-
-def _by_character(text_page: Any, count: int) -> str:
-    import pypdfium2.raw as pdfium
-
-    codes = (pdfium.FPDFText_GetUnicode(text_page, index) for index in range(count))
-    return "".join(chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd" for code in codes)
-
-
-class _Reader:
-    """Asks pdfium about characters of one page."""
-
-    def __init__(self, page: Any, text_page: Any) -> None:
+    def _read(self) -> str:
         import pypdfium2.raw as pdfium
 
-        self._pdfium = pdfium
-        self._text = text_page
-        self._rectangle = pdfium.FS_RECTF()
-        self._reference = ctypes.byref(self._rectangle)
-        self._name = ctypes.create_string_buffer(_NAME_BYTES)
-        self._flags = ctypes.byref(ctypes.c_int())
-        self._place = _transform(page)
+        count = pdfium.FPDFText_CountChars(self._page)
+        if count <= 0:
+            return ""
+        units = np.zeros(count + 1, np.uint16)
+        written = self._calls["FPDFText_GetText"](self._raw, 0, count, units.ctypes.data)
+        text = units[: max(written - 1, 0)].tobytes().decode("utf-16-le", "replace")
+        return text if len(text) == count else self._by_character(count)
 
-    def line(self, text: str, start: int, number: int) -> Line | None:
-        """Return a line of text that begins at a character of the page, None where it is blank."""
-        clean = " ".join(text.translate(_CLEAN).split())
-        if not clean.strip(HYPHEN):
-            return None
-        first = start + len(text) - len(text.lstrip())
-        last = start + len(text.rstrip("\x02\ufffe")) - 1
-        box = self._box(first, last)
-        size = _true_size(self._pdfium.FPDFText_GetFontSize(self._text, (first + last) // 2), box)
-        bold = len(clean) < _SHORT and self._is_bold(first) and (last - first < 2 or self._is_bold((first + last) // 2))
-        return Line(clean, size, bold, box, number)
+    def _by_character(self, count: int) -> str:
+        codes = map(self._calls["FPDFText_GetUnicode"], repeat(self._raw), range(count))
+        return "".join(chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd" for code in codes)
 
-    def _is_bold(self, index: int) -> bool:
-        if self._pdfium.FPDFText_GetFontWeight(self._text, index) >= _BOLD_WEIGHT:
-            return True
-        length = self._pdfium.FPDFText_GetFontInfo(self._text, index, self._name, _NAME_BYTES, self._flags)
-        return 0 < length <= _NAME_BYTES and _BOLD_NAME.search(self._name.value) is not None
+    def lines(self) -> list[Line]:
+        """Return the page's lines in content order, those with wide gaps in pieces."""
+        found = [(match[1], match.start(1)) for match in _LINE.finditer(self.text)]
+        texts = [text.rstrip() for text, _ in found]
+        firsts = [start for _, start in found]
+        lasts = [start + len(text.rstrip("\x02\ufffe\u00ad")) - 1 for text, start in zip(texts, firsts, strict=True)]
+        whole = self._made(texts, firsts, lasts)
+        parts = self._pieces(whole, _usual_advance(whole) * _LOOSE)
+        for part in parts:
+            self._mark_superscripts(part)
+        return parts
 
-    def _box(self, first: int, last: int) -> Box:
-        one, find = self._rectangle, self._pdfium.FPDFText_GetLooseCharBox
-        find(self._text, first, self._reference)
-        left, top, right, bottom = one.left, one.top, one.right, one.bottom
-        if last > first:
-            find(self._text, last, self._reference)
-            left, right = min(left, one.left), max(right, one.right)
-            top, bottom = max(top, one.top), min(bottom, one.bottom)
-        a, b, c, d, e, f = self._place
-        x0, x1 = a * left + c * top + e, a * right + c * bottom + e
-        y0, y1 = b * left + d * top + f, b * right + d * bottom + f
-        return (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
+    def _made(self, texts: list[str], firsts: list[int], lasts: list[int]) -> list[Line]:
+        """Return a line for each text between two characters of the page."""
+        boxes = self._boxes(firsts, lasts)
+        middles = [(first + last) // 2 for first, last in zip(firsts, lasts, strict=True)]
+        sizes = map(self._calls["FPDFText_GetFontSize"], repeat(self._raw), middles)
+        lines = []
+        for text, first, last, box, middle, size in zip(texts, firsts, lasts, boxes, middles, sizes, strict=True):
+            clean = _clean(text)
+            if clean.strip(HYPHEN):
+                font = self._font(middle)
+                if font.mono and "  " in text:
+                    clean = text.translate(_CLEAN).replace("\r", "").expandtabs()
+                if font != _PLAIN:
+                    font = font.both(self._font(first)).both(self._font(last))
+                lines.append(Line(clean, _true_size(size, box), font, box, self._number, first, last))
+        return lines
+
+    def _font(self, index: int) -> Font:
+        pointer = self._calls["FPDFTextObj_GetFont"](self._calls["FPDFText_GetTextObject"](self._raw, index))
+        font = self._fonts.get(pointer)
+        if font is None:
+            font = self._fonts[pointer] = read_font(pointer)
+        return font
+
+    def _boxes(self, firsts: list[int], lasts: list[int]) -> list[Box]:
+        """Return the boxes around pairs of characters."""
+        corners = self._corners([*chain.from_iterable(zip(firsts, lasts, strict=True))])
+        pairs = np.concatenate(
+            (np.minimum(corners[::2, :2], corners[1::2, :2]), np.maximum(corners[::2, 2:], corners[1::2, 2:])), axis=1
+        )
+        return list(map(tuple, pairs.tolist()))
+
+    def _corners(self, indices: list[int]) -> NDArray[np.float64]:
+        """Return float64 (n, 4), the boxes of characters in points from the page's top left."""
+        raw = np.zeros((len(indices), 4), np.float32)
+        at = raw.ctypes.data
+        find = self._calls["FPDFText_GetLooseCharBox"]
+        deque(map(find, repeat(self._raw), indices, range(at, at + 16 * len(indices), 16)), maxlen=0)
+        return placed(raw.astype(np.float64), self._place)
+
+    def _pieces(self, lines: list[Line], advance: float) -> list[Line]:
+        """Return lines, those with gaps wider than a letter in pieces; lines that advance less than usual have none."""
+        wide = [index for index, line in enumerate(lines) if _is_loose(line, advance) or self._has_gap(line)]
+        if not wide:
+            return lines
+        texts: list[str] = []
+        firsts: list[int] = []
+        lasts: list[int] = []
+        counts: list[int] = []
+        for line, words in zip([lines[index] for index in wide], self._words([lines[i] for i in wide]), strict=True):
+            groups = _groups(words, _GAP * line.size)
+            counts.append(len(groups))
+            if len(groups) > 1:
+                texts += [self.text[first : last + 1] for first, last in groups]
+                texts[-1] += HYPHEN if line.text.endswith(HYPHEN) else ""
+                firsts += [first for first, _ in groups]
+                lasts += [last for _, last in groups]
+        made = iter(self._made(texts, firsts, lasts) if texts else ())
+        parts: dict[int, list[Line]] = {
+            index: list(islice(made, count)) for index, count in zip(wide, counts, strict=True) if count > 1
+        }
+        return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
+
+    def _has_gap(self, line: Line) -> bool:
+        if len(line.text) <= _FEW or " " not in line.text:
+            return False
+        count = self._calls["FPDFText_CountRects"](self._raw, line.first, line.last - line.first + 1)
+        if count < 2:
+            return False
+        get, sides, four = self._calls["FPDFText_GetRect"], self._corner, self._four
+        vertical = self._place[0] == 0
+        before: float | None = None
+        for index in range(min(count, 400)):
+            get(self._raw, index, *sides)
+            start, end = (four[3], four[1]) if vertical else (four[0], four[2])
+            if before is not None and abs(start - before) > _GAP * line.size:
+                return True
+            before = end
+        return False
+
+    def _words(self, lines: list[Line]) -> list[list[tuple[int, int, Box]]]:
+        """Return the words of lines: first and last character, and box."""
+        found = [
+            [(match.start(), match.end() - 1) for match in _WORDS.finditer(self.text, line.first, line.last + 1)]
+            for line in lines
+        ]
+        every = [*chain.from_iterable(found)]
+        boxes = iter(self._boxes([first for first, _ in every], [last for _, last in every]))
+        return [[(first, last, next(boxes)) for first, last in words] for words in found]
+
+    def words(self, line: Line) -> list[tuple[str, Box]]:
+        """Return the words of a line, each with its box."""
+        return [(_clean(self.text[first : last + 1]), box) for first, last, box in self._words([line])[0]]
+
+    def runs_up(self, line: Line) -> bool:
+        """Return whether a line's end is above its beginning."""
+        corners = self._corners([line.first, line.last])
+        return bool(corners[1, 1] < corners[0, 1])
+
+    def text_in(self, sides: tuple[float, float, float, float]) -> str:
+        """Return the text in a box of the page's own coordinates, in one line."""
+        units = np.zeros(_MAX_BOUNDED, np.uint16)
+        left, top, right, bottom = sides
+        written = self._calls["FPDFText_GetBoundedText"](
+            self._raw, left, top, right, bottom, units.ctypes.data, _MAX_BOUNDED
+        )
+        text = units[: max(min(written, _MAX_BOUNDED), 0)].tobytes().decode("utf-16-le", "replace")
+        return _clean(text.rstrip("\0"))
+
+    def _mark_superscripts(self, line: Line) -> None:
+        if not any(map(str.isdigit, line.text)):
+            return
+        raw = self.text[line.first : line.last + 1]
+        for match in reversed([*_SUPERSCRIPT.finditer(raw)]):
+            start, end = line.first + match.start(), line.first + match.end()
+            if self._is_raised(start, start - 1 if match.start() else end):
+                raw = f"{raw[: match.start()]}{RAISED}{match.group()}{LOWERED}{raw[match.end() :]}"
+        if RAISED in raw:
+            ending = HYPHEN if line.text.endswith(HYPHEN) else ""
+            line.text = LOWERED.join(map(_clean_raised, raw.split(LOWERED))) + ending
+
+    def _is_raised(self, index: int, other: int) -> bool:
+        """Return whether a character is smaller than another beside it and stands higher."""
+        size = self._calls["FPDFText_GetFontSize"]
+        if size(self._raw, index) < 0.9 * size(self._raw, other):
+            return self._baseline(index) < self._baseline(other) - 0.5
+        return False
+
+    def _baseline(self, index: int) -> float:
+        self._calls["FPDFText_GetCharOrigin"](self._raw, index, *self._corner[:2])
+        return float(self._place[1] * self._four[0] + self._place[3] * self._four[1])
 
 
-def _transform(page: Any) -> tuple[float, float, float, float, float, float]:
-    """Return the affine map (a, b, c, d, e, f) from the page's own coordinates to points from its top left."""
-    import pypdfium2.raw as pdfium
+def _is_loose(line: Line, advance: float) -> bool:
+    length = len(line.text)
+    return length > _FEW and line.box[2] - line.box[0] > advance * line.size * length and " " in line.text
 
-    width, height = page.get_size()
-    x, y = ctypes.c_int(), ctypes.c_int()
 
-    def place(left: float, up: float) -> tuple[float, float]:
-        size = (int(width * _SCALE), int(height * _SCALE))
-        pdfium.FPDF_PageToDevice(page, 0, 0, *size, 0, left, up, ctypes.byref(x), ctypes.byref(y))
-        return x.value / _SCALE, y.value / _SCALE
+def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, int]]:
+    """Return the first and last characters of runs of words between gaps wider than `gap` points."""
+    groups: list[tuple[int, int]] = []
+    end = 0.0
+    for first, last, box in words:
+        if groups and -gap < box[0] - end <= gap:
+            groups[-1] = (groups[-1][0], last)
+        else:
+            groups.append((first, last))
+        end = box[2]
+    return groups
 
-    origin, right, above = place(0, 0), place(_REACH, 0), place(0, _REACH)
-    a, b = ((right[0] - origin[0]) / _REACH, (right[1] - origin[1]) / _REACH)
-    c, d = ((above[0] - origin[0]) / _REACH, (above[1] - origin[1]) / _REACH)
-    return a, b, c, d, *origin
+
+def _usual_advance(lines: list[Line]) -> float:
+    """Return how far a letter of a page's longer lines usually advances, in font sizes."""
+    found = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines if len(line.text) > _LONG]
+    return min(median(found), _MOST_ADVANCE) if found else _MOST_ADVANCE
+
+
+def placed(boxes: NDArray[np.float64], place: tuple[float, ...]) -> NDArray[np.float64]:
+    """Return boxes (left, top, right, bottom) mapped by (a, b, c, d, e, f), their sides in order again."""
+    a, b, c, d, e, f = place
+    x = boxes[:, 0::2] * a + boxes[:, 1::2] * c + e
+    y = boxes[:, 0::2] * b + boxes[:, 1::2] * d + f
+    sides = np.empty_like(boxes)
+    np.minimum(x[:, 0], x[:, 1], out=sides[:, 0])
+    np.minimum(y[:, 0], y[:, 1], out=sides[:, 1])
+    np.maximum(x[:, 0], x[:, 1], out=sides[:, 2])
+    np.maximum(y[:, 0], y[:, 1], out=sides[:, 3])
+    if not np.abs(sides).max(initial=0) < _FAR:  # not a number, too
+        sides = np.clip(np.nan_to_num(sides), -_FAR, _FAR)
+    return sides
+
+
+def _clean(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        soft = HYPHEN if text.endswith(_SOFT_ENDS) else ""
+        text = text.translate(_CLEAN).rstrip(HYPHEN) + soft
+    return " ".join(text.split())
+
+
+def _clean_raised(text: str) -> str:
+    return RAISED.join(part.translate(_CLEAN) for part in text.split(RAISED))
 
 
 def _true_size(size: float, box: Box) -> float:
     """Return a font size; where the page scales a font of another nominal size, the line's height tells."""
     height = box[3] - box[1]
     return round(size if 0.5 * size <= height <= 2.5 * size and size > 2 else height * 0.85, 1)
-
-
-def _joined(lines: list[Line]) -> list[Line]:
-    """Join successive pieces that stand side by side on one baseline, closer than two of their heights."""
-    whole: list[Line] = []
-    for line in lines:
-        before = whole[-1] if whole else None
-        if before is not None and _beside(before, line):
-            glue = "" if line.box[0] - before.box[2] < 0.15 * line.size else " "
-            before.text += glue + line.text
-            before.bold = before.bold and line.bold
-            before.size = max(before.size, line.size)
-            before.box = union(before.box, line.box)
-        else:
-            whole.append(line)
-    return whole
-
-
-def _beside(one: Line, other: Line) -> bool:
-    overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
-    gap = other.box[0] - one.box[2]
-    smaller = max(min(one.height, other.height), 0.1)
-    # What stands much higher or lower, a superscript, must touch.
-    reach = 2 * max(one.size, other.size) if overlap > 0.5 * smaller else 0.3 * one.size
-    return overlap > 0.25 * smaller and -0.5 * one.size < gap < reach and not one.text.endswith(HYPHEN)
-
-
-def union(one: Box, other: Box) -> Box:
-    """Return the smallest box around two."""
-    return (min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3]))
