@@ -2,20 +2,24 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from pathlib import Path
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path, PurePosixPath
 
-from flows.recipe import limits_of
 from flows.run import Run
+from storage.files import TEMPORARY
 from storage.staging import Batch
 from tasks.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
 from tasks.orders import save_order
 from tasks.plan import Plan
 from tasks.process import Order, Work, process_batch
 from tasks.publish import artifact_paths
+from tasks.unpack import UnpackOrder
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 4 << 20
 BATCHES_AHEAD = 3
+UNPACKED_BYTES = 256 << 20
 EMBED_CHUNKS = 2048
 
 
@@ -46,14 +50,48 @@ def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
     """Yield finished batches in order, keeping a few ahead."""
     packs = artifact_paths(run.root, run.base, "texts")
     running: list[Future[Path]] = []
-    for number, part in enumerate(_parts(works)):
-        order = Order(run.folder / f"batch-{number:05d}", part, run.recipe, limits_of(run.settings), packs)
+    unpacks: dict[str, Path] = {}
+    for number, part in enumerate(_parts(_laid(run, works, unpacks))):
+        orders = tuple({unpacks[work.key] for work in part if work.place})
+        order = Order(run.folder / f"batch-{number:05d}", part, run.recipe, packs, orders)
         path = save_order(order, run.folder / f"order-{number:05d}.pickle")
         running.append(run.engine.submit(process_batch, path))
         if len(running) > BATCHES_AHEAD:
             yield _finished(run, running.pop(0))
     for future in running:
         yield _finished(run, future)
+
+
+def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator[Work]:
+    """Yield the works, those in archives with the path that their file will have once it is unpacked.
+
+    `unpacks` gets, by the key of the work, the order that unpacks it.
+    """
+    for number, (path, group) in enumerate(_archives(works)):
+        if not path:
+            yield from group
+            continue
+        folder = run.folder / f"{TEMPORARY}unpacked-{number:05d}"
+        wanted = tuple((work.place, work.key) for work in group)
+        order = UnpackOrder(path, PurePosixPath(path).name, wanted, run.recipe.archives)
+        saved = save_order(order, folder / "order.pickle")
+        for work in group:
+            unpacks[work.key] = saved
+            yield replace(work, path=str(folder / work.key))
+
+
+def _archives(works: Iterable[Work]) -> Iterator[tuple[str, list[Work]]]:
+    """Group the works of one archive, up to so many bytes that may lie unpacked at a time, and those of none."""
+    for path, group in groupby(works, lambda work: work.path if work.place else ""):
+        part: list[Work] = []
+        size = 0
+        for work in group:
+            if part and path and size + work.size > UNPACKED_BYTES:
+                yield path, part
+                part, size = [], 0
+            part.append(work)
+            size += work.size
+        yield path, part
 
 
 def _finished(run: Run, batch: Future[Path]) -> Batch:

@@ -27,7 +27,9 @@ from storage.sweep import sweep
 from storage.tables import read_table
 from tasks.discover import Found, Listing, Source, discover, open_source
 from tasks.embed import Embedding
-from tasks.fingerprint import Fingerprints
+from tasks.expand import expand
+from tasks.fingerprint import Fingerprint, Fingerprints
+from tasks.listings import Listings
 from tasks.orders import save_order
 from tasks.plan import Plan, State, check_losses, plan
 from tasks.publish import PublishOrder, gather, publish_run
@@ -78,20 +80,22 @@ def _begin(settings: Settings, engine: Engine, folder: Path, dry_run: bool) -> R
 def _execute(run: Run, opened: Sequence[Source], dry_run: bool, allow_delete: bool, retry: bool) -> None:
     with run.step("discover"):
         listings = [(source, discover(source, discover_options(run.settings))) for source in opened]
-        seen = Fingerprints(run.root)
-        hashes = _hashes(listings, seen)
+        seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
+        prints = _fingerprints(listings, seen)
+        expanded = expand(listings, prints, held, run.recipe, retry)
+    most = 1.0 if allow_delete else run.settings.max_delete_fraction
     with run.step("plan"):
         state = _state(run)
-        todo = plan(state, listings, hashes, run.recipe, retry)
-        if not allow_delete:
-            check_losses(state, todo, run.settings.max_delete_fraction)
+        todo = plan(state, expanded.listings, expanded.hashes, run.recipe, retry)
+        check_losses(state, todo.lost, most)
     run.report.problems += [
-        f"{s.uri}: skipped, {s.reason}: {s.message}" for _, listing in listings for s in listing.skipped
+        f"{s.uri}: skipped, {s.reason}: {s.message}" for _, listing in expanded.listings for s in listing.skipped
     ]
     embedded = process(run, todo, embed=not dry_run)
     with run.step("bind"):
         staged = {row.work_key: row for row in staged_documents(run.batches)}
-        outcome = settle(state, todo, staged, run.recipe.attempt_key, run.started.isoformat("T", "seconds"))
+        outcome = settle(state, todo, staged, run.recipe, run.started.isoformat("T", "seconds"))
+        check_losses(state, todo.lost | {*outcome.gone}, most)
         _count(run.report, state, todo, outcome, embedded)
         changes = None if todo.empty else gather(run.root, run.base, run.batches, state, todo, outcome, run.space)
     if changes is not None and dry_run:
@@ -102,16 +106,17 @@ def _execute(run: Run, opened: Sequence[Source], dry_run: bool, allow_delete: bo
         run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
     if not dry_run:
         seen.save(file.path for _, listing in listings for file in listing.found)
+        held.save()
 
 
-def _hashes(listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, str]:
-    def content_hash(file: Found) -> str:
+def _fingerprints(listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, Fingerprint]:
+    def fingerprint(file: Found) -> Fingerprint:
         try:
             return seen.of(file)
         except OSError:  # the worker that meets it again gives the reason
-            return ""
+            return Fingerprint("", "")
 
-    return {file.uri: content_hash(file) for _, listing in listings for file in listing.found}
+    return {file.uri: fingerprint(file) for _, listing in listings for file in listing.found}
 
 
 def _state(run: Run) -> State:
@@ -127,14 +132,14 @@ def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded:
     documents.moved = sum(uri in todo.moved for uri in good)
     documents.added = sum(uri not in state.documents for uri in good) - documents.moved
     documents.changed = sum(uri in state.documents for uri in good)
-    documents.deleted = len(todo.deleted) - documents.moved
+    documents.deleted = len(todo.deleted) - documents.moved + len(outcome.gone)
     documents.unchanged = len(todo.unchanged)
     documents.stale = len(todo.stale) + len(outcome.stale)
-    documents.rejected = len(todo.rejected) + len(outcome.rejects) - len(outcome.stale)
+    documents.rejected = len(todo.rejected) + sum(row.uri not in state.documents for row in outcome.rejects)
     report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens
     report.problems += [f"{row.uri}: {row.reason}: {row.message}" for row in outcome.rejects]
     report.rechunked = todo.rechunked
-    known = {uri: state.rejects[uri] for uri in (*todo.rejected, *todo.stale)}
+    known = {uri: state.rejects[uri] for uri in (*todo.rejected, *todo.stale) if uri in state.rejects}
     report.problems += [f"{uri}: {row.reason}: {row.message} (as before)" for uri, row in known.items()]
 
 

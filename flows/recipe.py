@@ -6,6 +6,7 @@ from pathlib import Path
 from flows.settings import Settings
 from storage.encoder import EmbeddingSpace, describe_model, model_dir
 from storage.files import hash_file
+from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions
 from tasks.discover import DiscoverOptions
 from tasks.parse import ParseOptions
@@ -34,6 +35,21 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
         tokenizer_dir=str(tokenizer.parent),
         tokenizer_id=hash_file(tokenizer),
         max_file_bytes=settings.discover.max_file_bytes,
+        archives=archive_options(settings),
+        limits=limits_of(settings),
+    )
+
+
+def archive_options(settings: Settings) -> ArchiveOptions:
+    """Return what may come out of an archive."""
+    chosen = settings.archives
+    return ArchiveOptions(
+        members=chosen.max_members,
+        total_bytes=chosen.max_bytes,
+        ratio=chosen.max_ratio,
+        depth=chosen.max_depth,
+        member_bytes=settings.discover.max_file_bytes,
+        passwords=settings.parse.passwords,
     )
 
 

@@ -50,6 +50,15 @@ class Parse(Section):
     passwords: Texts = Field(default=(), description="Passwords to try on encrypted documents.", repr=False)
 
 
+class Archives(Section):
+    """What may come out of one archive or mail, with all that is nested in it."""
+
+    max_members: int = Field(default=10_000, gt=0, description="Reject an archive of more files.")
+    max_bytes: int = Field(default=1_000_000_000, gt=0, description="Reject an archive that unpacks to more bytes.")
+    max_ratio: float = Field(default=200.0, gt=0, description="Reject an archive that unpacks to more times its size.")
+    max_depth: int = Field(default=4, gt=0, description="Open archives in archives down to so many levels.")
+
+
 class Embedding(Section):
     """Which model turns text into vectors; a store keeps to one."""
 
@@ -116,6 +125,7 @@ class Settings(Section):
     wait_s: float = Field(default=0.0, ge=0, description="Seconds to wait while another process writes to the store.")
     discover: Discover = Discover()
     parse: Parse = Parse()
+    archives: Archives = Archives()
     embedding: Embedding = Embedding()
     chunk: Chunk = Chunk()
     search: Search = Search()

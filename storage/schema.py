@@ -80,8 +80,11 @@ class DocumentRow:
 
     `text_key` addresses the canonical text and elements, `chunk_key` what its chunks were made
     from and by. `status` is `ok`, or `stale` when the file has changed into one that cannot be
-    used and the last good version is kept. `content_types` are those of its regions, and `regions`
-    says of each, in the fields of `REGION`, what it is, why, and how it was split.
+    used and the last good version is kept. `language` is that of source code, `lang` the natural
+    language that the file states (BCP 47). `created` and `modified` are what the file itself says, in
+    ISO 8601. `parent` is the uri of the archive or the mail that the document is in. `content_types`
+    are those of its regions, and `regions` says of each, in the fields of `REGION`, what it is, why,
+    and how it was split.
     """
 
     document_id: str
@@ -102,6 +105,11 @@ class DocumentRow:
     metadata: str
     content_types: tuple[str, ...]
     regions: tuple[dict[str, Any], ...]
+    author: str = ""
+    created: str = ""
+    modified: str = ""
+    lang: str = ""
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +147,9 @@ class ChunkRow:
 class RejectRow:
     """A file that could not be used, with the reason.
 
-    It is not tried again until its content changes or `attempt_key`, which stands for all parsers'
-    versions and options, does. `parser` is the format and its parser's version, as far as it came.
+    It is not tried again until its content changes or `attempt_key` does, which stands for the version
+    of its parser and the settings that its reason hangs on. `parser` is the format and its parser's
+    version, as far as it came.
     """
 
     uri: str

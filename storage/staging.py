@@ -57,6 +57,10 @@ class StagedDocument:
     parser: str
     content_types: tuple[str, ...] = ()
     regions: tuple[dict[str, Any], ...] = ()
+    author: str = ""
+    created: str = ""
+    modified: str = ""
+    lang: str = ""
 
 
 _KINDS = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_()}

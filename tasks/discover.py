@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, islice
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
@@ -26,18 +27,27 @@ class DiscoverOptions:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file that a source offers. `uri` is its path within the source, `size` in bytes."""
+    """A file that a source offers. `uri` is its path within the source, `size` in bytes.
+
+    For a file within a file, `path` is that of the outermost one, `place` the numbers of the members
+    that lead to it, and `parent` the uri of the one that it is in. `reason` and `message` say why a
+    file is known to be of no use before it is read as a document.
+    """
 
     uri: str
     path: str
     source: str
     size: int
     mtime_ns: int
+    place: tuple[int, ...] = ()
+    parent: str = ""
+    reason: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A path that is not read: `loop`, `special`, `broken_link` or `unreadable`."""
+    """A path that is not read: `loop`, `special`, `broken_link`, `unreadable`, or `duplicate` in an archive."""
 
     uri: str
     reason: str
@@ -73,6 +83,7 @@ class Listing:
 
     found: list[Found]
     skipped: list[Skipped]
+    rules: "Rules | None" = None
 
     def hides(self, uri: str) -> bool:
         """Say whether a document may still exist where the walk could not look."""
@@ -109,8 +120,8 @@ def _source(name: str, root: Path, pattern: str) -> Source:
 
 def discover(source: Source, options: DiscoverOptions) -> Listing:
     """List the files of a source, following links but no loops."""
-    listing = Listing([], [])
-    rules = _Rules(options)
+    rules = Rules(options)
+    listing = Listing([], [], rules)
     try:
         for uri, entry in _walk(source, "", source.root, rules, (), listing):
             if source.covers(source.prefix + uri):
@@ -121,7 +132,10 @@ def discover(source: Source, options: DiscoverOptions) -> Listing:
     return listing
 
 
-class _Rules:
+_LITTER = "__MACOSX"  # the hidden half of each file in an archive that a Mac has packed
+
+
+class Rules:
     """The patterns in force; an ignore file adds its own for the folder that it lies in."""
 
     def __init__(self, options: DiscoverOptions) -> None:
@@ -136,6 +150,7 @@ class _Rules:
             self._local.append((f"{uri}/" if uri else "", GitIgnoreSpec.from_lines(lines)))
 
     def drop(self, uri: str, name: str, is_folder: bool) -> bool:
+        """Say whether the patterns leave out a path of the source, whose folders they have not left out."""
         if name == self.options.ignore_file or (name.startswith(".") and not self.options.hidden):
             return True
         path = f"{uri}/" if is_folder else uri
@@ -145,9 +160,20 @@ class _Rules:
             return True
         return any(path.startswith(folder) and spec.match_file(path[len(folder) :]) for folder, spec in self._local)
 
+    def drop_inner(self, container: str, inner: str) -> bool:
+        """Say whether the patterns leave out the path `inner` below a file that holds others."""
+        steps = inner.split("/")
+        if not self.options.hidden and _LITTER in steps:
+            return True
+        paths = accumulate(steps, lambda above, step: f"{above}/{step}", initial=container)
+        return any(
+            self.drop(path, step, is_folder=depth < len(steps))
+            for depth, (path, step) in enumerate(zip(islice(paths, 1, None), steps, strict=True), start=1)
+        )
+
 
 def _walk(
-    source: Source, uri: str, folder: Path, rules: _Rules, above: tuple[tuple[int, int], ...], listing: Listing
+    source: Source, uri: str, folder: Path, rules: Rules, above: tuple[tuple[int, int], ...], listing: Listing
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
     status = folder.stat()
     here = (status.st_dev, status.st_ino)

@@ -6,16 +6,37 @@ one reading of the files, and no parsing.
 
 import time
 from collections.abc import Iterable
+from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage.files import hash_file, write_whole
+from storage.files import write_whole
+from storage.keys import KEY_BYTES
+from tasks.archive.kinds import HEAD_BYTES, may_hold
 from tasks.discover import Found, readable
 
-_SCHEMA = pa.schema([("path", pa.string()), ("size", pa.int64()), ("mtime_ns", pa.int64()), ("hash", pa.string())])
+_SCHEMA = pa.schema(
+    [
+        ("path", pa.string()),
+        ("size", pa.int64()),
+        ("mtime_ns", pa.int64()),
+        ("hash", pa.string()),
+        ("holds", pa.string()),
+    ],
+    metadata={"docmill.version": "1"},  # raise it when `may_hold` answers otherwise
+)
 _SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system in use
+_PIECE = 1 << 20
+
+
+class Fingerprint(NamedTuple):
+    """A content hash, and what the file may hold: "archive", "mail" or nothing."""
+
+    hash: str
+    holds: str
 
 
 class Fingerprints:
@@ -24,19 +45,19 @@ class Fingerprints:
     def __init__(self, store: Path) -> None:
         self._path = store / "cache" / "files.parquet"
         self._seen = _read(self._path)
-        self._fresh: dict[str, tuple[int, int, str]] = {}
+        self._fresh: dict[str, tuple[int, int, Fingerprint]] = {}
 
-    def of(self, file: Found) -> str:
-        """Return the content hash of a file; raise OSError where it cannot be read."""
+    def of(self, file: Found) -> Fingerprint:
+        """Return the fingerprint of a file; raise OSError where it cannot be read."""
         known = self._seen.get(readable(file.path))
         if known is not None and known[:2] == (file.size, file.mtime_ns):
             return known[2]
         before = time.time_ns()
-        digest = hash_file(Path(file.path))
+        taken = _take(Path(file.path))
         # A file written within the last tick may change again under the same time: look again next run.
         if before - file.mtime_ns > _SETTLED_NS:
-            self._fresh[readable(file.path)] = (file.size, file.mtime_ns, digest)
-        return digest
+            self._fresh[readable(file.path)] = (file.size, file.mtime_ns, taken)
+        return taken
 
     def save(self, present: Iterable[str]) -> None:
         """Remember what was hashed; forget files that are no longer there."""
@@ -45,16 +66,30 @@ class Fingerprints:
         here = {readable(path) for path in present}
         kept = {path: known for path, known in self._seen.items() if path in here or Path(path).exists()}
         merged = kept | self._fresh
-        rows = [(path, *known) for path, known in sorted(merged.items())]
+        rows = [(path, size, mtime, *taken) for path, (size, mtime, taken) in sorted(merged.items())]
         columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _SCHEMA, strict=True)]
         sink = pa.BufferOutputStream()
         pq.write_table(pa.table(columns, schema=_SCHEMA), sink)
         write_whole(self._path, sink.getvalue().to_pybytes())
 
 
-def _read(path: Path) -> dict[str, tuple[int, int, str]]:
+def _take(path: Path) -> Fingerprint:
+    digest = blake2b(digest_size=KEY_BYTES)
+    with path.open("rb") as file:
+        piece = head = file.read(_PIECE)
+        while piece:
+            digest.update(piece)
+            piece = file.read(_PIECE)
+    return Fingerprint(digest.hexdigest(), may_hold(path.name, head[:HEAD_BYTES]))
+
+
+def _read(path: Path) -> dict[str, tuple[int, int, Fingerprint]]:
     try:
-        columns = [column.to_pylist() for column in pq.read_table(path, partitioning=None).columns]
+        table = pq.read_table(path, partitioning=None)
     except (OSError, pa.ArrowInvalid):
         return {}
-    return {name: (size, mtime, digest) for name, size, mtime, digest in zip(*columns, strict=True)}
+    if not table.schema.equals(_SCHEMA, check_metadata=True):
+        return {}
+    columns = [column.to_pylist() for column in table.columns]
+    rows = zip(*columns, strict=True)
+    return {name: (size, mtime, Fingerprint(digest, holds)) for name, size, mtime, digest, holds in rows}

@@ -5,14 +5,15 @@ A file whose content the store knows, under any name, is never read twice: its r
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
-from storage.errors import SourceError
+from storage.errors import Rejected, SourceError
 from storage.schema import DocumentRow, RejectRow
 from storage.staging import StagedDocument
 from tasks.discover import Found, Listing, Source
 from tasks.parse import FileType
-from tasks.process import Recipe, Work, suffix_of
+from tasks.process import Recipe, Work, reject, suffix_of
 
 Known = DocumentRow | StagedDocument
 
@@ -41,6 +42,8 @@ class Plan:
     """What a run will do. Every uri of the sources stands in one list; `moved` maps a new name to the old one.
 
     `rechunked` are those of `planned` that hold what they held and are split anew, by another route.
+    `orphaned` maps a document whose archive is no archive any more to that file: what becomes of the
+    one hangs on what becomes of the other.
     """
 
     unchanged: list[str] = field(default_factory=list)
@@ -51,6 +54,7 @@ class Plan:
     forgotten: list[str] = field(default_factory=list)
     moved: dict[str, str] = field(default_factory=dict)
     rechunked: list[str] = field(default_factory=list)
+    orphaned: dict[str, str] = field(default_factory=dict)
 
     @property
     def works(self) -> list[Work]:
@@ -60,7 +64,12 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Say whether there is nothing to commit."""
-        return not (self.planned or self.deleted or self.forgotten)
+        return not (self.planned or self.deleted or self.forgotten or self.orphaned)
+
+    @property
+    def lost(self) -> set[str]:
+        """Return the documents that leave, and not for another name."""
+        return set(self.deleted) - set(self.moved.values())
 
 
 def plan(
@@ -73,11 +82,18 @@ def plan(
     for file in files.values():
         row, rejected = state.documents.get(file.uri), state.rejects.get(file.uri)
         _check_owner(file, row)
-        if rejected and not retry and _tried(rejected, hashes[file.uri], recipe):
+        if rejected and not retry and _tried(rejected, file, hashes[file.uri], recipe):
             (result.stale if row else result.rejected).append(file.uri)
+        elif file.reason:
+            result.planned.append(Planned(file, hashes[file.uri], None, _refused(file, hashes[file.uri])))
         else:
             _place(file, hashes[file.uri], row, index, result)
-    result.deleted = _absent(state.documents, files, sources)
+    absent = _absent(state.documents, files, sources)
+    orphaned = _orphaned(state, absent, files, result)
+    result.deleted = [uri for uri in absent if uri not in orphaned]
+    tried = {*result.rejected, *result.stale}
+    result.stale += [uri for uri, owner in orphaned.items() if owner in tried and state.documents[uri].status != "ok"]
+    result.orphaned = {uri: owner for uri, owner in orphaned.items() if uri not in {*result.stale}}
     result.forgotten = _absent(state.rejects, files, sources)
     result.moved = _pair_moves(state, result)
     return result
@@ -87,7 +103,7 @@ def _unique(found: Iterable[Found]) -> dict[str, Found]:
     files: dict[str, Found] = {}
     for file in found:
         other = files.setdefault(file.uri, file)
-        if other.path != file.path:
+        if (other.path, other.place) != (file.path, file.place):
             raise SourceError(
                 f"{file.uri!r} comes from {other.path} and from {file.path}; give one source a name: NAME=PATH"
             )
@@ -99,8 +115,17 @@ def _check_owner(file: Found, row: DocumentRow | None) -> None:
         raise SourceError(f"{file.uri!r} is a document of source {row.source!r}; give this one a name: NAME=PATH")
 
 
-def _tried(rejected: RejectRow, content_hash: str, recipe: Recipe) -> bool:
-    return (rejected.content_hash, rejected.attempt_key) == (content_hash, recipe.attempt_key)
+def _tried(rejected: RejectRow, file: Found, content_hash: str, recipe: Recipe) -> bool:
+    if file.reason and rejected.reason != file.reason:
+        return False
+    key = recipe.attempt_key(rejected.reason, rejected.parser)
+    return (rejected.content_hash, rejected.attempt_key) == (content_hash, key)
+
+
+def _refused(file: Found, content_hash: str) -> StagedDocument:
+    """Return the row of a file that could not be taken out of its archive, or of an archive that cannot be opened."""
+    work = Work(key="", uri=file.uri, path=file.path, size=file.size, content_hash=content_hash)
+    return replace(reject(work, Rejected(file.reason, file.message)).document, parsed=False)
 
 
 class _Index:
@@ -152,6 +177,7 @@ def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -
         key=recipe.work_key(file.uri, identity, text_key),
         uri=file.uri,
         path=file.path,
+        place=file.place,
         size=file.size,
         content_hash=content_hash,
         text_key=text_key,
@@ -173,22 +199,36 @@ def _absent(
     ]
 
 
+def _orphaned(state: State, absent: Iterable[str], files: Mapping[str, Found], result: Plan) -> dict[str, str]:
+    """Return documents that were in a file which is there but is not, or not yet, known to hold nothing."""
+    open_ends = {p.file.uri for p in result.planned if p.work or p.file.reason} | {*result.rejected, *result.stale}
+    open_ends -= {uri for uri in open_ends if files[uri].reason == "empty"}  # that says all there is to say
+    owners = ((uri, _owner(uri, files)) for uri in absent if state.documents[uri].parent)
+    return {uri: owner for uri, owner in owners if owner in open_ends}
+
+
+def _owner(uri: str, files: Mapping[str, Found]) -> str:
+    """Return the file of today whose path a uri continues."""
+    return next((above for above in map(str, PurePosixPath(uri).parents) if above in files), "")
+
+
 def _pair_moves(state: State, result: Plan) -> dict[str, str]:
     """Take a new name of a content for a move when a name that had it is gone."""
-    gone = {(state.documents[uri].content_hash, suffix_of(uri)): uri for uri in reversed(result.deleted)}
+    gone: dict[tuple[str, str], list[str]] = {}
+    for uri in reversed(result.deleted):
+        gone.setdefault((state.documents[uri].content_hash, suffix_of(uri)), []).append(uri)
     moves = {}
     for planned in result.planned:
-        key = (planned.content_hash, suffix_of(planned.file.uri))
-        if planned.file.uri not in state.documents and key in gone:
-            moves[planned.file.uri] = gone.pop(key)
+        names = gone.get((planned.content_hash, suffix_of(planned.file.uri)))
+        if planned.file.uri not in state.documents and names and not planned.file.reason:
+            moves[planned.file.uri] = names.pop()
     return moves
 
 
-def check_losses(state: State, result: Plan, limit: float) -> None:
+def check_losses(state: State, lost: Iterable[str], limit: float) -> None:
     """Refuse a run in which a source would lose more than the fraction `limit` of its documents."""
     held = _count(row.source for row in state.documents.values())
-    lost = _count(state.documents[uri].source for uri in set(result.deleted) - set(result.moved.values()))
-    for source, count in lost.items():
+    for source, count in _count(state.documents[uri].source for uri in lost).items():
         if count > limit * held[source]:
             raise SourceError(
                 f"source {source!r} would lose {count} of {held[source]} documents, more than "

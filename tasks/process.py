@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,14 +13,19 @@ from storage.errors import ConfigError, Rejected
 from storage.keys import embedding_key, hash_bytes, key_of
 from storage.schema import Draft, Parsed, indexed_text, to_table
 from storage.staging import DOCUMENTS, DRAFTS, StagedDocument, write_batch
+from tasks.archive.listing import VERSION as LISTING_VERSION
+from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions, chunk_regions, chunker_key
 from tasks.detect import detect, find_regions
+from tasks.facts import facts_of
 from tasks.orders import load_order
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
+from tasks.parse.file_type import VERSION as FILE_TYPE_VERSION
 from tasks.pool import Limits, shared_pool
 from tasks.route import OWN_KEY, RouteTable
 from tasks.split import SPLITTERS
 from tasks.tokens import load_tokenizer
+from tasks.unpack import unpack, why_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +39,27 @@ class Recipe:
     tokenizer_dir: str
     tokenizer_id: str
     max_file_bytes: int
+    archives: ArchiveOptions
+    limits: Limits
 
-    @property
-    def attempt_key(self) -> str:
-        """Return what must change before a rejected file is tried again."""
-        versions = {name: form.version for name, form in FORMATS.items()}
-        strategies = {name: [f.name for f in fields(one.options)] for name, one in SPLITTERS.items()}
-        return key_of("attempt", versions, asdict(self.parse), self.max_file_bytes, strategies)
+    def attempt_key(self, reason: str, parser: str) -> str:
+        """Return what must change before a rejected file is tried again, besides its content.
+
+        That is the version of its parser, or of all where none was reached, and what the reason hangs on.
+        """
+        form = FORMATS.get(parser.split(" ")[0])
+        versions = {each.name: each.version for each in (FORMATS.values() if form is None else [form])}
+        return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, self._hangs_on(reason))
+
+    def _hangs_on(self, reason: str) -> Any:
+        if reason == "encrypted":
+            return self.parse.passwords
+        if reason == "too_large":
+            own = (self.max_file_bytes, self.parse.max_characters, self.parse.max_unpacked_bytes)
+            return [*own, asdict(replace(self.archives, passwords=()))]
+        if reason == "misrouted":
+            return {name: [option.name for option in fields(one.options)] for name, one in SPLITTERS.items()}
+        return {"timeout": self.limits.timeout_s, "memory": self.limits.memory_mb}.get(reason)
 
     def text_key(self, content_hash: str, file_type: FileType) -> str:
         """Return the key of the canonical text of a content."""
@@ -66,6 +86,7 @@ class Work:
     """One content to process; files of equal content and route share one, and its `key`.
 
     `text_key` is set when the canonical text is already stored. `uri` gives the suffix and the route.
+    `place` leads to a member of the archive at `path`; once it is unpacked, `path` is that of the member.
     """
 
     key: str
@@ -76,17 +97,21 @@ class Work:
     text_key: str = ""
     format: str = ""
     language: str = ""
+    place: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a batch is to do: a file of these travels to the task that does it."""
+    """What a batch is to do: a file of these travels to the task that does it.
+
+    `unpacks` are the orders that lay the files which are still in archives.
+    """
 
     folder: Path
     works: tuple[Work, ...]
     recipe: Recipe
-    limits: Limits
     text_packs: tuple[Path, ...]
+    unpacks: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +141,10 @@ def suffix_of(uri: str) -> str:
 def process_batch(order: Path) -> Path:
     """Process the batch that an order describes; return the folder of the finished batch."""
     task: Order = load_order(order)
+    pool = shared_pool(task.recipe.limits)
+    unpack(task.unpacks, pool)
     jobs = list(_jobs(task))
-    results = shared_pool(task.limits).map(process_document, jobs)
+    results = pool.map(process_document, jobs)
     done = [
         result if isinstance(result, Processed) else reject(job.work, result)
         for job, result in zip(jobs, results, strict=True)
@@ -128,6 +155,9 @@ def process_batch(order: Path) -> Path:
         _draft_table(done, task.recipe.space_id),
         pack_texts((one.document.text_key, one.parsed) for one in done if one.parsed is not None),
     )
+    for work in task.works:
+        if work.place:
+            Path(work.path).unlink(missing_ok=True)
     return task.folder
 
 
@@ -177,6 +207,7 @@ def process_document(job: Job) -> Processed:
         characters=len(parsed.text),
         chunks=len(drafts),
         metadata=metadata,
+        **asdict(facts_of(parsed.metadata)),
         parsed=job.stored is None,
         reason="",
         message="",
@@ -192,6 +223,8 @@ def _read(work: Work, limit: int) -> bytes:
         raise Rejected("too_large", f"{work.size} bytes, the limit is {limit} (discover.max_file_bytes)")
     try:
         return Path(work.path).read_bytes()
+    except FileNotFoundError as error:
+        raise why_missing(Path(work.path)) if work.place else Rejected("unreadable", "it is gone") from error
     except OSError as error:
         raise Rejected("unreadable", error.strerror or str(error)) from error
 

@@ -52,7 +52,7 @@ def gather(
     """Return what a run changes, without touching the store."""
     written = {row.document_id for row in outcome.documents}
     before = {row.document_id for row in state.documents.values()}
-    deleted = {state.documents[uri].document_id for uri in plan.deleted}
+    deleted = {state.documents[uri].document_id for uri in (*plan.deleted, *outcome.gone)}
     return Changes(
         gone=frozenset(deleted | written & before),
         documents=document_table(outcome),

@@ -16,15 +16,17 @@ from storage.staging import DRAFTS, Batch, StagedDocument
 from storage.tables import read_piece
 from tasks.discover import Found
 from tasks.plan import Known, Plan, State
+from tasks.process import Recipe
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run brings: rows of documents and rejects, and the uris of documents that became stale."""
+    """What a run brings: rows of documents and rejects, and the uris of documents that became stale or are gone."""
 
     documents: list[DocumentRow]
     rejects: list[RejectRow]
     stale: list[str]
+    gone: list[str]
     parsed: int
 
 
@@ -33,23 +35,35 @@ def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
     return [row for batch in batches for row in from_table(batch.documents(), StagedDocument)]
 
 
-def settle(state: State, plan: Plan, staged: Mapping[str, StagedDocument], attempt_key: str, now: str) -> Outcome:
+def settle(state: State, plan: Plan, staged: Mapping[str, StagedDocument], recipe: Recipe, now: str) -> Outcome:
     """Return what became of every planned file, given the staged rows by work key.
 
-    A document that was good and cannot be used any more keeps its last good version, as stale.
+    A document that was good and cannot be used any more keeps its last good version, as stale, and so
+    do those that were in an archive which cannot be used any more.
     """
-    outcome = Outcome([], [], [], sum(staged[work.key].parsed for work in plan.works))
+    outcome = Outcome([], [], [], [], sum(staged[work.key].parsed for work in plan.works))
     for planned in plan.planned:
         uri = planned.file.uri
         result = staged[planned.work.key] if planned.work else planned.known
         if isinstance(result, StagedDocument) and result.reason:
-            outcome.rejects.append(_reject(planned.file, result, state.rejects.get(uri), attempt_key, now))
+            key = recipe.attempt_key(result.reason, result.parser)
+            outcome.rejects.append(_reject(planned.file, result, state.rejects.get(uri), key, now))
             if uri in state.documents:
-                outcome.documents.append(replace(state.documents[uri], status="stale"))
-                outcome.stale.append(uri)
+                _keep(state.documents[uri], outcome)
         elif result is not None:
             outcome.documents.append(_document(planned.file, result))
+    bad = {row.uri for row in outcome.rejects} | {*plan.rejected, *plan.stale}
+    for uri, owner in plan.orphaned.items():
+        if owner in bad:
+            _keep(state.documents[uri], outcome)
+        else:
+            outcome.gone.append(uri)
     return outcome
+
+
+def _keep(row: DocumentRow, outcome: Outcome) -> None:
+    outcome.documents.append(replace(row, status="stale"))
+    outcome.stale.append(row.uri)
 
 
 def _document(file: Found, known: Known) -> DocumentRow:
@@ -72,6 +86,11 @@ def _document(file: Found, known: Known) -> DocumentRow:
         metadata=known.metadata,
         content_types=known.content_types,
         regions=known.regions,
+        author=known.author,
+        created=known.created,
+        modified=known.modified,
+        lang=known.lang,
+        parent=file.parent,
     )
 
 

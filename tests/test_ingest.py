@@ -2,16 +2,20 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from flows.recipe import recipe_of, space_of
+from flows.settings import Settings
 from storage.errors import Locked, SourceError, StoreError
 from storage.lock import writer_lock
 from storage.repair import repair
 from storage.schema import indexed_text
 from storage.snapshots import numbers
 from storage.verify import verify
+from tasks.parse import FORMATS
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")
@@ -248,3 +252,26 @@ def test_what_a_dead_writer_left_is_swept_and_nothing_else(bench: Workbench) -> 
     left = {path for path in bench.root.rglob("*") if path.is_file() and "current" not in str(path)}
     assert left - {bench.root / "cache" / "files.parquet"} == kept
     assert verify(bench.root, deep=True) == []
+
+
+def test_a_rejected_file_is_tried_again_when_the_setting_that_its_reason_hangs_on_changes(bench: Workbench) -> None:
+    bench.write({"bad.pdf": b"%PDF-1.7 nothing more", "long.txt": "words " * 1000})
+    bench.settings = {"discover": {"max_file_bytes": 4000}}
+    bench.ingest()
+    reasons = bench.store.sql("SELECT uri, reason, parser FROM rejects ORDER BY uri").to_pylist()
+    assert [tuple(row.values()) for row in reasons] == [("bad.pdf", "corrupt", "pdf 1"), ("long.txt", "too_large", "")]
+    bench.settings |= {"parse": {"timeout_s": 60, "passwords": ["sesame"]}}
+    assert bench.ingest().parsed == 0
+    bench.settings = {"discover": {"max_file_bytes": 9000}}
+    assert summary(bench.ingest()) == {"added": 1, "unchanged": 3, "rejected": 1, "parsed": 1, "embedded": 2}
+
+
+def test_a_rejected_file_is_tried_again_for_its_own_parser_not_for_another(
+    fake_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings.model_validate({"embedding": {"model": fake_model}})
+    recipe = recipe_of(settings, space_of(settings))
+    before = [recipe.attempt_key("corrupt", parser) for parser in ("pdf 1", "docx 1", "")]
+    monkeypatch.setitem(FORMATS, "docx", replace(FORMATS["docx"], version=99))
+    after = [recipe.attempt_key("corrupt", parser) for parser in ("pdf 1", "docx 1", "")]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, False]

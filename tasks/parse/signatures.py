@@ -67,6 +67,7 @@ _ZIP_FOLDERS = (
 )
 _OPEN_DOCUMENT = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "graphics": "odg"}
 _PDF_LEEWAY = 1024
+_MAX_MIMETYPE = 100
 
 
 def binary_kind(data: bytes) -> str:
@@ -100,10 +101,22 @@ def _ole_kind(data: bytes) -> str:
 def _zip_kind(data: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = archive.namelist()
-            declared = archive.read("mimetype")[:100].decode("ascii", "replace") if "mimetype" in names else ""
+            return kind_of_zip(archive)
     except Exception:
-        names, declared = _broken_zip_names(data), ""
+        return _kind_of_names(_broken_zip_names(data), "")
+
+
+def kind_of_zip(archive: zipfile.ZipFile) -> str:
+    """Return which kind of document a zip container is, "zip" where it is a mere archive of files."""
+    names = archive.namelist()
+    declared = b""
+    if "mimetype" in names:
+        with archive.open("mimetype") as member:
+            declared = member.read(_MAX_MIMETYPE)
+    return _kind_of_names(names, declared.decode("ascii", "replace"))
+
+
+def _kind_of_names(names: list[str], declared: str) -> str:
     if "epub" in declared:
         return "epub"
     if "opendocument." in declared:

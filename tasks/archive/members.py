@@ -1,0 +1,141 @@
+"""Members: what an archive holds, one after another in its own order, each read in pieces."""
+
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, BinaryIO, Self, cast
+
+from storage.errors import Rejected
+from tasks.archive.options import Share
+from tasks.archive.zip_names import readable_names
+from tasks.parse.mail import attachments
+
+_PIECE = 1 << 20
+_LOCAL_HEADER = 30
+_ENCRYPTED = 0x1
+_AES = 99
+_DAMAGED = tuple(getattr(tarfile, f"{how}HeaderError") for how in ("Invalid", "Truncated", "Empty"))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file of an archive, named as the archive names it.
+
+    `read` yields its content, counted; it is called before the next member is asked for, or not at
+    all. `skip` says what it is where it is no file.
+    """
+
+    name: str
+    read: Callable[[], Iterator[bytes]]
+    skip: str = ""
+
+
+def zip_members(archive: zipfile.ZipFile, share: Share) -> Iterator[Member]:
+    """Yield the files of a zip archive; raise Rejected where members lie on top of each other."""
+    infos = [info for info in archive.infolist() if not _is_folder(info)]
+    _check_overlaps(infos)
+    for info, name in zip(infos, readable_names(infos), strict=True):
+        mode = info.external_attr >> 16
+        skip = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG) else _what(stat.S_ISLNK(mode))
+        yield Member(name, partial(_read_zip, archive, info, share), skip)
+
+
+def _is_folder(info: zipfile.ZipInfo) -> bool:
+    return info.filename.endswith(("/", "\\")) and not info.file_size
+
+
+def _check_overlaps(infos: list[zipfile.ZipInfo]) -> None:
+    """Refuse an archive in which the same bytes are several members: the way to a bomb of any ratio."""
+    end = 0
+    for info in sorted(infos, key=lambda info: info.header_offset):
+        if info.header_offset < end:
+            raise Rejected("corrupt", "members of the zip archive overlap, as in a bomb")
+        end = info.header_offset + _LOCAL_HEADER + info.compress_size
+
+
+def _what(is_link: bool) -> str:
+    return "a link" if is_link else "a device or another special file"
+
+
+def _read_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> Iterator[bytes]:
+    if info.flag_bits & _ENCRYPTED:
+        yield _decrypted(archive, info, share)
+        return
+    with archive.open(info) as file:
+        yield from _pieces(file, share)
+
+
+def _decrypted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> bytes:
+    """Return a member opened by the first password that fits, which only its checksum tells for sure."""
+    if info.compress_type == _AES:
+        raise Rejected("encrypted", "its AES encryption is not among those that can be opened")
+    for password in share.options.passwords:
+        try:
+            with archive.open(info, pwd=password.encode()) as file:
+                return b"".join(_pieces(file, share))
+        except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError):
+            continue
+    raise Rejected("encrypted", "give its password in [parse.passwords]; none that is there opens it")
+
+
+def tar_members(stream: BinaryIO, share: Share) -> Iterator[Member]:
+    """Yield the files of a tar archive, which is read once from its beginning to its end."""
+    counted = cast(BinaryIO, Counted(stream, share))
+    with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Header, errorlevel=1) as archive:
+        for info in archive:
+            if not info.isdir():
+                skip = "" if info.isreg() else _what(info.issym() or info.islnk())
+                yield Member(info.name, partial(_read_tar, archive, info, share), skip)
+
+
+def _read_tar(archive: tarfile.TarFile, info: tarfile.TarInfo, share: Share) -> Iterator[bytes]:
+    file = cast(BinaryIO, archive.extractfile(info))
+    # What the archive has of a file was counted as it was read; holes are made here.
+    yield from _pieces(file, share) if info.issparse() else iter(partial(file.read, _PIECE), b"")
+
+
+class _Header(tarfile.TarInfo):
+    """A header that may be neither damaged nor missing: `tarfile` takes that for the archive's end, in silence."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+        try:
+            return super().fromtarfile(archive)
+        except _DAMAGED as error:
+            raise tarfile.ReadError(f"damaged at byte {archive.offset}: {error}") from error
+
+
+class Counted:
+    """A stream whose bytes are counted as they are read."""
+
+    def __init__(self, stream: BinaryIO, share: Share) -> None:
+        self._stream = stream
+        self._share = share
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes."""
+        data = self._stream.read(size)
+        self._share.take(len(data))
+        return data
+
+
+def one_member(name: str, stream: BinaryIO, share: Share) -> Iterator[Member]:
+    """Yield the one file that is compressed in a stream."""
+    yield Member(name, partial(_pieces, stream, share))
+
+
+def mail_members(data: bytes, mail_format: str, share: Share) -> Iterator[Member]:
+    """Yield what is attached to a mail."""
+    for name, content in attachments(data, mail_format):
+        share.take(len(content))
+        yield Member(name, partial(iter, (content,)))
+
+
+def _pieces(file: IO[bytes], share: Share) -> Iterator[bytes]:
+    while piece := file.read(_PIECE):
+        share.take(len(piece))
+        yield piece

@@ -1,0 +1,118 @@
+"""Opening: from a file, or the bytes of a nested one, to the members that it holds."""
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from storage.errors import Rejected
+from tasks.archive.kinds import HEAD_BYTES, is_tar, mail_format, may_hold, packing
+from tasks.archive.members import Member, mail_members, one_member, tar_members, zip_members
+from tasks.archive.names import uncompressed
+from tasks.archive.options import Share
+from tasks.parse.signatures import binary_kind, kind_of_zip
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A file that may hold others: on disk, or as bytes where it was itself in one."""
+
+    name: str
+    content: Path | bytes
+
+    @property
+    def size(self) -> int:
+        """Return its bytes."""
+        return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
+
+    def open(self) -> BinaryIO:
+        """Return a stream of its bytes."""
+        return io.BytesIO(self.content) if isinstance(self.content, bytes) else self.content.open("rb")
+
+    def read(self) -> bytes:
+        """Return its bytes."""
+        return self.content if isinstance(self.content, bytes) else self.content.read_bytes()
+
+    def head(self) -> bytes:
+        """Return its first bytes."""
+        with self.open() as stream:
+            return stream.read(HEAD_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A container's kind ("archive", "compressed" or "mail"), and its members.
+
+    They stand `apart` where a damaged one leaves the others whole.
+    """
+
+    kind: str
+    members: Iterator[Member]
+    apart: bool = True
+
+
+@contextmanager
+def opened(container: Container, share: Share) -> Iterator[Opened | None]:
+    """Open a container; None for a file that holds no others, such as a document that is a zip inside."""
+    head = container.head()
+    held = may_hold(container.name, head)
+    with ExitStack() as stack:
+        stream = stack.enter_context(container.open())
+        if held == "mail":
+            yield _mail(container, share)
+        elif not held:
+            yield None
+        elif how := packing(head):
+            content = stack.enter_context(_unpacked(stream, how))
+            is_tarred = is_tar(content.read(HEAD_BYTES))
+            again = stack.enter_context(_unpacked(stack.enter_context(container.open()), how))
+            yield _compressed(container.name, again, is_tarred, share)
+        elif is_tar(head):
+            yield Opened("archive", tar_members(stream, share), apart=False)
+        else:
+            yield _zip(container, stream, share)
+
+
+def _mail(container: Container, share: Share) -> Opened | None:
+    if container.size > share.options.member_bytes:
+        return None
+    data = container.read()
+    kind = mail_format(container.name, data)
+    return Opened("mail", mail_members(data, kind, share)) if kind else None
+
+
+def _zip(container: Container, stream: BinaryIO, share: Share) -> Opened | None:
+    try:
+        archive = zipfile.ZipFile(stream)
+        kind = kind_of_zip(archive)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # A damaged document is its parser's to refuse, a damaged archive is ours.
+        if container.size > share.options.member_bytes or binary_kind(container.read()) == "zip":
+            raise Rejected("corrupt", f"the zip archive cannot be opened: {error}") from error
+        return None
+    return Opened("archive", zip_members(archive, share)) if kind == "zip" else None
+
+
+def _compressed(name: str, content: BinaryIO, is_tarred: bool, share: Share) -> Opened:
+    if is_tarred:
+        return Opened("archive", tar_members(content, share), apart=False)
+    return Opened("compressed", one_member(uncompressed(name), content, share), apart=False)
+
+
+def _unpacked(stream: BinaryIO, how: str) -> BinaryIO:
+    """Return the decompressed content of a stream."""
+    if how == "zst":
+        import pyarrow as pa
+
+        return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(stream, "r"), "zstd"))
+    if how == "gz":
+        return cast(BinaryIO, gzip.GzipFile(fileobj=stream))
+    return cast(BinaryIO, bz2.BZ2File(stream) if how == "bz2" else lzma.LZMAFile(stream))

@@ -1,0 +1,77 @@
+"""What opening an archive may cost, and the account that is kept of it."""
+
+from dataclasses import dataclass
+
+from storage.errors import ConfigError, Rejected
+
+_SMALL_BYTES = 20_000_000  # what is no larger harms nobody, however well it was packed
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveOptions:
+    """Limits of one outermost archive with all that is nested in it, and the passwords to try.
+
+    `members` and `total_bytes` are counted over all levels, `ratio` (unpacked to packed bytes) for
+    each archive; `depth` is how many levels are opened; `member_bytes` is the most one member may have.
+    """
+
+    members: int = 10_000
+    total_bytes: int = 1_000_000_000
+    ratio: float = 200.0
+    depth: int = 4
+    member_bytes: int = 100_000_000
+    passwords: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("members", "total_bytes", "ratio", "depth", "member_bytes"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"archives: {name} must be above 0, got {getattr(self, name)}")
+
+
+class OverLimit(Rejected):
+    """The outermost archive as a whole is over a limit."""
+
+
+class OverRatio(Rejected):
+    """One archive unpacks to too many bytes for its own."""
+
+
+class Account:
+    """What has come out of one outermost archive so far; declared sizes do not enter it."""
+
+    def __init__(self, options: ArchiveOptions) -> None:
+        self.options = options
+        self._members = 0
+        self._bytes = 0
+
+    def member(self) -> None:
+        """Count a member; raise OverLimit where it is one too many."""
+        self._members += 1
+        if self._members > self.options.members:
+            raise OverLimit("too_large", f"more than {self.options.members} members (archives.max_members)")
+
+    def take(self, count: int) -> None:
+        """Count unpacked bytes; raise OverLimit where they are too many."""
+        self._bytes += count
+        if self._bytes > self.options.total_bytes:
+            raise OverLimit("too_large", f"unpacks to more than {self.options.total_bytes} bytes (archives.max_bytes)")
+
+
+class Share:
+    """The part of an account that one archive of `packed` bytes takes."""
+
+    def __init__(self, account: Account, packed: int) -> None:
+        self.options = account.options
+        self._account = account
+        self._packed = packed
+        self._bytes = 0
+
+    def take(self, count: int) -> None:
+        """Count unpacked bytes; raise OverRatio where they are too many for so small an archive."""
+        self._bytes += count
+        ratio = self.options.ratio
+        if self._bytes > _SMALL_BYTES and self._bytes > ratio * self._packed:
+            raise OverRatio(
+                "too_large", f"{self._packed} bytes unpack to more than {ratio:g} times as many (archives.max_ratio)"
+            )
+        self._account.take(count)

@@ -1,0 +1,131 @@
+"""Expand: put the files that are in archives and mails among the files that a source offers.
+
+An archive is a folder: its members take its place. A mail is a document, and what is attached to it
+are others. What an archive holds is found out in a worker process, once for each content.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from storage.errors import Rejected
+from tasks.archive.listing import Contents, Entry, list_contents
+from tasks.archive.names import uncompressed
+from tasks.archive.options import ArchiveOptions
+from tasks.discover import Found, Listing, Skipped, Source, readable
+from tasks.fingerprint import Fingerprint
+from tasks.listings import Listings
+from tasks.pool import shared_pool
+from tasks.process import Recipe, suffix_of
+
+Listed = tuple[Source, Listing]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one worker call gets: a file that may hold others."""
+
+    path: str
+    name: str
+    options: ArchiveOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What the sources offer with the files within files, and the content hash of each uri."""
+
+    listings: list[Listed]
+    hashes: dict[str, str]
+
+
+def look(job: Look) -> Contents:
+    """Return what a file holds; runs in a worker process."""
+    return list_contents(Path(job.path), job.name, job.options)
+
+
+def expand(
+    listings: list[Listed],
+    prints: Mapping[str, Fingerprint],
+    seen: Listings,
+    recipe: Recipe,
+    retry: bool,
+) -> Expansion:
+    """Return the sources' files and the files in them; `retry` opens those again that could not be."""
+    hashes = {uri: taken.hash for uri, taken in prints.items()}
+    holders = [file for _, listing in listings for file in listing.found if prints[file.uri].holds]
+    keys = {file.uri: seen.key(hashes[file.uri], suffix_of(file.uri)) for file in holders}
+    known = {
+        key: contents for key in keys.values() if (contents := seen.get(key)) and not (retry and _failed(contents))
+    }
+    fresh = {keys[file.uri]: file for file in holders if keys[file.uri] not in known}
+    jobs = [Look(file.path, PurePosixPath(file.uri).name, recipe.archives) for file in fresh.values()]
+    results = shared_pool(recipe.limits).map(look, jobs) if jobs else iter(())
+    for (key, file), result in zip(fresh.items(), results, strict=True):
+        known[key] = _survived(result, prints[file.uri].holds)
+        seen.put(key, readable(file.path), known[key])
+    opened = {uri: known[key] for uri, key in keys.items() if known[key].kind}
+    return Expansion([(source, _expanded(source, listing, opened, hashes)) for source, listing in listings], hashes)
+
+
+def _failed(contents: Contents) -> bool:
+    return bool(contents.reason) or any(entry.reason for entry in contents.entries)
+
+
+def _survived(result: Contents | Rejected, holds: str) -> Contents:
+    """Return what a worker found, or what its end means: a mail may still be read as a document."""
+    if isinstance(result, Contents):
+        return result
+    if holds == "archive":
+        return Contents("archive", (), result.reason, result.message)
+    return Contents("mail", (Entry((0,), "attachments", "", 0, "", result.reason, result.message, skipped=True),))
+
+
+def _expanded(source: Source, listing: Listing, opened: Mapping[str, Contents], hashes: dict[str, str]) -> Listing:
+    found: list[Found] = []
+    skipped = list(listing.skipped)
+    for file in listing.found:
+        contents = opened.get(file.uri)
+        if contents is None:
+            found.append(file)
+            continue
+        if contents.kind == "mail":
+            found.append(file)
+        elif contents.reason:
+            found.append(replace(file, reason=contents.reason, message=contents.message))
+        for entry in _wanted(file, contents, source, listing):
+            member = _member(file, entry)
+            if entry.skipped:
+                skipped.append(Skipped(member.uri, entry.reason, entry.message))
+            else:
+                found.append(member)
+                hashes[member.uri] = entry.content_hash
+    return Listing(found, skipped, listing.rules)
+
+
+def _wanted(file: Found, contents: Contents, source: Source, listing: Listing) -> Iterator[Entry]:
+    path = file.uri.removeprefix(source.prefix)
+    for entry in contents.entries:
+        named = _named(entry, uncompressed(file.uri)) if contents.kind == "compressed" else entry
+        if listing.rules is None or not listing.rules.drop_inner(path, named.name):
+            yield named
+
+
+def _named(entry: Entry, name: str) -> Entry:
+    """Return the entry of a compressed file with the name that its file has now."""
+    _, *rest = entry.name.split("/")
+    parent = "/".join([name, *entry.parent.split("/")[1:]]) if entry.parent else ""
+    return replace(entry, name="/".join([name, *rest]), parent=parent)
+
+
+def _member(file: Found, entry: Entry) -> Found:
+    return Found(
+        uri=f"{file.uri}/{entry.name}",
+        path=file.path,
+        source=file.source,
+        size=entry.size,
+        mtime_ns=file.mtime_ns,
+        place=entry.place,
+        parent=f"{file.uri}/{entry.parent}" if entry.parent else file.uri,
+        reason=entry.reason,
+        message=entry.message,
+    )

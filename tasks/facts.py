@@ -1,0 +1,73 @@
+"""Facts: what a document says of itself, brought into the form of the columns."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+_MAX_CHARACTERS = 500
+_PART_OF_A_DATE = re.compile(r"(\d{4})(?:[-/.](\d{1,2}))?(?:[-/.](\d{1,2}))?$")
+_LANGUAGE = re.compile(r"([A-Za-z]{2,3})((?:[-_](?:[A-Za-z]{4}|[A-Za-z]{2}|\d{3}))*)$")
+_ALIKE = {3: str.lower, 4: str.title, 2: str.upper}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Author, dates in ISO 8601 and language as BCP 47; each empty where it is not stated or not to be understood."""
+
+    author: str
+    created: str
+    modified: str
+    lang: str
+
+
+def facts_of(metadata: Mapping[str, Any]) -> Facts:
+    """Return the columns that a document's metadata fill."""
+    return Facts(
+        author=_names(metadata.get("author")),
+        created=as_date(metadata.get("created")),
+        modified=as_date(metadata.get("modified")),
+        lang=as_language(metadata.get("language")),
+    )
+
+
+def _names(value: Any) -> str:
+    """Return one name or several, as a line; of a table the `name`."""
+    if isinstance(value, Mapping):
+        return _names(value.get("name"))
+    if isinstance(value, list | tuple):
+        return "; ".join(filter(None, map(_names, value)))[:_MAX_CHARACTERS]
+    return " ".join(str(value).split())[:_MAX_CHARACTERS] if value else ""
+
+
+def as_date(value: Any) -> str:
+    """Return a date or a time in ISO 8601, no more exact than it was stated."""
+    text = " ".join(str(value or "").split())
+    if part := _PART_OF_A_DATE.match(text):
+        return _date(*part.groups())
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            return read(text).isoformat(timespec="seconds")
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+    return ""
+
+
+def _date(year: str, month: str | None, day: str | None) -> str:
+    try:
+        datetime(int(year), int(month or 1), int(day or 1))
+    except ValueError:
+        return ""
+    return "-".join([year, *(part.zfill(2) for part in (month, day) if part)])
+
+
+def as_language(value: Any) -> str:
+    """Return a language tag as `de`, `en-US` or `zh-Hant-TW`."""
+    text = str(value[0] if isinstance(value, list | tuple) and value else value or "").strip()
+    match = _LANGUAGE.match(text.split(".")[0].split("@")[0])
+    if match is None:
+        return ""
+    more = re.split(r"[-_]", match[2])[1:]
+    return "-".join([match[1].lower(), *(_ALIKE[len(part)](part) for part in more)])

@@ -1,0 +1,77 @@
+"""Listings: what containers hold, remembered by content, so that an unchanged archive is never opened again.
+
+They stand beside the store's truth, in `cache/listings.parquet`; losing them costs one opening of each
+container, and no parsing.
+"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storage.files import write_whole
+from storage.keys import key_of
+from tasks.archive.listing import VERSION, Contents, Entry
+from tasks.archive.options import ArchiveOptions
+
+_SCHEMA = pa.schema([("key", pa.string()), ("path", pa.string()), ("contents", pa.string())])
+
+
+class Listings:
+    """What containers hold, by content, name's suffix, and all that the answer depends on."""
+
+    def __init__(self, store: Path, options: ArchiveOptions) -> None:
+        self._path = store / "cache" / "listings.parquet"
+        self._salt = key_of("listing", VERSION, asdict(options))
+        self._seen = _read(self._path)
+        self._fresh: dict[str, tuple[str, str]] = {}
+
+    def key(self, content_hash: str, suffix: str) -> str:
+        """Return the key of what a content holds."""
+        return key_of(self._salt, content_hash, suffix)
+
+    def get(self, key: str) -> Contents | None:
+        """Return what is remembered, or None."""
+        known = self._fresh.get(key) or self._seen.get(key)
+        return None if known is None else _decode(known[1])
+
+    def put(self, key: str, path: str, contents: Contents) -> None:
+        """Remember what the file at `path` holds."""
+        self._fresh[key] = (path, _encode(contents))
+
+    def save(self) -> None:
+        """Write what is new; forget what was in files that are no longer there."""
+        if not self._fresh:
+            return
+        kept = {key: known for key, known in self._seen.items() if Path(known[0]).exists()} | self._fresh
+        rows = [(key, *known) for key, known in sorted(kept.items())]
+        columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.table(columns, schema=_SCHEMA), sink, compression="zstd")
+        write_whole(self._path, sink.getvalue().to_pybytes())
+
+
+def _encode(contents: Contents) -> str:
+    entries = [
+        [list(e.place), e.name, e.parent, e.size, e.content_hash, e.reason, e.message, e.skipped]
+        for e in contents.entries
+    ]
+    return json.dumps([contents.kind, entries, contents.reason, contents.message], ensure_ascii=False)
+
+
+def _decode(text: str) -> Contents:
+    kind, entries, reason, message = json.loads(text)
+    return Contents(kind, tuple(Entry(tuple(place), *rest) for place, *rest in entries), reason, message)
+
+
+def _read(path: Path) -> dict[str, tuple[str, str]]:
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except (OSError, pa.ArrowInvalid):
+        return {}
+    if not table.schema.equals(_SCHEMA):
+        return {}
+    keys, paths, texts = (column.to_pylist() for column in table.columns)
+    return {key: (path, text) for key, path, text in zip(keys, paths, texts, strict=True)}
