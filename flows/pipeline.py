@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from flows.batches import process
 from flows.engine import Engine
-from flows.recipe import discover_options, recipe_of, space_of
+from flows.recipe import discover_options, recipe_of, retention_of, space_of
 from flows.report import Report
 from flows.run import Run
 from flows.settings import Settings
@@ -149,8 +149,9 @@ def _count_chunks(report: Report, moves: ChunkMoves) -> None:
 
 def _commit(run: Run, changes: Changes) -> None:
     with run.step("commit"):
-        promoted = replace(changes, artifacts=staging.promote(run.root))
-        order = PublishOrder(run.root, run.base, promoted, _run_row(run))
+        kept = retention_of(run.settings)
+        promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
+        order = PublishOrder(run.root, run.base, promoted, _run_row(run), kept)
         done = run.engine.submit(publish_run, save_order(order, run.folder / "publish.pickle")).result()
     run.report.snapshot = done.snapshot
     _count_chunks(run.report, done.moves)

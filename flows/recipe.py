@@ -6,6 +6,7 @@ from pathlib import Path
 from flows.settings import Settings
 from storage.encoder import EmbeddingSpace, describe_model, model_dir
 from storage.files import hash_file
+from storage.retention import Retention
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions
 from tasks.discover import DiscoverOptions
@@ -72,6 +73,12 @@ def discover_options(settings: Settings) -> DiscoverOptions:
     """Return which files count."""
     chosen = settings.discover
     return DiscoverOptions(chosen.include, chosen.exclude, chosen.ignore_file, chosen.hidden)
+
+
+def retention_of(settings: Settings) -> Retention:
+    """Return how long snapshots and deleted documents are kept."""
+    kept = settings.retention
+    return Retention(kept.keep_snapshots, kept.keep_days, kept.undelete_days)
 
 
 def limits_of(settings: Settings) -> Limits:

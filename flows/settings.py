@@ -88,6 +88,16 @@ class Search(Section):
     )
 
 
+class Retention(Section):
+    """How long snapshots and deleted documents are kept; what a tag names or a reader holds stays."""
+
+    keep_snapshots: int = Field(default=100, ge=1, description="Most snapshots to keep.")
+    keep_days: float = Field(default=30.0, ge=0, description="Days to keep a snapshot; the newest stays.")
+    undelete_days: float = Field(
+        default=30.0, ge=0, description="Days in which a deleted document can be brought back."
+    )
+
+
 class RouteRule(Section):
     """How the documents of a type, or under a glob, are split."""
 
@@ -129,6 +139,7 @@ class Settings(Section):
     embedding: Embedding = Embedding()
     chunk: Chunk = Chunk()
     search: Search = Search()
+    retention: Retention = Retention()
     routes: Routes = Field(
         default=(),
         description="How documents are split; the first glob that matches wins over the type.",

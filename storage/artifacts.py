@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,17 @@ def pack_embeddings(keys: Sequence[str], vectors: npt.NDArray[np.float32]) -> pa
 
 def write_pack(path: Path, table: pa.Table, kind: str) -> None:
     """Write a pack with row groups small enough to fetch one document's rows."""
+    stream_pack(path, [table], kind)
+
+
+def stream_pack(path: Path, tables: Iterable[pa.Table], kind: str) -> None:
+    """Write a pack of at least one table, one after the other."""
     compression = "none" if kind == "embeddings" else "zstd"
-    pq.write_table(table, path, compression=compression, use_dictionary=False, row_group_size=_ROWS_PER_GROUP[kind])
+    parts = iter(tables)
+    first = next(parts)
+    with pq.ParquetWriter(path, first.schema, compression=compression, use_dictionary=False) as writer:
+        for table in chain([first], parts):
+            writer.write_table(table, row_group_size=_ROWS_PER_GROUP[kind])
 
 
 def encode_elements(elements: Iterable[Element]) -> str:

@@ -14,10 +14,12 @@ import pyarrow.compute as pc
 
 from storage import current, keywords, snapshots, vectors
 from storage.artifacts import Packs
+from storage.deleted import deleted_tables
 from storage.encoder import EmbeddingSpace
 from storage.errors import StoreError
 from storage.growth import schema_key
 from storage.keys import bucket_of
+from storage.retention import Retention
 from storage.schema import CHUNKS, RUNS, RunRow, indexed_text, to_table
 from storage.snapshots import Piece, Snapshot
 from storage.tables import bucket_count, read_piece, read_table, rebucket, replace_documents, rewrite, write_single
@@ -31,7 +33,7 @@ class Changes:
 
     `gone` are the ids of documents whose rows leave; `documents` and `chunks` are the rows that
     come, those of a changed document included. `rejects` is the whole table after the run.
-    `artifacts` are packs that are already in the store.
+    `artifacts` are packs that are already in the store. What is deleted can come back for `undelete_days`.
     """
 
     gone: frozenset[str]
@@ -40,6 +42,7 @@ class Changes:
     rejects: pa.Table
     artifacts: dict[str, tuple[Piece, ...]]
     space: EmbeddingSpace
+    undelete_days: float = Retention().undelete_days
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,7 @@ def _tables(
             name: replace_documents(root, bases.get(name, ()), name, buckets, changes.gone, rows)
             for name, rows in added.items()
         },
+        **deleted_tables(root, base, changes.gone, changes.documents, changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
     }

@@ -1,5 +1,6 @@
 """Writing to a table of LanceDB under a fence: every call is a version, and every version has to be ours."""
 
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
@@ -13,8 +14,10 @@ INDEX_ROWS = 100_000
 """Rows from which on the table has an index; below, all vectors are held in memory and compared: 5 ms at 100,000."""
 
 MAX_FRAGMENTS = 64
+MAX_SEGMENTS = 8
 _IDS_AT_ONCE = 10_000
 _FOR_EVER = timedelta(days=36_500)
+_MARGIN_S = 5.0
 
 
 def schema(dimension: int) -> pa.Schema:
@@ -81,11 +84,30 @@ class Writer:
             self._table.optimize(cleanup_older_than=_FOR_EVER)
             self.version = int(self._table.version)
 
+    def clean(self, oldest: int) -> None:
+        """Merge small files and remove the versions before `oldest`, none of which has a tag any more."""
+        self._table.optimize(cleanup_older_than=_FOR_EVER)
+        made = {entry["version"]: entry["timestamp"] for entry in self._table.list_versions()}
+        if min(made) < oldest and oldest in made:
+            # By age alone: what is a few seconds older than `oldest` stays until the next time, since age is
+            # counted from a moment that comes later, and a version with a tag among the old is an error.
+            age = timedelta(seconds=time.time() - made[oldest].timestamp() + _MARGIN_S)
+            try:
+                self._table.optimize(cleanup_older_than=age, delete_unverified=True)
+            except RuntimeError as error:
+                if "tagged version" not in str(error):
+                    raise
+        self.version = int(self._table.version)
+
     def index(self, rows: int, configs: Mapping[str, Any]) -> None:
-        """Index the columns of a large table, and anew when a fifth of its rows came after the last time."""
+        """Index the columns of a large table, and anew when a fifth of its rows came after the last time.
+
+        So it is when many `optimize` have each added a segment to the index.
+        """
         if rows < INDEX_ROWS:
             return
-        covered = {entry.columns[0]: rows - entry.num_unindexed_rows for entry in self._table.list_indices()}
+        whole = [entry for entry in self._table.list_indices() if entry.num_segments <= MAX_SEGMENTS]
+        covered = {entry.columns[0]: rows - entry.num_unindexed_rows for entry in whole}
         for column, config in configs.items():
             if covered.get(column, 0) < rows - rows // 5:
                 self._table.create_index(column, config=config)

@@ -19,7 +19,7 @@ class Matrix:
         flat = table.column("vector").combine_chunks().flatten()
         self._vectors = np.asarray(flat, dtype=np.float32).reshape(table.num_rows, -1)
 
-    def nearest(
+    def search(
         self, vector: npt.NDArray[np.float32], k: int, allowed: Collection[str] | None = None
     ) -> list[tuple[str, float]]:
         """Return (chunk id, cosine similarity) of the nearest `k` rows, of the `allowed` ones if given."""

@@ -79,12 +79,12 @@ class DocumentRow:
     """One document of a snapshot.
 
     `text_key` addresses the canonical text and elements, `chunk_key` what its chunks were made
-    from and by. `status` is `ok`, or `stale` when the file has changed into one that cannot be
-    used and the last good version is kept. `language` is that of source code, `lang` the natural
-    language that the file states (BCP 47). `created` and `modified` are what the file itself says, in
-    ISO 8601. `parent` is the uri of the archive or the mail that the document is in. `content_types`
-    are those of its regions, and `regions` says of each, in the fields of `REGION`, what it is, why,
-    and how it was split.
+    from and by. `status` is `ok`, `stale` when the file has changed into one that cannot be used and the
+    last good version is kept, or `restored` when the file is gone and the document was brought back.
+    `language` is that of source code, `lang` the natural language that the file states (BCP 47). `created`
+    and `modified` are what the file itself says, in ISO 8601. `parent` is the uri of the archive or the mail
+    that the document is in. `content_types` are those of its regions, and `regions` says of each, in the
+    fields of `REGION`, what it is, why, and how it was split.
     """
 
     document_id: str
@@ -231,7 +231,17 @@ CHUNKS = _schema(
 REJECTS = _schema(RejectRow)
 RUNS = _schema(RunRow)
 
-SCHEMAS: dict[str, pa.Schema] = {"documents": DOCUMENTS, "chunks": CHUNKS, "rejects": REJECTS, "runs": RUNS}
+DELETED = DOCUMENTS.append(pa.field("deleted", pa.string()))
+"""Documents that were deleted of late, and when; `deleted_chunks` are their chunks."""
+
+SCHEMAS: dict[str, pa.Schema] = {
+    "documents": DOCUMENTS,
+    "chunks": CHUNKS,
+    "rejects": REJECTS,
+    "runs": RUNS,
+    "deleted": DELETED,
+    "deleted_chunks": CHUNKS,
+}
 
 
 def to_table(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:

@@ -67,7 +67,8 @@ def _adapter() -> "TypeAdapter[Snapshot]":
     return TypeAdapter(Snapshot)
 
 
-def _path(root: Path, number: int) -> Path:
+def path_of(root: Path, number: int) -> Path:
+    """Return the file of a snapshot."""
     return root / FOLDER / f"{number:06d}.json"
 
 
@@ -84,7 +85,7 @@ def read(root: Path, number: int | None = None) -> Snapshot:
     wanted = kept[-1] if number is None else number
     if wanted not in kept:
         raise StoreError(f"{root} has no snapshot {wanted}; it keeps {', '.join(_ranges(kept))}")
-    return decode(_path(root, wanted))
+    return decode(path_of(root, wanted))
 
 
 def existing(root: Path) -> Path:
@@ -127,5 +128,5 @@ def decode(path: Path) -> Snapshot:
 def commit(root: Path, snapshot: Snapshot) -> None:
     """Make a snapshot the newest one; this single write is the commit."""
     data = _adapter().dump_json(snapshot, indent=1)
-    if not put_if_absent(_path(root, snapshot.number), data):
+    if not put_if_absent(path_of(root, snapshot.number), data):
         raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")

@@ -1,5 +1,6 @@
 """The store as its readers see it: one snapshot, searched, queried and read."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,16 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
+from weakref import finalize
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage import snapshots, tags
 from storage.artifacts import Packs, decode_parsed
+from storage.commit import vector_rows
 from storage.encoder import load_encoder
 from storage.errors import QueryError, StoreError
 from storage.keys import bucket_of
 from storage.keywords import KeywordIndex
+from storage.matrix import Matrix
+from storage.retention import hold
 from storage.schema import CHUNKS, SCHEMAS, ChunkRow, DocumentRow, Element, from_table
 from storage.search import CHILDREN_PER_PARENT, Fusion, Hit, Mode, SearchOptions, climb, fuse
 from storage.snapshots import Snapshot
@@ -42,10 +47,14 @@ class Document:
 def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     """Open the newest snapshot of the store at `path`, or the one that `at` says by number or tag.
 
-    What is opened stays as it is while others write. Raises `StoreError` where there is no store.
+    What is opened stays as it is while others write, compact and vacuum, as long as the object is there.
+    Raises `StoreError` where there is no store.
     """
     root = Path(path)
-    return Store(root, snapshots.read(root, tags.find(root, at)))
+    snapshot, handle = hold(root, at)
+    store = Store(root, snapshot)
+    finalize(store, os.close, handle)
+    return store
 
 
 class Store:
@@ -109,8 +118,17 @@ class Store:
         return [(key, score) for key, score, _ in self._keywords.search(text, options.candidates, allowed)]
 
     @cached_property
-    def _vectors(self) -> VectorIndex:
-        return VectorIndex(self.root, self.snapshot.vectors, self.snapshot.space)
+    def _vectors(self) -> VectorIndex | Matrix:
+        try:
+            return VectorIndex(self.root, self.snapshot.vectors, self.snapshot.space)
+        except StoreError:
+            if self.snapshot.number == snapshots.numbers(self.root)[-1]:
+                raise
+            # An old snapshot that is kept for its tag: its version of the index went with its neighbours.
+            rows = vector_rows(
+                self.root, self.snapshot.artifacts["embeddings"], read_table(self.root, self.snapshot, "chunks")
+            )
+            return Matrix(pa.Table.from_batches(rows))
 
     @cached_property
     def _keywords(self) -> KeywordIndex:

@@ -1,6 +1,6 @@
 """Sweep: remove what a writer that died left behind, which no snapshot names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from storage import snapshots, vectors
@@ -8,6 +8,7 @@ from storage.files import TEMPORARY, FileRef, remove
 from storage.snapshots import Snapshot
 
 _FOLDERS = ("tables", "artifacts", "keywords")
+_OTHERS = (snapshots.FOLDER, "tags", "cache")
 
 
 def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
@@ -22,17 +23,18 @@ def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
 def sweep(root: Path) -> int:
     """Remove unnamed files and tables and return how many there were; the caller holds the writer's lock."""
     states = [snapshots.read(root, number) for number in snapshots.numbers(root)]
-    kept = {root / file.path for snapshot in states for _, file in named_files(snapshot)}
-    garbage = [path for folder in _FOLDERS for path in _files(root / folder) if path not in kept]
-    garbage += [path for folder in (root, root / snapshots.FOLDER, root / "cache") for path in _temporary(folder)]
-    for path in garbage:
+    found = garbage(root, states)
+    found += [path for folder in (root, *map(root.joinpath, _OTHERS)) for path in folder.glob(f"{TEMPORARY}*")]
+    for path in found:
         remove(path)
-    return len(garbage) + len(vectors.sweep(root, [snapshot.vectors for snapshot in states]))
+    return len(found) + len(vectors.sweep(root, [snapshot.vectors for snapshot in states]))
+
+
+def garbage(root: Path, kept: Iterable[Snapshot]) -> list[Path]:
+    """Return the files that none of the snapshots names."""
+    named = {root / file.path for snapshot in kept for _, file in named_files(snapshot)}
+    return [path for folder in _FOLDERS for path in _files(root / folder) if path not in named]
 
 
 def _files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file())
-
-
-def _temporary(folder: Path) -> Iterator[Path]:
-    return folder.glob(f"{TEMPORARY}*")

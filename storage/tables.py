@@ -24,6 +24,8 @@ _SORT = {
     "chunks": [("document_id", "ascending"), ("ordinal", "ascending")],
     "rejects": [("uri", "ascending")],
     "runs": [("snapshot", "ascending")],
+    "deleted": [("uri", "ascending")],
+    "deleted_chunks": [("document_id", "ascending"), ("ordinal", "ascending")],
 }
 
 

@@ -5,7 +5,7 @@ after it is taken back before the next write. Tables and packs are the truth: a 
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,12 +56,17 @@ def update(
     _check_space(state, space)
     with _explained(root):
         table = _open(root, state)
-        if table.version != state.version:
-            table.checkout(state.version)
-            table.restore()
+        _take_back(table, state)
         writer = Writer(table)
         writer.delete(removed)
         return _finish(table, writer, state.rows - len(set(removed)) + writer.add(added), tag)
+
+
+def _take_back(table: Any, state: VectorState) -> None:
+    """Undo what was written after a state."""
+    if table.version != state.version:
+        table.checkout(state.version)
+        table.restore()
 
 
 def rebuild(root: Path, space: EmbeddingSpace, added: Iterable[pa.RecordBatch], tag: str) -> VectorState:
@@ -70,6 +75,22 @@ def rebuild(root: Path, space: EmbeddingSpace, added: Iterable[pa.RecordBatch], 
         table = _create(root, space)
         writer = Writer(table)
         return _finish(table, writer, writer.add(added), tag)
+
+
+def clean(root: Path, state: VectorState, kept: Mapping[str, int], tag: str) -> VectorState:
+    """Return the state in a table of few files, without the versions before the oldest of `kept`, versions by tag.
+
+    Other tags go first: LanceDB removes no version while an older one has a tag.
+    """
+    with _explained(root):
+        table = _open(root, state)
+        _take_back(table, state)
+        for name in table.tags.list():
+            if name not in kept:
+                table.tags.delete(name)
+        writer = Writer(table)
+        writer.clean(min([state.version, *kept.values()]))
+        return _finish(table, writer, state.rows, tag)
 
 
 def sweep(root: Path, named: Collection[VectorState]) -> list[str]:
@@ -119,7 +140,7 @@ class VectorIndex:
             return []
         with _explained(self._root):
             if not self._indexed:
-                return self._matrix.nearest(vector, k, allowed)
+                return self._matrix.search(vector, k, allowed)
             if allowed is not None and len(allowed) * _SELECTED_SHARE <= self._rows:
                 return self._nearest(vector, k, where=among(sorted(set(allowed))))
             return self._nearest(vector, k, None if allowed is None else frozenset(allowed))

@@ -195,6 +195,7 @@ def _absent(
         uri
         for uri, row in rows.items()
         if uri not in files
+        and getattr(row, "status", "") != "restored"  # brought back by hand, and stays until its file is back
         and any(s.name == row.source and s.covers(uri) and not listing.hides(uri) for s, listing in sources)
     ]
 

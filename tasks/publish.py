@@ -5,7 +5,9 @@ from pathlib import Path
 
 from storage import staging
 from storage.commit import Changes, ChunkMoves, commit
+from storage.compact import compact_held, due
 from storage.encoder import EmbeddingSpace
+from storage.retention import Retention
 from storage.schema import RunRow
 from storage.snapshots import Snapshot
 from storage.staging import Batch
@@ -22,6 +24,7 @@ class PublishOrder:
     base: Snapshot | None
     changes: Changes
     run: RunRow
+    retention: Retention
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,12 @@ class Published:
 
 
 def publish_run(order: Path) -> Published:
-    """Commit what an order describes and clear the staging that it came from."""
+    """Commit what an order describes, clear the staging that it came from, and tidy up where that is due."""
     task: PublishOrder = load_order(order)
     snapshot, moves = commit(task.root, task.base, task.changes, task.run)
     staging.clear(task.root)
+    if due(task.root, snapshot, task.retention):
+        compact_held(task.root, task.retention)
     return Published(snapshot.number, moves)
 
 

@@ -35,6 +35,9 @@ COMMANDS = (
     "init",
     "tag",
     "diff",
+    "undelete",
+    "vacuum",
+    "compact",
 )
 READERS = ("search x", "sql x", "status", "history", "verify", "repair", "rejects", "tag x", "diff 1")
 

@@ -77,7 +77,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
         rows(DOCUMENTS, 2, document_id=["d1", "d2"], title=["One", "Two"], content_type=["technical", "code"]),
         folders["documents"] / "part-0.parquet",
     )
-    for name in ("rejects", "runs"):
+    for name in SCHEMAS.keys() - {"documents", "chunks"}:
         pq.write_table(SCHEMAS[name].empty_table(), folders[name] / "part-0.parquet")
     made.secret.write_text("word\nxyzzy\n")
     before = made.state()

@@ -3,6 +3,6 @@
 from storage.keywords.index import KeywordHit, KeywordIndex
 from storage.keywords.scoring import Scoring
 from storage.keywords.state import KeywordState
-from storage.keywords.update import rebuild, update
+from storage.keywords.update import compact, rebuild, update
 
-__all__ = ["KeywordHit", "KeywordIndex", "KeywordState", "Scoring", "rebuild", "update"]
+__all__ = ["KeywordHit", "KeywordIndex", "KeywordState", "Scoring", "compact", "rebuild", "update"]

@@ -79,6 +79,28 @@ def rebuild(root: Path, added: Iterable[tuple[str, str]], language: str = "engli
     return update(root, None, (), added, language)
 
 
+def compact(root: Path, state: KeywordState) -> KeywordState:
+    """Return the same chunks in as few segments as their size allows, without the dead; write their files."""
+    check_analyser(state)
+    parts = [open_part(root, segment) for segment in state.segments]
+    groups: list[list[Part]] = []
+    size = FULL_POSTINGS
+    for part in parts:
+        if size + len(part.postings.rows) > FULL_POSTINGS:
+            groups.append([])
+            size = 0
+        groups[-1].append(part)
+        size += len(part.postings.rows)
+    merged = [part for group in groups for part in _merged(group)]
+    return replace(state, segments=tuple(_write(root, part) for part in merged if part.alive))
+
+
+def _merged(group: list[Part]) -> list[Part]:
+    if len(group) == 1 and not len(group[0].tombstones.rows):
+        return group
+    return [Part(merge([(part.postings, part.tombstones.rows) for part in group]))]
+
+
 def _settle(root: Path, postings: Postings) -> Part:
     """Return new postings as a part; full ones, which will not merge, go to disk, so that memory stays bounded."""
     if len(postings.rows) < FULL_POSTINGS:

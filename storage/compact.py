@@ -1,0 +1,109 @@
+"""Compaction and vacuum: what the retention keeps no longer goes, and what is left lies in few files."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from storage import current, keywords, snapshots, tags, vectors
+from storage.commit import vector_tag
+from storage.lock import writer_lock
+from storage.pruning import crowded, prune
+from storage.retention import Retention, drop, expired, is_held, removable
+from storage.snapshots import Snapshot
+from storage.sweep import garbage, sweep
+from storage.tables import bucket_count, rebucket
+
+SLACK = 16
+"""So many snapshots may be there beyond those that the retention keeps before they are removed unasked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What was done, or would be: snapshots removed, bytes freed, and the snapshot committed, None without one."""
+
+    removed: tuple[int, ...]
+    bytes: int
+    snapshot: int | None
+
+
+def due(root: Path, snapshot: Snapshot, retention: Retention) -> bool:
+    """Say whether a store has grown so many files or snapshots that a compaction pays."""
+    if crowded(snapshot):
+        return True
+    beyond = len(snapshots.numbers(root)) - max(1, retention.keep_snapshots)
+    return beyond >= SLACK and len(removable(root, retention)) >= SLACK
+
+
+def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: float = 0.0) -> Compaction:
+    """Remove the snapshots that the retention does not keep, and the files that none names any more.
+
+    What a tag names or a reader holds stays. A dry run counts and touches nothing.
+    """
+    if dry_run:
+        gone = removable(root, retention)
+        return Compaction(tuple(gone), _bytes(root, gone), None)
+    with writer_lock(snapshots.existing(root), wait_s):
+        before = _size(root)
+        gone = drop(root, removable(root, retention))
+        done = _tidy(root, retention, replace_all=False) if gone else None
+        sweep(root)
+        return Compaction(tuple(gone), before - _size(root), done)
+
+
+def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction:
+    """Do what `vacuum` does, and write anew in few files what many commits have left in many."""
+    with writer_lock(snapshots.existing(root), wait_s):
+        return compact_held(root, retention, replace_all=True)
+
+
+def compact_held(root: Path, retention: Retention, replace_all: bool = False) -> Compaction:
+    """Do the same for a caller that holds the writer's lock; unless `replace_all` leave what is large as it is."""
+    before = _size(root)
+    gone = drop(root, removable(root, retention))
+    done = _tidy(root, retention, replace_all)
+    sweep(root)
+    return Compaction(tuple(gone), before - _size(root), done)
+
+
+def _tidy(root: Path, retention: Retention, replace_all: bool) -> int | None:
+    """Commit the newest snapshot's content in fewer files; return its number, None where there was nothing to do."""
+    base = snapshots.read(root)
+    number = base.number + 1
+    changed = replace(
+        base,
+        artifacts={kind: prune(root, base, kind, replace_all) for kind in base.artifacts},
+        keywords=keywords.compact(root, base.keywords) if replace_all else base.keywords,
+        vectors=vectors.clean(root, base.vectors, _kept_versions(root, base, retention), vector_tag(number)),
+    )
+    buckets = bucket_count(base.rows("chunks"), 0) if replace_all else base.buckets
+    if buckets != base.buckets:
+        spread = {name: rebucket(root, base.tables.get(name, ()), name, buckets) for name in ("documents", "chunks")}
+        changed = replace(changed, buckets=buckets, tables={**base.tables, **spread})
+    if changed == base:
+        return None
+    changed = replace(changed, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
+    snapshots.commit(root, changed)
+    current.publish(root, changed)
+    return number
+
+
+def _kept_versions(root: Path, base: Snapshot, retention: Retention) -> dict[str, int]:
+    """Return the tags and versions of the vectors that snapshots need.
+
+    A snapshot that is only kept for its tag is searched without the index: its version would keep all between.
+    """
+    retired = {n for n in expired(root, retention) if n in tags.tags(root).values() and not is_held(root, n)}
+    states = [snapshots.read(root, n) for n in snapshots.numbers(root) if n not in retired]
+    return {vector_tag(s.number): s.vectors.version for s in states if s.vectors.table == base.vectors.table}
+
+
+def _bytes(root: Path, gone: list[int]) -> int:
+    """Return the bytes of the files that only these snapshots name; what the vectors hold is not counted."""
+    states = [snapshots.read(root, number) for number in snapshots.numbers(root) if number not in gone]
+    return sum(path.stat().st_size for path in garbage(root, states))
+
+
+def _size(root: Path) -> int:
+    """Return the bytes of all files below a folder, a file of several names once."""
+    found = (path.lstat() for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return sum({status.st_ino: status.st_size for status in found}.values())

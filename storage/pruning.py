@@ -1,0 +1,91 @@
+"""Artifacts that nothing names any more: which keys are of use, and packs written anew without the others."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from storage import snapshots
+from storage.artifacts import Packs, stream_pack
+from storage.files import write_immutable
+from storage.snapshots import Piece, Snapshot
+from storage.tables import read_piece
+
+MOST_PACKS = 32
+MOST_GARBAGE = 0.5
+_SMALL_BYTES = 32 << 20
+_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 16}
+_NAMED_BY = {
+    "texts": (("documents", "text_key"), ("deleted", "text_key")),
+    "embeddings": (("chunks", "embedding_key"), ("deleted_chunks", "embedding_key")),
+}
+
+
+def crowded(snapshot: Snapshot) -> bool:
+    """Say whether a snapshot names so many packs that finding an artifact takes long."""
+    return any(len(pieces) > MOST_PACKS for pieces in snapshot.artifacts.values())
+
+
+def prune(root: Path, snapshot: Snapshot, kind: str, everything: bool = False) -> tuple[Piece, ...]:
+    """Return the packs of a kind with those that are small or mostly of no use written anew as one.
+
+    Of use is what any kept snapshot names. `everything` writes all packs anew that hold anything of no use.
+    """
+    wanted = _wanted(root, kind)
+    pieces = snapshot.artifacts[kind]
+    small = [piece for piece in pieces if piece.file.bytes <= _SMALL_BYTES]
+    limit = 0.0 if everything else MOST_GARBAGE
+    chosen = {piece for piece in pieces if _garbage(root, piece, wanted) > limit}
+    if len(small) > (1 if everything else MOST_PACKS // 2):
+        chosen |= set(small)
+    if not chosen:
+        return pieces
+    kept = tuple(piece for piece in pieces if piece not in chosen)
+    return (*kept, *_merge(root, [piece for piece in pieces if piece in chosen], kept, wanted, kind))
+
+
+def _wanted(root: Path, kind: str) -> pa.Array:
+    """Return the keys that the tables of any kept snapshot name."""
+    pieces = {
+        (piece, column)
+        for number in snapshots.numbers(root)
+        for state in [snapshots.read(root, number)]
+        for table, column in _NAMED_BY[kind]
+        for piece in state.tables.get(table, ())
+    }
+    columns = [read_piece(root, piece, [column]).column(0) for piece, column in pieces]
+    return pc.unique(pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string()))
+
+
+def _keys(root: Path, piece: Piece) -> pa.ChunkedArray:
+    return pq.read_table(root / piece.file.path, columns=["key"], partitioning=None).column("key")
+
+
+def _garbage(root: Path, piece: Piece, wanted: pa.Array) -> float:
+    """Return the share of a pack's rows that nothing names."""
+    named = pc.sum(pc.is_in(_keys(root, piece), value_set=wanted)).as_py() or 0
+    return 1 - named / piece.rows if piece.rows else 1.0
+
+
+def _merge(root: Path, chosen: list[Piece], kept: tuple[Piece, ...], wanted: pa.Array, kind: str) -> tuple[Piece, ...]:
+    """Write what is wanted of packs, and not in those that stay, as one pack."""
+    held = [_keys(root, piece).combine_chunks() for piece in chosen]
+    keys = pc.unique(pa.chunked_array(held, pa.string()))
+    keys = keys.filter(pc.is_in(keys, value_set=wanted)).to_pylist()
+    lacking = Packs([root / piece.file.path for piece in kept]).missing(keys)
+    left = [key for key in keys if key in lacking]
+    if not left:
+        return ()
+    packs = Packs([root / piece.file.path for piece in chosen])
+    file = write_immutable(
+        root, f"artifacts/{kind}", ".parquet", lambda path: stream_pack(path, _parts(packs, left, kind), kind)
+    )
+    return (Piece(file, len(left)),)
+
+
+def _parts(packs: Packs, keys: list[str], kind: str) -> Iterator[pa.Table]:
+    step = _ROWS_AT_ONCE[kind]
+    for first in range(0, len(keys), step):
+        yield packs.take(keys[first : first + step])

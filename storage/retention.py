@@ -1,0 +1,102 @@
+"""Retention: which snapshots are kept, and how one that is not goes without hurting its readers.
+
+A reader holds its snapshot by a shared lock on the snapshot's file, which the kernel frees with its process;
+what is held is not removed. What a tag names is never removed.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from storage import snapshots, tags
+from storage.errors import StoreError
+from storage.snapshots import Snapshot, path_of
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long things are kept: at most `keep_snapshots` snapshots, none for longer than `keep_days` but the newest.
+
+    A deleted document can be brought back for `undelete_days`.
+    """
+
+    keep_snapshots: int = 100
+    keep_days: float = 30.0
+    undelete_days: float = 30.0
+
+
+def expired(root: Path, retention: Retention, now: datetime | None = None) -> list[int]:
+    """Return the snapshots that the retention keeps no longer, oldest first, tagged ones among them."""
+    *older, _ = snapshots.numbers(snapshots.existing(root))
+    horizon = (now or datetime.now(UTC)) - timedelta(days=retention.keep_days)
+    found = older[: max(0, len(older) + 1 - max(1, retention.keep_snapshots))]
+    for number in older[len(found) :]:
+        if datetime.fromisoformat(snapshots.read(root, number).created) >= horizon:
+            break
+        found.append(number)
+    return found
+
+
+def removable(root: Path, retention: Retention) -> list[int]:
+    """Return the expired snapshots that no tag names and no reader holds."""
+    named = set(tags.tags(root).values())
+    return [number for number in expired(root, retention) if number not in named and not is_held(root, number)]
+
+
+def drop(root: Path, numbers: Iterable[int]) -> list[int]:
+    """Remove snapshots unless a reader has come meanwhile; return those that are gone. Their files stay for `sweep`."""
+    return [number for number in numbers if _unlink(path_of(root, number))]
+
+
+def _unlink(path: Path) -> bool:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def is_held(root: Path, number: int) -> bool:
+    """Say whether a reader has a snapshot open."""
+    handle = os.open(path_of(root, number), os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def hold(root: Path, at: int | str | None) -> tuple[Snapshot, int]:
+    """Return a snapshot, the newest or the one that `at` says, and the open file that holds it until it is closed."""
+    while True:
+        snapshot = snapshots.read(root, tags.find(root, at))
+        handle = _share(path_of(root, snapshot.number))
+        if handle is not None:
+            return snapshot, handle
+        if at is not None:
+            raise StoreError(f"snapshot {snapshot.number} of {root} has just been removed; open another one")
+
+
+def _share(path: Path) -> int | None:
+    """Return an open file with a shared lock, or None where the file is being removed."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        gone = os.fstat(handle).st_nlink == 0
+    except BlockingIOError:
+        gone = True
+    if gone:
+        os.close(handle)
+    return None if gone else handle

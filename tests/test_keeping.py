@@ -1,0 +1,228 @@
+"""What is kept and what goes: deleted documents, old snapshots, small files, and readers in the midst of it."""
+
+import json
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli.app import app
+from storage import fence, pruning, snapshots, tags
+from storage.compact import compact, vacuum
+from storage.errors import QueryError, StoreError
+from storage.retention import Retention, expired
+from storage.store import open_store
+from storage.undelete import undelete
+from storage.verify import verify
+from tests.workbench import Workbench, summary
+
+pytestmark = pytest.mark.usefixtures("fake_model")
+
+TWO = Retention(keep_snapshots=2)
+ALL = Retention(keep_snapshots=1000)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    made = Workbench(tmp_path)
+    made.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
+    made.ingest()
+    return made
+
+
+def edit(bench: Workbench, count: int) -> None:
+    """Commit `count` snapshots, each with another word about the knob."""
+    for _ in range(count):
+        number = snapshots.read(bench.root).number
+        bench.write({"guide.md": f"# Guide\n\nTurn the knob of number{number}.\n"})
+        bench.ingest()
+
+
+def delete(bench: Workbench, name: str) -> None:
+    (bench.docs / name).unlink()
+    bench.ingest(allow_delete=True)
+
+
+def answers(bench: Workbench, at: int | str | None = None) -> list[tuple[str, float]]:
+    return [(hit.text, hit.score) for hit in open_store(bench.root, at).search("knob of snow", k=5)]
+
+
+def files(bench: Workbench) -> int:
+    return sum(path.is_file() for path in bench.root.rglob("*"))
+
+
+def test_a_deleted_document_comes_back_for_nothing(bench: Workbench) -> None:
+    before, chunks = answers(bench), bench.chunks()
+    delete(bench, "notes.txt")
+    assert bench.store.sql("SELECT uri FROM deleted").to_pylist() == [{"uri": "notes.txt"}]
+    undelete(bench.root, ["notes.txt"], ALL)
+    assert answers(bench) == before
+    assert bench.chunks() == chunks
+    assert bench.store.sql("SELECT uri FROM deleted").to_pylist() == []
+    assert bench.store.document("notes.txt").text == "Notes about snow.\n"
+    assert verify(bench.root, deep=True) == []
+
+
+def test_what_was_brought_back_stays_until_its_file_is_back(bench: Workbench) -> None:
+    delete(bench, "notes.txt")
+    undelete(bench.root, ["notes.txt"], ALL)
+    assert summary(bench.ingest()) == {"unchanged": 1}
+    bench.write({"notes.txt": "Notes about snow.\n"})
+    report = bench.ingest()
+    assert (report.parsed, report.embedded, report.documents.changed) == (0, 0, 1)
+    assert bench.store.document("notes.txt").row.status == "ok"
+    delete(bench, "notes.txt")
+    with pytest.raises(QueryError, match="no document"):
+        bench.store.document("notes.txt")
+
+
+def test_a_document_that_was_not_deleted_cannot_come_back(bench: Workbench) -> None:
+    with pytest.raises(QueryError, match=r"no document 'guide\.md' was deleted within 30 days"):
+        undelete(bench.root, ["guide.md"], ALL)
+    delete(bench, "notes.txt")
+    with pytest.raises(QueryError, match=r"there are notes\.txt"):
+        undelete(bench.root, ["note.txt"], ALL)
+
+
+def test_the_grace_of_a_deleted_document_ends(bench: Workbench) -> None:
+    bench.settings = {"retention": {"undelete_days": 0.5 / 24 / 3600}}
+    delete(bench, "notes.txt")
+    assert bench.store.sql("SELECT uri FROM deleted").num_rows == 1
+    time.sleep(2.1)
+    edit(bench, 1)
+    assert bench.store.sql("SELECT uri FROM deleted").num_rows == 0
+    assert bench.store.sql("SELECT uri FROM deleted_chunks").num_rows == 0
+
+
+def test_no_document_is_set_aside_where_the_settings_say_so(bench: Workbench) -> None:
+    bench.settings = {"retention": {"undelete_days": 0}}
+    delete(bench, "notes.txt")
+    assert bench.store.sql("SELECT uri FROM deleted").num_rows == 0
+
+
+def test_a_deleted_document_outlives_compaction(bench: Workbench) -> None:
+    delete(bench, "notes.txt")
+    edit(bench, 3)
+    compact(bench.root, Retention(keep_snapshots=1))
+    undelete(bench.root, ["notes.txt"], ALL)
+    assert verify(bench.root, deep=True) == []
+    assert bench.store.search("snow", mode="keyword")[0].uri == "notes.txt"
+
+
+def test_vacuum_keeps_the_newest_snapshots_and_the_tagged_ones(bench: Workbench) -> None:
+    tags.set_tag(bench.root, "first", 1)
+    before = answers(bench, 1)
+    edit(bench, 5)
+    planned = vacuum(bench.root, TWO, dry_run=True)
+    assert planned.removed == (2, 3, 4)
+    assert planned.bytes > 0
+    assert snapshots.numbers(bench.root) == [1, 2, 3, 4, 5, 6]
+    done = vacuum(bench.root, TWO)
+    assert done.removed == planned.removed
+    assert done.bytes >= planned.bytes
+    assert {1, 5, 6} <= set(snapshots.numbers(bench.root)) <= {1, 5, 6, 7}
+    assert answers(bench, "first") == before
+    assert verify(bench.root, deep=True) == []
+    assert vacuum(bench.root, Retention(keep_snapshots=3)).removed == ()
+
+
+def test_vacuum_goes_by_age_too(bench: Workbench) -> None:
+    edit(bench, 2)
+    later = datetime.now(UTC) + timedelta(days=2)
+    assert expired(bench.root, Retention(keep_days=1)) == []
+    assert expired(bench.root, Retention(keep_days=1), later) == [1, 2]
+    assert expired(bench.root, Retention(keep_days=3), later) == []
+    assert expired(bench.root, Retention(keep_snapshots=1)) == [1, 2]
+
+
+def test_a_tagged_snapshot_is_searched_though_its_version_of_the_index_is_gone(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fence, "_MARGIN_S", 0.01)
+    tags.set_tag(bench.root, "first", 1)
+    before = answers(bench, 1)
+    edit(bench, 4)
+    compact(bench.root, TWO)
+    compact(bench.root, TWO)
+    versions = list((bench.root / "vectors").glob("*.lance/_versions/*.manifest"))
+    assert len(versions) <= 10, "an old tag must not keep every version since"
+    assert answers(bench, "first") == before
+
+
+def test_a_reader_keeps_its_snapshot_through_commits_compaction_and_vacuum(bench: Workbench) -> None:
+    reader, fresh = open_store(bench.root), open_store(bench.root)
+    before = [(hit.text, hit.score) for hit in reader.search("knob of snow", k=5)]
+    edit(bench, 10)
+    compact(bench.root, Retention(keep_snapshots=1))
+    vacuum(bench.root, Retention(keep_snapshots=1))
+    assert 1 in snapshots.numbers(bench.root)
+    for store in (reader, fresh):
+        assert [(hit.text, hit.score) for hit in store.search("knob of snow", k=5)] == before
+        assert store.sql("SELECT count(*) AS n FROM chunks").to_pylist() == [{"n": 2}]
+        assert store.document("guide.md").text.endswith("red knob.\n")
+    del reader, fresh, store
+    vacuum(bench.root, Retention(keep_snapshots=1))
+    assert 1 not in snapshots.numbers(bench.root)
+    with pytest.raises(StoreError, match="no snapshot 1"):
+        open_store(bench.root, 1)
+
+
+def test_compaction_changes_files_and_nothing_else(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fence, "_MARGIN_S", 0.01)
+    edit(bench, 12)
+    before, chunks, count = answers(bench), bench.chunks(), files(bench)
+    done = compact(bench.root, Retention(keep_snapshots=1))
+    assert done.snapshot == 14
+    assert files(bench) < count / 2, [p for p in sorted(bench.root.rglob("*")) if p.is_file()]
+    assert answers(bench) == before
+    assert bench.chunks() == chunks
+    newest = snapshots.read(bench.root)
+    assert [len(pieces) for pieces in newest.artifacts.values()] == [1, 1]
+    assert len(newest.keywords.segments) == 1
+    assert sum(piece.rows for piece in newest.artifacts["embeddings"]) == 2
+    assert verify(bench.root, deep=True) == []
+    assert summary(bench.ingest()) == {"unchanged": 2}
+
+
+def test_many_small_commits_are_tidied_up_unasked(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pruning, "MOST_PACKS", 4)
+    bench.settings = {"retention": {"keep_snapshots": 3}}
+    most = 0
+    for _ in range(12):
+        edit(bench, 1)
+        most = max(most, len(snapshots.read(bench.root).artifacts["texts"]))
+    assert most <= 5
+    assert len(snapshots.numbers(bench.root)) <= 8
+    assert verify(bench.root, deep=True) == []
+
+
+def test_the_commands_say_what_they_did(bench: Workbench) -> None:
+    def call(*arguments: str) -> str:
+        result = CliRunner().invoke(app, [*arguments, "--store", str(bench.root)])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    edit(bench, 3)
+    assert call("vacuum", "--dry-run", "--retention-keep-snapshots", "1").startswith(
+        "would remove 3 snapshots (1, 2, 3)"
+    )
+    assert json.loads(call("vacuum", "--json"))["removed"] == []
+    delete(bench, "notes.txt")
+    assert call("undelete", "notes.txt") == "snapshot 6 holds notes.txt\n"
+    assert "committed snapshot" in call("compact", "--retention-keep-snapshots", "1")
+
+
+@pytest.mark.slow
+def test_five_hundred_small_commits_leave_few_files(bench: Workbench) -> None:
+    bench.settings = {"retention": {"keep_snapshots": 10}}
+    counts = []
+    for _ in range(500):
+        edit(bench, 1)
+        counts.append(files(bench))
+    assert max(counts[250:]) <= 1.3 * max(counts[:250])
+    assert max(counts) < 1500
+    assert len(snapshots.numbers(bench.root)) <= 10 + 16 + 32
+    assert len(list((bench.root / "vectors").glob("*.lance/_versions/*.manifest"))) < 400
+    assert verify(bench.root, deep=True) == []
