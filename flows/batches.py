@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from flows.run import Run
 from storage.files import TEMPORARY
 from storage.staging import Batch
+from tasks.answers import ASKED, Answering, asked_texts
 from tasks.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
 from tasks.orders import save_order
 from tasks.plan import Plan
@@ -40,9 +41,11 @@ def process(run: Run, todo: Plan, embed: bool) -> Embedding:
             total += _embed(run, waiting)
             waiting = []
     run.batches += fresh
+    total += asked_texts(run.folder)
     if not embed:
         with run.step("plan"):
-            return count(unembedded(tuple(waiting), artifact_paths(run.root, run.base, "embeddings")))
+            packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob(f"{ASKED}*.parquet"))
+            return total + count(unembedded(tuple(waiting), packs))
     return total + _embed(run, waiting) if waiting else total
 
 
@@ -53,13 +56,19 @@ def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
     unpacks: dict[str, Path] = {}
     for number, part in enumerate(_parts(_laid(run, works, unpacks))):
         orders = tuple({unpacks[work.key] for work in part if work.place})
-        order = Order(run.folder / f"batch-{number:05d}", part, run.recipe, packs, orders)
+        order = Order(run.folder / f"batch-{number:05d}", part, run.recipe, packs, _answering(run, number), orders)
         path = save_order(order, run.folder / f"order-{number:05d}.pickle")
         running.append(run.engine.submit(process_batch, path))
         if len(running) > BATCHES_AHEAD:
             yield _finished(run, running.pop(0))
     for future in running:
         yield _finished(run, future)
+
+
+def _answering(run: Run, number: int) -> Answering:
+    model = run.settings.embedding
+    packs = artifact_paths(run.root, run.base, "embeddings")
+    return Answering(packs, run.folder / f"{ASKED}{number:05d}.parquet", model.model, model.revision)
 
 
 def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator[Work]:

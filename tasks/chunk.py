@@ -14,6 +14,7 @@ from tasks.detect import DETECTOR_VERSION, Region, Verdict
 from tasks.fitting import Fitter
 from tasks.route import Route, Routed
 from tasks.split import SPLITTERS, Part, nearest, options_of
+from tasks.split.lookup import Lookup
 from tasks.split.options import MIN_SIZE
 from tasks.split.places import Places
 from tasks.tokens import Tokens
@@ -49,18 +50,24 @@ def chunk(parsed: Parsed, content_type: str, route: Route, tokenizer: Tokenizer,
     return chunk_regions(parsed, [Routed(only, route, "")], tokenizer, options)
 
 
-def chunk_regions(parsed: Parsed, routed: Sequence[Routed], tokenizer: Tokenizer, options: ChunkOptions) -> list[Draft]:
+def chunk_regions(
+    parsed: Parsed,
+    routed: Sequence[Routed],
+    tokenizer: Tokenizer,
+    options: ChunkOptions,
+    lookup: Lookup | None = None,
+) -> list[Draft]:
     """Return a document's chunks in order; none has more than `options.token_limit` tokens, context and all.
 
     No chunk reaches across regions, unless they have the same route and its strategy `crosses`; then it is
     of the region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text,
-    special ones included.
+    special ones included. Where `lookup` is not complete afterwards, they are not yet those of their strategies.
     """
     tokens = Tokens(parsed.text, tokenizer)
     context = CONTEXTUALIZERS[options.contextualizer]
     budget = options.context_tokens if context.name != "none" else 0
     room = options.token_limit - tokens.counter.special - budget
-    part = Part.whole(parsed, tokens)
+    part = Part.whole(parsed, tokens, lookup)
     setting = setting_of(parsed, part.outline, tokens.counter, budget)
     fitter = Fitter(tokens, setting, context.say, options.token_limit, room // 2)
     nodes = [node for some in _together(routed) for node in _grow(part, some, fitter, room)]

@@ -1,8 +1,8 @@
 """Process: one batch of files, from bytes to staged chunks; parsing and splitting happen in worker processes."""
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,6 +13,7 @@ from storage.errors import ConfigError, Rejected
 from storage.keys import embedding_key, hash_bytes, key_of
 from storage.schema import Draft, Parsed, indexed_text, to_table
 from storage.staging import DOCUMENTS, DRAFTS, StagedDocument, write_batch
+from tasks.answers import Answering, vectors_of
 from tasks.archive.listing import VERSION as LISTING_VERSION
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions, chunk_regions, chunker_key
@@ -21,9 +22,10 @@ from tasks.facts import facts_of
 from tasks.orders import load_order
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
 from tasks.parse.file_type import VERSION as FILE_TYPE_VERSION
-from tasks.pool import Limits, shared_pool
-from tasks.route import OWN_KEY, RouteTable
+from tasks.pool import Limits, Pool, shared_pool
+from tasks.route import OWN_KEY, Route, RouteTable
 from tasks.split import SPLITTERS
+from tasks.split.lookup import Lookup, Vector
 from tasks.tokens import load_tokenizer
 from tasks.unpack import unpack, why_missing
 
@@ -77,8 +79,11 @@ class Recipe:
             routes = {kind: self.routes.route(uri, kind, said) for kind in set(content_types)}
         except ConfigError as error:  # what the document says of itself is wrong now
             return key_of("no chunks", text_key, str(error))
-        keys = {kind: chunker_key(route, self.chunk, self.tokenizer_id) for kind, route in routes.items()}
-        return key_of("chunks", text_key, keys)
+        return key_of("chunks", text_key, {kind: self._chunker_key(route) for kind, route in routes.items()})
+
+    def _chunker_key(self, route: Route) -> str:
+        own = chunker_key(route, self.chunk, self.tokenizer_id)
+        return key_of(own, self.space_id) if SPLITTERS[route.strategy].asks == "vectors" else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +116,31 @@ class Order:
     works: tuple[Work, ...]
     recipe: Recipe
     text_packs: tuple[Path, ...]
+    answering: Answering
     unpacks: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one worker call gets: the work, how to do it, and the parsed document where it is stored."""
+    """What one worker call gets: the work, how to do it, the parsed document where it is stored, and answers."""
 
     work: Work
     recipe: Recipe
     stored: Parsed | None
+    lookup: Lookup = field(default_factory=Lookup)
 
 
 @dataclass(frozen=True, slots=True)
 class Processed:
-    """What one worker call gives: the row, its chunks, and the parsed document where it is new."""
+    """What one worker call gives: the row, its chunks, the parsed document where it is new, and what it asks.
+
+    While `asked` holds texts whose vectors were missing, the chunks are not yet those of its strategies.
+    """
 
     document: StagedDocument
     drafts: list[Draft]
     parsed: Parsed | None
+    asked: tuple[str, ...] = ()
 
 
 def suffix_of(uri: str) -> str:
@@ -144,21 +155,45 @@ def process_batch(order: Path) -> Path:
     pool = shared_pool(task.recipe.limits)
     unpack(task.unpacks, pool)
     jobs = list(_jobs(task))
-    results = pool.map(process_document, jobs)
-    done = [
-        result if isinstance(result, Processed) else reject(job.work, result)
-        for job, result in zip(jobs, results, strict=True)
-    ]
+    results = _map(pool, jobs)
+    asking = {i: one for i, one in enumerate(results) if one.asked}
+    if asking:
+        vectors = vectors_of([text for one in asking.values() for text in one.asked], task.answering)
+        again = _map(pool, [_asked_again(jobs[i], one, vectors) for i, one in asking.items()])
+        for i, result in zip(asking, again, strict=True):
+            results[i] = _answered(results[i], result)
     write_batch(
         task.folder,
-        to_table([one.document for one in done], DOCUMENTS),
-        _draft_table(done, task.recipe.space_id),
-        pack_texts((one.document.text_key, one.parsed) for one in done if one.parsed is not None),
+        to_table([one.document for one in results], DOCUMENTS),
+        _draft_table(results, task.recipe.space_id),
+        pack_texts((one.document.text_key, one.parsed) for one in results if one.parsed is not None),
     )
     for work in task.works:
         if work.place:
             Path(work.path).unlink(missing_ok=True)
     return task.folder
+
+
+def _map(pool: Pool, jobs: Sequence[Job]) -> list[Processed]:
+    results = pool.map(process_document, jobs)
+    return [
+        result if isinstance(result, Processed) else reject(job.work, result)
+        for job, result in zip(jobs, results, strict=True)
+    ]
+
+
+def _asked_again(job: Job, asking: Processed, vectors: Mapping[str, Vector]) -> Job:
+    """Return the job that splits a document once more, now that the vectors it asked for are known."""
+    row = asking.document
+    known = replace(job.work, content_hash=row.content_hash, size=row.size, format=row.format, language=row.language)
+    lookup = Lookup({text: vectors[text] for text in asking.asked})
+    return replace(job, work=known, stored=asking.parsed or job.stored, lookup=lookup)
+
+
+def _answered(first: Processed, second: Processed) -> Processed:
+    """Return what the second call made of a document that the first one parsed."""
+    document = replace(second.document, parsed=first.document.parsed)
+    return replace(second, document=document, parsed=None if second.document.reason else first.parsed)
 
 
 def _jobs(task: Order) -> Iterable[Job]:
@@ -189,7 +224,7 @@ def process_document(job: Job) -> Processed:
         routed = recipe.routes.route_regions(work.uri, regions, parsed.metadata)
     except ConfigError as error:
         return reject(work, Rejected("misrouted", str(error)), file_type)
-    drafts = chunk_regions(parsed, routed, load_tokenizer(recipe.tokenizer_dir), recipe.chunk)
+    drafts = chunk_regions(parsed, routed, load_tokenizer(recipe.tokenizer_dir), recipe.chunk, job.lookup)
     text_key = recipe.text_key(work.content_hash, file_type)
     content_types = tuple(dict.fromkeys(region.verdict.content_type for region in regions))
     metadata = json.dumps(parsed.metadata, ensure_ascii=False, default=str, sort_keys=True)
@@ -215,7 +250,7 @@ def process_document(job: Job) -> Processed:
         content_types=content_types,
         regions=tuple(one.row() for one in routed),
     )
-    return Processed(document, drafts, parsed if job.stored is None else None)
+    return Processed(document, drafts, parsed if job.stored is None else None, tuple(job.lookup.wanted))
 
 
 def _read(work: Work, limit: int) -> bytes:

@@ -6,12 +6,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from storage.errors import ConfigError
+from tasks.split.cluster import Cluster, split_cluster
 from tasks.split.code import Code, split_code
 from tasks.split.hierarchical import LEVELS, Hierarchical, split_sections
 from tasks.split.level import Level, Split
 from tasks.split.options import Options
 from tasks.split.part import Part
 from tasks.split.recursive import Recursive, split_recursive
+from tasks.split.semantic import Semantic, split_semantic
 from tasks.split.sentences import Sentence, split_sentences
 from tasks.split.separator import Separator, split_separator
 from tasks.split.span import Span
@@ -28,8 +30,9 @@ class Splitter:
     `split(part, options)` proposes spans in order that hold all of the part, which may be a region of the
     document, that is not blank, front matter or furniture, each at most `options.size` tokens long, as far
     as these add up. It imports what is slow where it is used, and counts tokens by `part.tokens` only.
-    `role` is what its chunks are called where there are `levels` of more below them. One that `crosses` is
-    called once for neighbouring regions of the same route.
+    What only a model knows it asks of `part.lookup`, and splits in a plainer way while that is missing; `asks`
+    says of which model: "vectors" of the embedding model. `role` is what its chunks are called where there are
+    `levels` of more below them. One that `crosses` is called once for neighbouring regions of the same route.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Splitter:
     role: str = ""
     levels: tuple[Level, ...] = ()
     crosses: bool = False
+    asks: str = ""
 
 
 SPLITTERS: dict[str, Splitter] = {
@@ -51,6 +55,8 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),
         Splitter("separator", 1, Separator, split_separator),
         Splitter("code", 1, Code, split_code),
+        Splitter("semantic", 1, Semantic, split_semantic, asks="vectors"),
+        Splitter("cluster", 1, Cluster, split_cluster, asks="vectors"),
         Splitter("hierarchical", 1, Hierarchical, split_sections, "section", LEVELS),
     )
 }

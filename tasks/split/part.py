@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Self
 
 from storage.schema import Element, Parsed
+from tasks.split.lookup import Lookup
 from tasks.split.outline import Outline
 from tasks.tokens import Tokens
 
@@ -14,8 +15,9 @@ from tasks.tokens import Tokens
 class Index:
     """What the parts of one document look up; each is found once, when it is first asked for."""
 
-    def __init__(self, parsed: Parsed) -> None:
+    def __init__(self, parsed: Parsed, lookup: Lookup) -> None:
         self.parsed = parsed
+        self.lookup = lookup
 
     @cached_property
     def starts(self) -> list[int]:
@@ -71,9 +73,9 @@ class Part:
     index: Index
 
     @classmethod
-    def whole(cls, parsed: Parsed, tokens: Tokens) -> Self:
+    def whole(cls, parsed: Parsed, tokens: Tokens, lookup: Lookup | None = None) -> Self:
         """Return the part that is all of a document."""
-        return cls(parsed, tokens, 0, len(parsed.text), Index(parsed))
+        return cls(parsed, tokens, 0, len(parsed.text), Index(parsed, lookup or Lookup()))
 
     def within(self, start: int, end: int) -> "Part":
         """Return a part of this part."""
@@ -88,6 +90,11 @@ class Part:
     def outline(self) -> Outline:
         """Return the headings of the whole document."""
         return self.index.outline
+
+    @property
+    def lookup(self) -> Lookup:
+        """Return where to ask for what only a model knows."""
+        return self.index.lookup
 
     @property
     def elements(self) -> Sequence[Element]:

@@ -1,0 +1,62 @@
+"""Answers: the vectors that splitters ask for, found between two passes of the workers, each text once.
+
+They lie in the same packs as those of chunks, addressed by content: a second run finds all of them, an
+edit embeds the sentences that are new.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from storage.artifacts import Packs, pack_embeddings, write_pack
+from storage.encoder import describe_model, load_encoder, model_dir
+from storage.files import TEMPORARY
+from storage.keys import embedding_key
+from tasks.counter import counter_of
+from tasks.embed import Embedding
+from tasks.split.lookup import Vector
+from tasks.tokens import load_tokenizer
+
+ASKED = "embeddings-asked-"
+"""How the names of packs begin that hold what splitters asked for."""
+_TOKENS = b"tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The packs that hold vectors already, the pack to write, and the model."""
+
+    packs: tuple[Path, ...]
+    target: Path
+    model: str
+    revision: str
+
+
+def vectors_of(texts: Sequence[str], task: Answering) -> dict[str, Vector]:
+    """Return the vector of each distinct text, (dim,) of unit L2 norm; write a pack of those that no pack has."""
+    distinct = list(dict.fromkeys(texts))
+    space = describe_model(task.model, task.revision)
+    keys = [embedding_key(text, space.id) for text in distinct]
+    packs = (*task.packs, *sorted(task.target.parent.glob("embeddings-*.parquet")))
+    missing = Packs(packs).missing(keys)
+    fresh = [(key, text) for key, text in zip(keys, distinct, strict=True) if key in missing]
+    if fresh:
+        encoder = load_encoder(task.model, task.revision)
+        table = pack_embeddings([key for key, _ in fresh], encoder.encode([text for _, text in fresh]))
+        counter = counter_of(load_tokenizer(str(model_dir(task.model, task.revision))))
+        tokens = sum(counter.counts([text for _, text in fresh])) + counter.special * len(fresh)
+        draft = task.target.with_name(TEMPORARY + task.target.name)
+        write_pack(draft, table.replace_schema_metadata({_TOKENS: str(tokens)}), "embeddings")
+        draft.replace(task.target)
+    rows = Packs((*packs, *([task.target] if fresh else []))).take(keys)
+    flat = rows.column("vector").combine_chunks().flatten()
+    return dict(zip(distinct, np.asarray(flat, np.float32).reshape(len(distinct), -1), strict=True))
+
+
+def asked_texts(folder: Path) -> Embedding:
+    """Count the texts that splitters asked for in a run and that had to be embedded."""
+    found = [pq.read_metadata(path) for path in folder.glob(f"{ASKED}*.parquet")]
+    return Embedding(sum(one.num_rows for one in found), sum(int(one.metadata[_TOKENS]) for one in found))

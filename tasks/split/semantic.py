@@ -1,0 +1,142 @@
+"""Semantic splitting: between sentences whose vectors say that the subject changes.
+
+Breakpoints after Greg Kamradt's semantic chunking and LangChain's SemanticChunker (percentile, standard
+deviation, interquartile range of distances over buffered windows), the running mean and the centroid after
+semantic-router and chonkie. Where no break is, the most similar neighbours are joined first, up to the size.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.errors import ConfigError
+from tasks.split.lookup import Vector
+from tasks.split.merge import merge
+from tasks.split.options import Options, check_whole
+from tasks.split.part import Part
+from tasks.split.pieces import BARRIER, GLUE, HEADING, Piece, fit
+from tasks.split.recursive import Recursive, split_recursive
+from tasks.split.sentences import sentences
+from tasks.split.sizing import Room
+from tasks.split.span import Span
+from tasks.split.units import Floats, adjacent, directions, unit_vectors
+
+_MAX_BUFFER = 20
+_WINDOW = 16
+_STEPS = HEADING - 2  # seams between sentences, from the most similar to the least
+_LEVELS = 0.8  # distances from 0 to this one are told apart
+_FAR = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Semantic(Options):
+    """`size` in tokens; `method` decides where the subject changes, `amount` how much of a change it takes.
+
+    | method | a break is where | amount, by default |
+    |---|---|---|
+    | threshold | the similarity is under it | 0.2 |
+    | percentile | the distance is over this percentile of all | 90 |
+    | deviation | the distance is so many standard deviations over the mean | 1.5 |
+    | interquartile | the distance is so many interquartile ranges over the mean | 1.0 |
+    | running_mean | the similarity is so far under the mean of the last 16 | 0.25 |
+    | centroid | the similarity with the chunk so far is under it | 0.2 |
+
+    Sentences are compared by the `buffer` ones on either side of a gap. An amount of -1 takes the default.
+    """
+
+    method: str = "threshold"
+    amount: float = -1.0
+    buffer: int = 2
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_whole("buffer", self.buffer, 1, _MAX_BUFFER)
+        if self.method not in METHODS:
+            raise ConfigError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
+        most = 100.0 if self.method == "percentile" else 10.0
+        if isinstance(self.amount, bool) or not isinstance(self.amount, int | float):
+            raise ConfigError(f"amount must be a number, got {self.amount!r}")
+        if self.amount != -1 and not 0 <= self.amount <= most:
+            raise ConfigError(f"amount must be in [0, {most:g}], or -1, got {self.amount!r}")
+
+
+def split_semantic(part: Part, options: Semantic) -> list[Span]:
+    """Return spans of at most `options.size` tokens; as `recursive` does where vectors are missing."""
+    room = Room(part.tokens, options.size)
+    pieces = [piece for sentence in sentences(part) for piece in fit(part.text, sentence, room, ())]
+    vectors = unit_vectors(part, pieces, options.size)
+    if vectors is None:
+        return split_recursive(part, Recursive(options.size))
+    likeness, breaks = METHODS[options.method](vectors, options)
+    seams = [_seam(*one) for one in zip(pieces[1:], likeness.tolist(), breaks, strict=True)]
+    return merge(part.text, [pieces[0], *(p._replace(seam=s) for p, s in zip(pieces[1:], seams, strict=True))], room)
+
+
+def _seam(piece: Piece, likeness: float, breaks: bool) -> int:
+    if piece.seam in (GLUE, BARRIER):
+        return piece.seam
+    if breaks:
+        return BARRIER
+    return 1 + min(_STEPS, max(0, round((1 - likeness) / _LEVELS * _STEPS)))
+
+
+Method = Callable[[Vector, Semantic], tuple[Floats, Sequence[bool]]]
+"""From the vectors of units to the similarity across each gap and whether a break is there."""
+
+
+def _amount(options: Semantic, default: float) -> float:
+    return default if options.amount == -1 else options.amount
+
+
+def _threshold(vectors: Vector, options: Semantic) -> tuple[Floats, Sequence[bool]]:
+    likeness = adjacent(vectors, options.buffer)
+    return likeness, (likeness < _amount(options, 0.2)).tolist()
+
+
+def _percentile(vectors: Vector, options: Semantic) -> tuple[Floats, Sequence[bool]]:
+    likeness = adjacent(vectors, options.buffer)
+    far = np.percentile(1 - likeness, _amount(options, 90)) if len(likeness) else _FAR
+    return likeness, (1 - likeness > far).tolist()
+
+
+def _deviation(vectors: Vector, options: Semantic) -> tuple[Floats, Sequence[bool]]:
+    likeness = adjacent(vectors, options.buffer)
+    far = np.mean(1 - likeness) + _amount(options, 1.5) * np.std(1 - likeness) if len(likeness) else _FAR
+    return likeness, (1 - likeness > far).tolist()
+
+
+def _interquartile(vectors: Vector, options: Semantic) -> tuple[Floats, Sequence[bool]]:
+    likeness = adjacent(vectors, options.buffer)
+    low, high = np.percentile(1 - likeness, [25, 75]) if len(likeness) else (0.0, 0.0)
+    far = (np.mean(1 - likeness) if len(likeness) else _FAR) + _amount(options, 1.0) * (high - low)
+    return likeness, (1 - likeness > far).tolist()
+
+
+def _running_mean(vectors: Vector, options: Semantic) -> tuple[Floats, Sequence[bool]]:
+    likeness = adjacent(vectors, options.buffer)
+    sums = np.concatenate([[0.0], np.cumsum(likeness)])
+    at = np.arange(len(likeness))
+    first = np.maximum(0, at - _WINDOW)
+    means = (sums[at] - sums[first]) / np.maximum(1, at - first)
+    return likeness, ((at > 0) & (likeness < means - _amount(options, 0.25))).tolist()
+
+
+def _centroid(vectors: Vector, options: Semantic) -> tuple[Floats, Sequence[bool]]:
+    likeness, breaks = np.zeros(max(0, len(vectors) - 1)), list[bool]()
+    total = vectors[0].astype(np.float64)
+    for number, vector in enumerate(vectors[1:]):
+        likeness[number] = float(directions(total) @ vector)
+        breaks.append(bool(likeness[number] < _amount(options, 0.2)))
+        total = vector + (0 if breaks[-1] else total)
+    return likeness, breaks
+
+
+METHODS: dict[str, Method] = {
+    "threshold": _threshold,
+    "percentile": _percentile,
+    "deviation": _deviation,
+    "interquartile": _interquartile,
+    "running_mean": _running_mean,
+    "centroid": _centroid,
+}
