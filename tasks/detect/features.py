@@ -32,6 +32,8 @@ class Features:
         for element in elements:
             self.kinds[element.kind] += element.end - element.start
             self.count[element.kind] += 1
+            if element.kind == "text" and "path" in element.attributes:  # of JSON or XML: lines of name and value
+                self.kinds["record"] += element.end - element.start
             if element.kind == "title":
                 stated = (
                     element.attributes.get("text") or source[element.start : min(element.end, element.start + _WIDTH)]

@@ -114,7 +114,14 @@ def _code(f: Features) -> Sign:
     return Sign(0.9 * share if share > 0.75 else 0.0, (f"{percent(share)} of the text is program code",))
 
 
+_LONG_VALUE = 160
+"""Characters of a line on average from which a record's values are prose."""
+
+
 def _data(f: Features) -> Sign:
+    records = f.of_kind("record")
+    if records > 0.6 and len(f.text) < _LONG_VALUE * max(1, len(f.lines)):
+        return Sign(0.95 * records, (f"{records:.0%} of the text are records of names and values",))
     found = f.matching(DATA)
     share = found / max(1, len(f.lines)) * (1 - f.of_kind("paragraph") * 0.3 if not f.headings else 0.4)
     return Sign(share, (_lines(f, found, "are keys, values or brackets"),)) if share > 0.6 else _NONE

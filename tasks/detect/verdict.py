@@ -14,6 +14,9 @@ _BY_FORMAT = {
     "code": ("code", "the file is source code"),
     "csv": ("table", "the file is a table"),
     "pptx": ("slides", "the file is a presentation"),
+    "subtitles": ("transcript", "the file is subtitles"),
+    "chat": ("chat", "the file is a chat log"),
+    "log": ("log", "the file is a log"),
 }
 """Formats whose content is no question."""
 

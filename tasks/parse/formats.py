@@ -26,7 +26,7 @@ def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 
 
 _CODE = frozenset(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
-_TEXT = frozenset({".txt", ".text", ".log", ".adoc", ".srt", ".vtt", ".asc", ".me"})
+_TEXT = frozenset({".txt", ".text", ".adoc", ".asc", ".me"})
 
 FORMATS: dict[str, Format] = {
     form.name: form
@@ -36,7 +36,7 @@ FORMATS: dict[str, Format] = {
             version=1,
             parse=_by("plain.parse_text"),
             suffixes=_TEXT,
-            files="plain text, logs, and markup without a parser of its own",
+            files="plain text, and markup without a parser of its own",
             by="as it is; paragraphs",
         ),
         Format(
@@ -142,6 +142,62 @@ FORMATS: dict[str, Format] = {
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
             by="as mail; each message a section",
+        ),
+        Format(
+            name="xml",
+            version=1,
+            parse=_by("generic_xml.parse_xml"),
+            suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
+            files="XML of any kind, feeds",
+            by="a walk over lxml's tree: titles, paragraphs, tables, records of lines with element paths",
+        ),
+        Format(
+            name="json",
+            version=1,
+            parse=_by("records.parse_json"),
+            suffixes=frozenset({".json", ".geojson"}),
+            files="JSON, chats exported as JSON",
+            by="records as lines of key and value; turns with speaker and time",
+        ),
+        Format(
+            name="jsonl",
+            version=1,
+            parse=_by("records.parse_json_lines"),
+            suffixes=frozenset({".jsonl", ".ndjson"}),
+            files="JSON lines",
+            by="one record a line",
+        ),
+        Format(
+            name="ipynb",
+            version=1,
+            parse=_by("notebook.parse_notebook"),
+            suffixes=frozenset({".ipynb"}),
+            files="Jupyter notebooks",
+            by="cells in order, code in its language, printed output",
+        ),
+        Format(
+            name="subtitles",
+            version=1,
+            parse=_by("subtitles.parse_subtitles"),
+            suffixes=frozenset({".srt", ".vtt"}),
+            files="SubRip and WebVTT subtitles",
+            by="cues joined to turns with speaker and times",
+        ),
+        Format(
+            name="chat",
+            version=1,
+            parse=_by("chat.parse_chat"),
+            suffixes=frozenset({".irc", ".weechatlog"}),
+            files="chat logs: IRC, WhatsApp, Discord",
+            by="as it is; a turn with speaker and time for each message",
+        ),
+        Format(
+            name="log",
+            version=1,
+            parse=_by("log_lines.parse_log"),
+            suffixes=frozenset({".log"}),
+            files="log files",
+            by="as it is; entries with time and level, stack traces in one piece",
         ),
         Format(
             name="csv",

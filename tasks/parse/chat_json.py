@@ -1,0 +1,118 @@
+"""Chats exported as JSON (Slack, Discord, Telegram, WhatsApp, conversations with models): their turns."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from tasks.parse.canvas import Canvas
+
+_LISTS = ("messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns", "log")
+_SPEAKERS = ("user", "author", "from", "sender", "sender_name", "speaker", "role", "username", "nickname", "user_name")
+_WITH_TIME = ("name", "nick", "actor", "by")  # say who speaks only where a time stands beside them
+_TEXTS = ("text", "content", "message", "body", "msg", "value", "parts")
+_TIMES = ("ts", "timestamp", "date", "time", "created_at", "createdAt", "timestamp_ms", "sent_at", "datetime")
+_NOT_MESSAGES = frozenset(("title", "url", "link", "price", "headline"))
+_PERSON = ("real_name", "display_name", "global_name", "nickname", "name", "username", "role", "id")
+_MOST = 0.8
+_SAMPLE = 200
+_EARLIEST = 631_152_000  # 1990, in seconds since 1970
+_LATEST = 4_102_444_800  # 2100
+
+
+def is_chat(value: Any) -> bool:
+    """Return whether a JSON value is a list of messages, an object that holds one, or a list of such objects."""
+    if isinstance(value, dict):
+        return any(_are_messages(value.get(key)) for key in _LISTS)
+    if not isinstance(value, list) or not value:
+        return False
+    sample = value[:_SAMPLE]
+    return _are_messages(value) or all(isinstance(one, dict) and is_chat(one) for one in sample)
+
+
+def draw_chat(canvas: Canvas, value: Any) -> None:
+    """Draw every message as an element of kind `turn` with `speaker` and, where it is told, `time`."""
+    if isinstance(value, dict):
+        name = value.get("name") or value.get("title")
+        if isinstance(name, str):
+            canvas.heading(name, 1)
+        for key in _LISTS:
+            if _are_messages(value.get(key)):
+                draw_chat(canvas, value[key])
+        return
+    for one in value:
+        if isinstance(one, dict) and is_chat(one):
+            draw_chat(canvas, one)
+        else:
+            _draw(canvas, one)
+
+
+def _draw(canvas: Canvas, message: Any) -> None:
+    if not isinstance(message, dict):
+        canvas.paragraph(str(getattr(message, "line", message)), kind="text")
+        return
+    speaker, time = _speaker(message), _time(message)
+    text = "\n".join(filter(None, map(_words, (message.get(key) for key in _TEXTS))))
+    told: dict[str, Any] = {"speaker": speaker} | ({"time": time} if time else {})
+    if text.strip():
+        stamp = f"[{time}] " if time else ""
+        canvas.paragraph(f"{stamp}{speaker}: {text}", kind="turn" if speaker else "text", **told)
+
+
+def _are_messages(value: Any) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    sample = value[:_SAMPLE]
+    good = sum(isinstance(one, dict) and bool(_speaker(one)) and _has_text(one) for one in sample)
+    return good >= _MOST * len(sample)
+
+
+def _has_text(message: dict[str, Any]) -> bool:
+    return not _NOT_MESSAGES & message.keys() and any(isinstance(message.get(key), str | list | dict) for key in _TEXTS)
+
+
+def _speaker(message: dict[str, Any]) -> str:
+    profile = message.get("user_profile")
+    if isinstance(profile, dict) and (name := _name(profile)):
+        return name
+    keys = (*_SPEAKERS, *(_WITH_TIME if _time(message) else ()))
+    return next(filter(None, (_name(message.get(key)) for key in keys)), "")
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, dict):
+        return next((value[key] for key in _PERSON if isinstance(value.get(key), str) and value[key].strip()), "")
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _words(value: Any) -> str:
+    """Return the words of a text, or of a list of its pieces, as some programs keep links and code apart."""
+    if isinstance(value, dict):
+        return next(filter(None, (_words(value.get(key)) for key in _TEXTS)), "")
+    if isinstance(value, list):
+        return "".join(_pieces(value))
+    return value if isinstance(value, str) else ""
+
+
+def _pieces(values: list[Any]) -> Iterator[str]:
+    for one in values:
+        yield one if isinstance(one, str) else _words(one)
+
+
+def _time(message: dict[str, Any]) -> str:
+    for key in _TIMES:
+        value = message.get(key)
+        if isinstance(value, str) and value.strip():
+            return _clock(value.strip())
+    return ""
+
+
+def _clock(written: str) -> str:
+    """Return seconds or milliseconds since 1970 as a time in UTC, any other time as it is written."""
+    try:
+        seconds = float(written)
+    except ValueError:
+        return written
+    seconds = seconds / 1000 if seconds > _LATEST else seconds
+    if not _EARLIEST < seconds < _LATEST:
+        return ""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

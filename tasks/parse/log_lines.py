@@ -1,0 +1,80 @@
+"""Log files: the file itself, an element for every entry; a stack trace belongs to the entry above it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from storage.schema import Element, Parsed
+from tasks.parse.decode import decode
+from tasks.parse.format import ParseOptions
+
+_TIME = (
+    r"\d{4}[-/.]\d\d[-/.]\d\d(?:[T ,]+\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?(?:Z|[ ]?[+-]\d\d:?\d\d)?"
+    r"|\d{1,2}/\w{3}/\d{4}:\d\d:\d\d:\d\d(?:[ ][+-]\d{4})?"
+    r"|\d\d[-/.]\d\d(?:[-/.]\d\d(?:\d\d)?)?[ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?"
+    r"|(?:[A-Z][a-z]{2}[ ])?[A-Z][a-z]{2}[ ]+\d{1,2}[ ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:[ ]\d{4})?"
+    r"|\d\d:\d\d:\d\d(?:[.,]\d+)?|\d{10}(?:[.,]?\d{3,6})?(?=[ :|\]])"
+)
+_LEVEL = (
+    r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE|ALERT|EMERG|EMERGENCY"
+    r"|(?<=[\[<(|])(?i:trace|debug|info|notice|warn(?:ing)?|error|critical|crit|fatal|alert|emerg)(?=[\]>)|])"
+)
+# An entry begins with a time, after at most three words such as a host or a colour, or with a level.
+_ENTRY = re.compile(rf"(?:\W{{0,3}}|(?:\S{{1,40}}[ ]){{1,3}}\W{{0,2}})(?P<time>{_TIME})|\W{{0,3}}(?:{_LEVEL})\b")
+_HEAD_LEVEL = re.compile(rf"(?<![\w./-])(?:{_LEVEL})(?![\w./-])")
+_LINE = re.compile(r"[^\r\n]+|\r\n?|\n")
+_TRACE = re.compile(
+    r"[ \t}\])]|Traceback |Caused by|\.\.\. \d+ more|During handling|The above exception"
+    r"|\w+(?:\.\w+)+(?:Error|Exception)"
+)
+_HEAD = 200
+_LONGEST = 20_000
+
+
+def parse_log(data: bytes, _: ParseOptions) -> Parsed:
+    """Return the decoded file, newlines as they are; entries carry `time` and `level` where they state them.
+
+    Times stand as the file writes them. In a file without times, lines that are not indented begin entries.
+    """
+    found = decode(data)
+    elements = list(_entries(found.text))
+    return Parsed(found.text, tuple(elements), "", found.metadata | {"entries": len(elements)})
+
+
+def _entries(text: str) -> Iterator[Element]:
+    stamped = _is_stamped(text)
+    start = end = first = 0
+    number = 1
+    for match in _LINE.finditer(text):
+        line = match.group()
+        if line[0] in "\r\n":
+            number += 1
+            continue
+        if not line.strip():
+            continue
+        begins = _ENTRY.match(line, 0, _HEAD) if stamped else not _TRACE.match(line)
+        if end and (begins or match.end() - start > _LONGEST):
+            yield _entry(text, start, end, first)
+            end = 0
+        if not end:
+            start, first = match.start() + len(line) - len(line.lstrip()), number
+        end = match.start() + len(line.rstrip())
+    if end:
+        yield _entry(text, start, end, first)
+
+
+def _is_stamped(text: str) -> bool:
+    lines = [line for line in text[:100_000].splitlines() if line.strip() and line[0] not in " \t"]
+    return sum(_ENTRY.match(line, 0, _HEAD) is not None for line in lines) > 0.2 * len(lines)
+
+
+def _entry(text: str, start: int, end: int, line: int) -> Element:
+    attributes: dict[str, Any] = {}
+    head = text[start : min(end, start + _HEAD)]
+    stamp = _ENTRY.match(head)
+    if stamp and stamp["time"]:
+        attributes["time"] = stamp["time"]
+    level = _HEAD_LEVEL.search(head.split("\n", 1)[0])
+    if level:
+        attributes["level"] = level[0].upper()
+    return Element("text", start, end, 0, 0, line, None, attributes)
