@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from storage.errors import ConfigError
 from storage.keys import key_of
 from storage.schema import Draft, Parsed
-from tasks.contextualize import CONTEXTUALIZERS, Setting, setting_of
+from tasks.contextualize import CONTEXTUALIZERS, Setting, nothing, setting_of
 from tasks.detect import DETECTOR_VERSION, Region, Verdict
 from tasks.fitting import Fitter
 from tasks.route import Route, Routed
@@ -88,8 +88,10 @@ def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
 
 def _grow(part: Part, some: Sequence[Routed], fitter: Fitter, room: int) -> list[Node]:
     route = some[0].route
-    options = options_of(route.strategy, route.options).within(room)
-    return grow(part.within(some[0].region.start, some[-1].region.end), SPLITTERS[route.strategy], options, fitter)
+    splitter, options = SPLITTERS[route.strategy], options_of(route.strategy, route.options).within(room)
+    here = part.within(some[0].region.start, some[-1].region.end)
+    fitter.setting.lead = splitter.lead(here) if splitter.lead else nothing
+    return grow(here, splitter, options, fitter)
 
 
 def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequence[Routed]) -> list[Draft]:

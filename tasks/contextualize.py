@@ -13,9 +13,17 @@ SEPARATOR = " \u203a "
 _LEFT_OUT = "\u2026"
 
 
+def nothing(_span: Span) -> str:
+    """Return the lead where a strategy has none."""
+    return ""
+
+
 @dataclass(slots=True)
 class Setting:
-    """What contextualizers read: a document, its headings, definitions and tables, and how many tokens they may use."""
+    """What contextualizers read: a document, its headings, definitions and tables, and how many tokens they may use.
+
+    `lead` is what the strategy of the region at hand wants said of a chunk.
+    """
 
     parsed: Parsed
     outline: Outline
@@ -23,6 +31,7 @@ class Setting:
     counter: Counter
     budget: int
     tables: list[Element] = field(default_factory=list)
+    lead: Callable[[Span], str] = nothing
     done: dict[tuple[str, ...], str] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
 
@@ -66,7 +75,7 @@ def structural(setting: Setting, span: Span) -> str:
     if title and title.casefold() not in said:
         names.insert(0, title)
     names += setting.enclosing.signatures(span)
-    header = _header(setting, span)
+    header = setting.lead(span) or _header(setting, span)
     key = (*names, "", header)
     if key not in setting.done:
         setting.done[key] = _shorten(setting, names, header)

@@ -27,6 +27,10 @@ OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("sliding_window", {"size": 40, "unit": "words", "anchored": True}),
     ("sentence", {"size": 60, "overlap": 2}),
     ("separator", {"separator": ". "}),
+    ("table", {"rows": 2}),
+    ("qa", {"size": 64, "together": True}),
+    ("page", {"size": 40, "small": 0}),
+    ("slides", {"small": 60}),
     ("hierarchical", {"size": 64, "paragraph": 20, "sentences": False}),
 )
 """Options that change what a strategy does; every strategy is tried with its defaults as well."""
@@ -44,7 +48,7 @@ def texts_of(parsed: Parsed, strategy: str, **options: Any) -> list[str]:
 
 
 @each_case
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(parsed=documents(), limit=st.sampled_from([32, 64, 256]))
 def test_chunks_keep_every_promise(strategy: str, options: dict[str, Any], parsed: Parsed, limit: int) -> None:
     found = chunks(parsed, strategy, limit, context=8, **options)
@@ -67,7 +71,7 @@ def test_chunks_keep_every_promise(strategy: str, options: dict[str, Any], parse
 
 
 @each_case
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(parsed=documents(), data=st.data())
 def test_a_part_is_split_as_the_whole_is(
     strategy: str, options: dict[str, Any], parsed: Parsed, data: st.DataObject
@@ -87,14 +91,28 @@ def test_next_to_nothing_is_at_most_one_chunk(strategy: str, text: str) -> None:
 
 
 @each_strategy
-@pytest.mark.parametrize("unit", ["word ", "Sentence here. ", "x", "ab1", "{a:1,b:[2]},"])
-def test_a_long_single_line_is_split_in_seconds(strategy: str, unit: str) -> None:
-    text = unit * (1_000_000 // len(unit))
+@pytest.mark.parametrize("unit", ["word ", "Sentence here. ", "x", "{a:1,b:[2]},"])
+def test_a_long_single_line_is_split(strategy: str, unit: str) -> None:
+    whole_line_is_in_chunks(unit * (100_000 // len(unit)), strategy)
+
+
+@pytest.mark.slow
+@each_strategy
+@pytest.mark.parametrize(
+    "unit", ["Sentence here. ", "x", "水", "> ", "1. a\n", "12:00 a: b\n", "# A?\n\n", "| a | b |\n"]
+)
+def test_ten_megabytes_are_split_in_linear_time(strategy: str, unit: str) -> None:
     begin = time.process_time()
+    whole_line_is_in_chunks(unit * (1_000_000 // len(unit)), strategy)
+    tenth = time.process_time() - begin
+    whole_line_is_in_chunks(unit * (10_000_000 // len(unit)), strategy)
+    assert time.process_time() - begin < 30 * tenth + 10
+
+
+def whole_line_is_in_chunks(text: str, strategy: str) -> None:
     found = chunks(Parsed(text, ()), strategy)
-    assert time.process_time() - begin < 10
     assert max(draft.tokens for draft in found) <= 256
-    assert sum(draft.end - draft.start for draft in found if not draft.depth) >= len(text.replace(" ", ""))
+    assert sum(draft.end - draft.start for draft in found if not draft.depth) >= len("".join(text.split()))
 
 
 @each_strategy

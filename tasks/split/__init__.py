@@ -1,23 +1,30 @@
 """Splitting: from a parsed document to the spans that become its chunks, by one of several strategies."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
 from storage.errors import ConfigError
+from tasks.split.chat import Chat, split_chat
 from tasks.split.cluster import Cluster, split_cluster
 from tasks.split.code import Code, split_code
 from tasks.split.hierarchical import LEVELS, Hierarchical, split_sections
+from tasks.split.legal import Legal, clause_above, split_legal
 from tasks.split.level import Level, Split
+from tasks.split.log import Log, split_log
+from tasks.split.mail import Mail, split_mail, who_wrote
 from tasks.split.options import Options
+from tasks.split.paged import Page, Slides, split_pages, split_slides
 from tasks.split.part import Part
+from tasks.split.qa import Pairs, question_asked, split_pairs
 from tasks.split.recursive import Recursive, split_recursive
 from tasks.split.semantic import Semantic, split_semantic
 from tasks.split.sentences import Sentence, split_sentences
 from tasks.split.separator import Separator, split_separator
 from tasks.split.span import Span
 from tasks.split.structure import Structure, split_structure
+from tasks.split.table import Rows, split_rows
 from tasks.split.windowed import Fixed, Sliding, split_fixed, split_sliding
 
 __all__ = ["SPLITTERS", "Level", "Options", "Part", "Span", "Splitter", "options_of", "splitter_of"]
@@ -31,8 +38,10 @@ class Splitter:
     document, that is not blank, front matter or furniture, each at most `options.size` tokens long, as far
     as these add up. It imports what is slow where it is used, and counts tokens by `part.tokens` only.
     What only a model knows it asks of `part.lookup`, and splits in a plainer way while that is missing; `asks`
-    says of which model: "vectors" of the embedding model. `role` is what its chunks are called where there are
-    `levels` of more below them. One that `crosses` is called once for neighbouring regions of the same route.
+    says of which model: "vectors" of the embedding model. `role` is what its chunks are called
+    where there are `levels` of more below them. `lead(part)` gives for a chunk what its context should say besides
+    the headings above it, such as the question that it answers. One that `crosses` is called once for neighbouring
+    regions of the same route.
     """
 
     name: str
@@ -43,13 +52,14 @@ class Splitter:
     levels: tuple[Level, ...] = ()
     crosses: bool = False
     asks: str = ""
+    lead: Callable[[Part], Callable[[Span], str]] | None = None
 
 
 SPLITTERS: dict[str, Splitter] = {
     one.name: one
     for one in (
-        Splitter("recursive", 1, Recursive, split_recursive),
-        Splitter("structure", 1, Structure, split_structure),
+        Splitter("recursive", 2, Recursive, split_recursive),
+        Splitter("structure", 2, Structure, split_structure),
         Splitter("sentence", 1, Sentence, split_sentences),
         Splitter("fixed", 1, Fixed, split_fixed, crosses=True),
         Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),
@@ -58,6 +68,14 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("semantic", 1, Semantic, split_semantic, asks="vectors"),
         Splitter("cluster", 1, Cluster, split_cluster, asks="vectors"),
         Splitter("hierarchical", 1, Hierarchical, split_sections, "section", LEVELS),
+        Splitter("page", 1, Page, split_pages),
+        Splitter("slides", 1, Slides, split_slides),
+        Splitter("table", 1, Rows, split_rows),
+        Splitter("qa", 1, Pairs, split_pairs, lead=question_asked),
+        Splitter("chat", 1, Chat, split_chat),
+        Splitter("email", 1, Mail, split_mail, lead=who_wrote),
+        Splitter("log", 1, Log, split_log),
+        Splitter("legal", 1, Legal, split_legal, lead=clause_above),
     )
 }
 

@@ -11,6 +11,7 @@ _QUOTE_MARKS = " \t>"
 _ENDS = (".", "!", "?", ":", ";", "|", "\u2026", '"', "\u201d", "\\")
 _SHORT = 45
 _SENTENCE_END = re.compile(r"[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*|[.!?]+[\"'\u201d\u2019)\]]*\s+")
+_ENUMERATOR = re.compile(r"\((\w{1,4})\)")
 _LONG_WORD = 2000
 _SLICE = 1 << 16
 
@@ -42,7 +43,7 @@ def _sentences(text: str, span: Span) -> Iterator[int]:
     from sentencex import get_sentence_boundaries
 
     for start, end, begins in _slices(text, span):
-        piece = text[start:end]
+        piece = _ENUMERATOR.sub(r" \1 ", text[start:end])  # sentencex ends no sentence that begins with "(b)"
         if begins:
             yield start
         if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:

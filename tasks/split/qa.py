@@ -1,0 +1,159 @@
+"""Questions and answers: never parted; where an answer is cut, the context of each part says the question.
+
+Recognised are questions of the parser, headings that ask, lines that begin with "Q:", and the rows of a
+table with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from storage.schema import Element
+from tasks.split.code_lines import table_rows
+from tasks.split.lines import lines
+from tasks.split.marks import Mark, units
+from tasks.split.merge import merge
+from tasks.split.options import Options, check_flag
+from tasks.split.part import Part
+from tasks.split.pieces import BARRIER, BLOCK, GLUE, Piece, fit
+from tasks.split.prose import prose_cuts
+from tasks.split.sizing import Room
+from tasks.split.span import Span, trim
+
+_ASKED = re.compile(r"[ \t>*_#-]{0,8}(?:Q|Question|Frage)[ \t]?\d{0,4}[*_]{0,2}[ \t]?[:.)][*_ \t]*(?=\S)", re.I)
+_ASKS = re.compile(
+    r"\W*(?:\d+\W+)?(?:what|how|why|when|where|who|whom|whose|which|can|could|do|does|did|is|are|am|was|will|would|should"
+    r"|may|must|have|has|i|if|wie|was|warum|wo|wer|kann|comment|pourquoi)\b",
+    re.I,
+)
+_COLUMN = re.compile(r"[\W_]*(?:questions?|frage|prompt|query|faq)[\W_]*$", re.I)
+_ANSWER = re.compile(r"[\W_]*(?:answers?|antwort|response|reply)[\W_]*$", re.I)
+_CELL = re.compile(r"(?<!\\)\|")
+_LONGEST_QUESTION = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs(Options):
+    """`size` in tokens; with `together`, neighbouring pairs share a chunk as far as they fit."""
+
+    together: bool = False
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_flag("together", self.together)
+
+
+class Question(NamedTuple):
+    """Where a question begins and ends, from where on it is said, and whether the headings of a chunk say it."""
+
+    start: int
+    end: int
+    words: int
+    told: bool = False
+
+
+def split_pairs(part: Part, options: Pairs) -> list[Span]:
+    """Return spans of at most `options.size` tokens, each beginning with a question or within its answer."""
+    room, text = Room(part.tokens, options.size), part.text
+    asked = questions(part)
+    ends = {question.start: question.end for question in asked}
+    pieces, barred = list[Piece](), False
+    for unit in units(part, _marks(part, asked, BLOCK if options.together else BARRIER)):
+        whole = room.fits(unit.start, unit.end)
+        pieces += _cut(text, unit._replace(seam=BARRIER) if barred else unit, room, ends)
+        barred = not whole
+    return merge(text, pieces, room)
+
+
+def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[Piece]:
+    """Yield a unit, or its question and the parts of its answer, the first of which fits beside the question."""
+    question = Span(unit.start, min(unit.end, ends.get(unit.start, unit.start)))
+    left = room.tokens - room.measure.count(*question)
+    answer = trim(text, question.end, unit.end)
+    if room.fits(unit.start, unit.end) or question.end == question.start or left * 2 < room.tokens:
+        yield from fit(text, unit, room, (prose_cuts,))
+    else:
+        yield Piece(*question, unit.seam)
+        yield from fit(text, Piece(*answer, GLUE), Room(room.measure, left - 1), (prose_cuts,))
+
+
+def _marks(part: Part, asked: Sequence[Question], seam: int) -> list[Mark]:
+    """Return where pairs and other sections begin; a heading stands with the question that follows it at once."""
+    own = {question.start for question in asked}
+    other = {e.start: e.end for e in part.elements if e.kind in ("title", "table") and e.start not in own}
+    marks, title_end = list[Mark](), -1
+    for place in sorted(own | other.keys()):
+        glued = 0 <= title_end <= place and not part.text[title_end:place].strip()
+        marks.append(Mark(place, GLUE if glued else seam))
+        title_end = other.get(place, -1)
+    return marks
+
+
+def questions(part: Part) -> list[Question]:
+    """Return the questions in order."""
+    found = [Question(e.start, e.end, e.start) for e in part.elements if e.kind == "question"]
+    found += [*_headings(part), *_lines(part), *_rows(part)]
+    kept: list[Question] = []
+    for question in sorted(found):
+        if not kept or question.start >= kept[-1].end:
+            kept.append(question)
+    return kept
+
+
+def _headings(part: Part) -> Iterator[Question]:
+    """Yield the headings of the level at which most ask."""
+    titles = [element for element in part.elements if element.kind == "title"]
+    levels = Counter(e.level for e in titles if _asks(str(e.attributes.get("text") or part.text[e.start : e.end])))
+    level = max(levels, key=lambda one: (levels[one], one), default=0)
+    yield from (Question(e.start, e.end, e.start, True) for e in titles if e.level == level)
+
+
+def _asks(heading: str) -> bool:
+    return heading.rstrip(" \t#*_").endswith("?") or _ASKS.match(heading) is not None
+
+
+def _lines(part: Part) -> Iterator[Question]:
+    for start, line in lines(part):
+        if _ASKED.match(line):
+            yield Question(start, start + min(len(line.rstrip()), _LONGEST_QUESTION), start)
+
+
+def _rows(part: Part) -> Iterator[Question]:
+    for table in part.elements:
+        column = _asking_column(table) if table.kind == "table" else -1
+        if column >= 0:
+            end = min(table.end, part.end)
+            rows = [start for start, _ in table_rows(part.text, Span(table.start, end))][1:]
+            for number, (start, stop) in enumerate(pairwise([*rows, end])):
+                cells = [match.start() for match in _CELL.finditer(part.text, start, stop)][: column + 2]
+                if len(cells) > column + 1:
+                    yield Question(start if number else table.start, cells[-1] + 1, cells[-2])
+
+
+def _asking_column(table: Element) -> int:
+    """Return which column of a table holds questions beside one that holds answers, else -1."""
+    header = [str(cell) for cell in (table.attributes.get("cells") or [[]])[0]]
+    asking = [i for i, cell in enumerate(header) if _COLUMN.match(cell)]
+    return asking[0] if asking and any(_ANSWER.match(cell) for cell in header) else -1
+
+
+def question_asked(part: Part) -> Callable[[Span], str]:
+    """Return what gives the question that a span begins in the answer of, unless its headings tell it."""
+    found = questions(part)
+    starts = [question.start for question in found]
+    titles = [element.start for element in part.elements if element.kind == "title"]
+
+    def lead(span: Span) -> str:
+        number = bisect_right(starts, span.start) - 1
+        if number < 0 or found[number].told or span.start < found[number].end:
+            return ""
+        under = bisect_right(titles, span.start) - 1
+        if under >= 0 and titles[under] > found[number].start:
+            return ""
+        return " ".join(part.text[found[number].words : found[number].end].strip(" |*_#>\t").split())
+
+    return lead

@@ -1,0 +1,78 @@
+"""Table: groups of whole rows; the context of each group says the table's header.
+
+As chonkie's TableChunker and the row groups of Parquet. A row is cut, between cells first, only if it alone is
+too long.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tasks.split.blocks import Block, blocks
+from tasks.split.code_lines import table_rows
+from tasks.split.merge import merge
+from tasks.split.options import Options, check_whole
+from tasks.split.part import Part
+from tasks.split.pieces import BARRIER, GLUE, LINE, WORD, Piece, cut, fit
+from tasks.split.prose import prose_cuts
+from tasks.split.sizing import Room
+from tasks.split.span import Span
+from tasks.split.structure import structure_pieces
+
+_MOST_ROWS = 10_000
+_CELL = re.compile(r"(?<!\\)\|[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Options):
+    """`size` in tokens; a group has at most `rows` rows, 0 is as many as fit. What is no table goes by `structure`."""
+
+    rows: int = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_whole("rows", self.rows, 0, _MOST_ROWS)
+
+
+def split_rows(part: Part, options: Rows) -> list[Span]:
+    """Return spans of at most `options.size` tokens; a table shares one only with a heading right above it."""
+    room = Room(part.tokens, options.size)
+    return merge(part.text, list(_pieces(part, room, options.rows)), room)
+
+
+def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:
+    start, titled, barred = part.start, False, False
+    for block in blocks(part):
+        if block.kind == "table":
+            pieces, above = list(structure_pieces(part.within(start, block.start), room)), titled
+            yield from _barred(pieces, barred)
+            yield from _rows(part.text, block, room, most, GLUE if above and pieces else BARRIER)
+            start, barred = block.end, True
+        titled = block.kind == "title"
+    yield from _barred(list(structure_pieces(part.within(start, part.end), room)), barred)
+
+
+def _barred(pieces: list[Piece], barred: bool) -> list[Piece]:
+    return [pieces[0]._replace(seam=BARRIER), *pieces[1:]] if pieces and barred else pieces
+
+
+def _rows(text: str, table: Block, room: Room, most: int, seam: int) -> Iterator[Piece]:
+    span, cuts, rows = Span(table.start, table.end), list[tuple[int, int]](), 1
+    for place, weight in table_rows(text, span):
+        rows += weight > GLUE
+        cuts.append((place, BARRIER if weight > GLUE and most and rows > most else weight))
+        rows = 1 if cuts[-1][1] == BARRIER else rows
+    for row in _whole_rows(text, span, seam, cuts, room):
+        yield from fit(text, row, room, (_cells, prose_cuts))
+
+
+def _whole_rows(text: str, span: Span, seam: int, cuts: list[tuple[int, int]], room: Room) -> Iterator[Piece]:
+    """Yield the rows, the first with the header that it hangs on if both fit."""
+    first = next((place for place, weight in cuts if weight > GLUE), span.end)
+    if room.fits(span.start, first):
+        cuts = [(place, weight) for place, weight in cuts if weight > GLUE]
+    yield from cut(text, span, seam, cuts)
+
+
+def _cells(text: str, span: Span) -> list[tuple[int, int]]:
+    return [(match.end(), WORD if match.end() < span.end else LINE) for match in _CELL.finditer(text, *span)]
