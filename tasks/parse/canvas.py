@@ -29,11 +29,11 @@ class Canvas:
         self._line = 1
         self._in_list = False
 
-    def heading(self, text: str, level: int, box: Box | None = None) -> None:
+    def heading(self, text: str, level: int, box: Box | None = None, **attributes: Any) -> None:
         """Write a heading; level 1 is the highest. Its plain text is its attribute `text`."""
         text = " ".join(text.split())
         if text:
-            self._write("title", "#" * max(1, min(level, 6)) + " " + text, level, box, {"text": text})
+            self._write("title", "#" * max(1, min(level, 6)) + " " + text, level, box, {"text": text} | attributes)
 
     def paragraph(self, text: str, box: Box | None = None, kind: str = "paragraph", **attributes: Any) -> None:
         """Write a paragraph, or another kind of element made of plain lines."""

@@ -12,6 +12,7 @@ _CORE = {
     "{http://purl.org/dc/elements/1.1/}creator": "author",
     "{http://purl.org/dc/elements/1.1/}description": "description",
     "{http://purl.org/dc/elements/1.1/}language": "language",
+    "{http://purl.org/dc/elements/1.1/}subject": "subject",
     "{http://purl.org/dc/elements/1.1/}title": "title",
     "{http://purl.org/dc/terms/}created": "created",
     "{http://purl.org/dc/terms/}modified": "modified",
