@@ -1,7 +1,12 @@
 """Write the samples of Office formats and Outlook's mail in tests/golden: `python -m tests.make_office`."""
 
+import datetime as dt
+import io
+import zipfile
+
 from tests import outlook_writer as outlook
 from tests.make_golden import FOLDER
+from tests.workbook_writer import old_workbook, open_workbook, zipped
 
 _TICKS_OF_2025 = 133_801_632_000_000_000
 
@@ -34,7 +39,68 @@ def field_report() -> bytes:
     )
 
 
-MAKERS = {"msg/report.msg": field_report}
+def readings() -> bytes:
+    """Return a workbook of two sheets: dates, percentages, a formula, a comment, merged cells."""
+    from openpyxl import Workbook
+    from openpyxl.comments import Comment
+
+    book = Workbook()
+    book.properties.creator, book.properties.title = "Milo", "Snow readings"
+    book.properties.created = book.properties.modified = dt.datetime(2025, 2, 1, 8)
+    sheet = book.active
+    sheet.title = "February"
+    rows = [["Snow readings, station KS-03"], [], ["day", "depth in cm", "of normal"], [dt.date(2025, 2, 1), 84.0, 0.9]]
+    rows += [[dt.date(2025, 2, 2), 90.10000000000001, 0.965], ["mean", "=AVERAGE(B4:B5)"]]
+    for row in rows:
+        sheet.append(row)
+    for row in (4, 5):
+        sheet.cell(row, 1).number_format, sheet.cell(row, 3).number_format = "dd.mm.yyyy", "0%"
+    sheet["B5"].comment = Comment("wind from the north", "Milo")
+    huts = book.create_sheet("Huts")
+    for row in (
+        ["hut", "bed", None, "key", "at"],
+        ["Lower", "1", None, "K1", "office"],
+        [None, "2", None, "K2", "van"],
+    ):
+        huts.append(row)
+    huts.merge_cells("A2:A3")
+    buffer = io.BytesIO()
+    book.save(buffer)
+    with zipfile.ZipFile(buffer) as archive:  # which holds the time of writing
+        return zipped({name: archive.read(name) for name in archive.namelist()})
+
+
+def stock() -> bytes:
+    """Return a workbook of Excel 97."""
+    return old_workbook({"Stock": [["part", "count"], ["mast", 3.0], ["guy rope, 5 m", 12.5]], "Notes": [["counted"]]})
+
+
+def budget() -> bytes:
+    """Return an OpenDocument workbook."""
+
+    def cell(text: str, value: str = "") -> str:
+        return f"<table:table-cell {value}><text:p>{text}</text:p></table:table-cell>"
+
+    rows = [
+        cell("item") + cell("share") + cell("due"),
+        cell("masts")
+        + cell("62,5 %", 'office:value-type="percentage" office:value="0.625"')
+        + cell("3. März", 'office:value-type="date" office:date-value="2025-03-03"'),
+        cell("ropes") + cell("1,5", 'office:value-type="float" office:value="1.5"') + cell(""),
+    ]
+    table = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    return open_workbook(
+        f'<table:table table:name="Budget">{table}</table:table>',
+        "<dc:title>Budget 2025</dc:title><meta:initial-creator>Dorothea</meta:initial-creator>",
+    )
+
+
+MAKERS = {
+    "msg/report.msg": field_report,
+    "xlsx/readings.xlsx": readings,
+    "xls/stock.xls": stock,
+    "ods/budget.ods": budget,
+}
 
 if __name__ == "__main__":
     for name, make in MAKERS.items():

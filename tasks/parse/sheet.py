@@ -135,7 +135,7 @@ def _draw_table(canvas: Canvas, rows: list[Row], name: str) -> None:
         canvas.paragraph("\n".join(" ".join(cells.values()) for _, cells in rows), sheet=name)
         return
     if len(rows) == 1:
-        canvas.paragraph(" | ".join(rows[0][1].values()), sheet=name)
+        canvas.paragraph(" | ".join(" ".join(text.split()) for text in rows[0][1].values()), sheet=name)
         return
     table = [[cells.get(column, "") for column in columns] for _, cells in rows]
     canvas.table(table, int(has_header(table)), sheet=name)
