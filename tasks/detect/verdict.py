@@ -13,6 +13,9 @@ DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
 _BY_FORMAT = {
     "code": ("code", "the file is source code"),
     "csv": ("table", "the file is a table"),
+    "eml": ("email", "the file is a mail"),
+    "msg": ("email", "the file is a mail"),
+    "mbox": ("email", "the file is a box of mails"),
     "pptx": ("slides", "the file is a presentation"),
     "subtitles": ("transcript", "the file is subtitles"),
     "chat": ("chat", "the file is a chat log"),
