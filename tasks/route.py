@@ -89,6 +89,10 @@ class RouteTable:
         """Return the regions of a document with their routes."""
         return [Routed(one, *self.decide(uri, one.verdict.content_type, metadata)) for one in regions]
 
+    def matching(self, uri: str) -> tuple[str, ...]:
+        """Return the globs that match a uri, in the order of the table."""
+        return tuple(glob for glob, _ in self.by_glob if _compile(glob).match_file(uri))
+
     def _own(self, metadata: Mapping[str, Any]) -> Route | None:
         """Return the route that a document's front matter names under `docmill`, or None."""
         front = metadata.get("front_matter")

@@ -21,7 +21,12 @@ def note(message: str) -> None:
 
 def print_text(text: str) -> None:
     """Print lines for a person."""
-    typer.echo("\n".join(_STEERING.sub("", line) for line in text.split("\n")))
+    typer.echo(harmless(text))
+
+
+def harmless(text: str) -> str:
+    """Return the lines of a text without what could steer a terminal."""
+    return "\n".join(_STEERING.sub("", line.expandtabs(4)) for line in text.split("\n"))
 
 
 def print_json(value: Any) -> None:

@@ -1,0 +1,107 @@
+"""Explain: what a file is region by region, which rule sends each where, and the chunks that come of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from json import loads
+from pathlib import Path
+from typing import Any, TypeVar
+
+from flows.recipe import limits_of, recipe_of, space_of
+from flows.settings import Settings
+from storage.errors import Rejected, SourceError
+from storage.schema import Draft
+from tasks.discover import open_source
+from tasks.pool import Pool
+from tasks.process import Recipe
+from tasks.route import Route, Routed
+from tasks.trial import Read, Reading, Splitting, read, split
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The chunks of a document: by its own routes, or by one strategy for all of it."""
+
+    name: str
+    chunks: list[Draft]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What docmill makes of a file; `globs` are those of the route table that match its uri, the first wins."""
+
+    path: Path
+    uri: str
+    source: str
+    globs: tuple[str, ...]
+    document: Read
+    routed: tuple[Routed, ...]
+    splits: tuple[Split, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        parsed, file_type = self.document.parsed, self.document.file_type
+        return {
+            "file": str(self.path),
+            "uri": self.uri,
+            "source": self.source,
+            "format": file_type.format,
+            "language": file_type.language,
+            "title": parsed.title,
+            "characters": len(parsed.text),
+            **asdict(self.document.verdict),
+            "globs": list(self.globs),
+            "regions": [
+                {**(row := one.row()), "options": loads(row["options"]), "rule": one.rule} for one in self.routed
+            ],
+            "splits": [{"name": one.name, "chunks": [asdict(chunk) for chunk in one.chunks]} for one in self.splits],
+        }
+
+
+def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Explanation:
+    """Return what docmill makes of a file, with its own routes first, then with each trial's.
+
+    Needs no store. Raises `SourceError` where the file cannot be used, `ConfigError` where its front matter is wrong.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file")
+    recipe = recipe_of(settings, space_of(settings))
+    uri, source = _place(settings, path)
+    with Pool(limits_of(settings)) as pool:
+        try:
+            document = _call(pool, read, Reading(path, uri, recipe.parse, recipe.max_file_bytes))
+        except Rejected as why:
+            raise SourceError(f"{path}: {why}") from None
+        routed = tuple(recipe.routes.route_regions(uri, document.regions, document.parsed.metadata))
+        ways = {"routes": routed} | {
+            name: tuple(Routed(one.region, route, "--strategy") for one in routed) for name, route in trials.items()
+        }
+        splits = tuple(Split(name, _call(pool, split, _splitting(recipe, document, way))) for name, way in ways.items())
+    return Explanation(path, uri, source, recipe.routes.matching(uri), document, routed, splits)
+
+
+def _splitting(recipe: Recipe, document: Read, routed: Sequence[Routed]) -> Splitting:
+    return Splitting(document.parsed, tuple(routed), recipe.tokenizer_dir, recipe.chunk)
+
+
+def _call(pool: Pool, function: Callable[[A], B], item: A) -> B:
+    (result,) = pool.map(function, [item])
+    if isinstance(result, Rejected):
+        raise result
+    return result
+
+
+def _place(settings: Settings, path: Path) -> tuple[str, str]:
+    """Return the uri and the source of a file that one of the sources holds, else its name and nothing."""
+    for argument in settings.sources:
+        try:
+            source = open_source(argument)
+        except SourceError:
+            continue
+        if path.resolve().is_relative_to(source.root.resolve()):
+            uri = source.prefix + path.resolve().relative_to(source.root.resolve()).as_posix()
+            if source.covers(uri):
+                return uri, source.name
+    return path.name, ""

@@ -1,0 +1,57 @@
+"""Trial: how a document would be split, without a store; each step is one call in a worker process."""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from storage.errors import Rejected
+from storage.schema import Draft, Parsed
+from tasks.chunk import ChunkOptions, chunk_regions
+from tasks.detect import Region, Verdict, detect, find_regions
+from tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from tasks.route import Routed
+from tasks.tokens import load_tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A file to read: its bytes stand at `path`, `name` tells with them what it is."""
+
+    path: Path
+    name: str
+    options: ParseOptions
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a file is and holds, and what its regions are."""
+
+    file_type: FileType
+    parsed: Parsed
+    verdict: Verdict
+    regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """A document to split, along routes or by one strategy."""
+
+    parsed: Parsed
+    routed: tuple[Routed, ...]
+    tokenizer_dir: str
+    options: ChunkOptions
+
+
+def read(task: Reading) -> Read:
+    """Return what a file is; raise Rejected where it cannot be used."""
+    data = task.path.read_bytes()
+    if len(data) > task.max_bytes:
+        raise Rejected("too_large", f"{len(data)} bytes, the limit is {task.max_bytes} (discover.max_file_bytes)")
+    file_type = detect_file_type(PurePosixPath(task.name).name, data)
+    parsed = parse(data, file_type, task.options)
+    return Read(file_type, parsed, detect(parsed, file_type), find_regions(parsed, file_type))
+
+
+def split(task: Splitting) -> list[Draft]:
+    """Return the chunks of a document."""
+    return chunk_regions(task.parsed, task.routed, load_tokenizer(task.tokenizer_dir), task.options)
