@@ -115,11 +115,11 @@ def test_a_container_is_known_by_its_members_whatever_its_name(name: str) -> Non
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (archive("xl/workbook.xml"), "xlsx"),
-        (archive("ppt/presentation.xml"), "pptx"),
+        (archive("visio/document.xml"), "visio"),
+        (archive("AndroidManifest.xml"), "apk"),
         (archive("a", mimetype="application/vnd.oasis.opendocument.graphics"), "odg"),
         (archive("a.txt"), "zip"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le"), "doc"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "VisioDocument".encode("utf-16-le"), "visio"),
         (b"\x1f\x8b\x08" + bytes(20), "gzip"),
         (b"\xff\xd8\xff\xe0" + bytes(20), "jpeg"),
     ],

@@ -149,7 +149,7 @@ def test_spoilt_files_kill_nothing_for_a_minute() -> None:
         (bytes(range(256)) * 4, "a.dat", "unsupported"),
         (b"<html><body><script>1</script></body></html>", "a.html", "no_text"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "a.docx", "encrypted"),
-        (b'{"cells": [], "nbformat": 4}', "a.ipynb", "unsupported"),
+        (b'{"cells": [], "nbformat": 4}', "a.ipynb", "no_text"),
     ],
 )
 def test_what_cannot_be_used_is_rejected_with_a_true_reason(data: bytes, name: str, reason: str) -> None:
