@@ -25,7 +25,9 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
     """Return all that decides what a content becomes."""
     tokenizer = Path(model_dir(settings.embedding.model, settings.embedding.revision)) / "tokenizer.json"
     return Recipe(
-        parse=ParseOptions(passwords=settings.parse.passwords),
+        parse=ParseOptions(
+            passwords=settings.parse.passwords, ocr=settings.parse.ocr, ocr_languages=settings.parse.ocr_languages
+        ),
         chunk=ChunkOptions(
             token_limit=space.token_limit,
             contextualizer=settings.chunk.contextualizer,

@@ -48,6 +48,12 @@ class Parse(Section):
     memory_mb: int = Field(default=2048, ge=256, description="Megabytes of memory for one worker process.")
     workers: int = Field(default=0, ge=0, description="Worker processes; 0 starts one for each processor.")
     passwords: Texts = Field(default=(), description="Passwords to try on encrypted documents.", repr=False)
+    ocr: bool = Field(default=False, description="Read scanned PDF pages and images with tesseract.")
+    ocr_languages: str = Field(
+        default="eng",
+        pattern=r"^\w+([+/]\w+)*$",
+        description="Languages of scanned text, as tesseract names them, such as eng+deu.",
+    )
 
 
 class Archives(Section):

@@ -141,16 +141,44 @@ class Pdf:
     info: dict[str, str]
     pages: list[list[str]] = field(default_factory=list)
     outline: list[tuple[int, str, int, float]] = field(default_factory=list)  # level, title, page from 0, y
+    turns: dict[int, int] = field(default_factory=dict)  # degrees that a page, from 0, is shown turned by
+    links: list[tuple[int, str, str]] = field(default_factory=list)  # page from 0, rectangle, address
 
-    def add_page(self) -> None:
+    def add_page(self, turn: int = 0) -> None:
+        self.turns[len(self.pages)] = turn
         self.pages.append([])
 
-    def text(self, x: float, y: float, text: str, size: float = 10, font: str = "regular") -> None:
+    def text(self, x: float, y: float, text: str, size: float = 10, font: str = "regular", up: bool = False) -> None:
         name = list(FONTS).index(font)
-        self.pages[-1].append(f"BT /F{name} {size:g} Tf {x:.2f} {y:.2f} Td {literal(text)} Tj ET")
+        place = f"0 1 -1 0 {x:.2f} {y:.2f} Tm" if up else f"{x:.2f} {y:.2f} Td"
+        self.pages[-1].append(f"BT /F{name} {size:g} Tf {place} {literal(text)} Tj ET")
+
+    def lines(self, x: float, y: float, lines: Sequence[str], size: float = 10, font: str = "regular") -> float:
+        """Write lines below one another; return where the next would stand."""
+        for line in lines:
+            self.text(x, y, line, size, font)
+            y -= 1.25 * size
+        return y
 
     def rule(self, x: float, y: float, width: float, weight: float = 0.5) -> None:
         self.pages[-1].append(f"{weight:g} w {x:.2f} {y:.2f} m {x + width:.2f} {y:.2f} l S")
+
+    def box(self, x: float, y: float, width: float, height: float) -> None:
+        """Draw the sides of a rectangle."""
+        self.pages[-1].append(f"0.5 w {x:.2f} {y:.2f} {width:.2f} {height:.2f} re S")
+
+    def table(self, x: float, y: float, widths: Sequence[float], rows: Sequence[Sequence[str]]) -> None:
+        """Draw a ruled table whose top left corner is given; rows are 16 points high."""
+        for number, row in enumerate(rows):
+            left = x
+            for width, cell in zip(widths, row, strict=True):
+                self.box(left, y - 16 * (number + 1), width, 16)
+                self.text(left + 3, y - 16 * number - 11.5, cell)
+                left += width
+
+    def link(self, x: float, y: float, width: float, address: str) -> None:
+        """Lay a link over the text at a place."""
+        self.links.append((len(self.pages) - 1, f"{x:.2f} {y - 2:.2f} {x + width:.2f} {y + 9:.2f}", address))
 
     def to_bytes(self) -> bytes:
         """Return the file; object 1 is the catalog, 2 the page tree, 3 the information, then fonts and pages."""
@@ -169,11 +197,21 @@ class Pdf:
         for number, operators in enumerate(self.pages):
             stream = "\n".join(operators)
             objects.append(
-                f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] "
+                f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] {self.more_of(number)}"
                 f"/Resources << /Font << {fonts} >> >> /Contents {pages_at + 2 * number + 1} 0 R >>"
             )
             objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
         return file_bytes(objects + self.outline_objects(outline_at, pages_at))
+
+    def more_of(self, number: int) -> str:
+        """Return what else a page says: how it is turned, and its links."""
+        turn = f"/Rotate {self.turns[number]} " if self.turns.get(number) else ""
+        links = "".join(
+            f"<< /Type /Annot /Subtype /Link /Rect [{place}] /A << /S /URI /URI {literal(address)} >> >> "
+            for page, place, address in self.links
+            if page == number
+        )
+        return turn + (f"/Annots [ {links}] " if links else "")
 
     def outline_objects(self, first: int, pages_at: int) -> list[str]:
         """Return the outline: a root and one object for each entry, numbered from `first`."""

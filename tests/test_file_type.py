@@ -110,6 +110,7 @@ def archive(*names: str, mimetype: str = "") -> bytes:
 def test_a_container_is_known_by_its_members_whatever_its_name(name: str) -> None:
     assert detect_file_type(name, archive("[Content_Types].xml", "word/document.xml")) == FileType("docx")
     assert detect_file_type(name, b"%PDF-1.7\n\x00...") == FileType("pdf")
+    assert detect_file_type(name, b"\xff\xd8\xff\xe0" + bytes(20)) == FileType("image")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_a_container_is_known_by_its_members_whatever_its_name(name: str) -> Non
         (archive("a.txt"), "zip"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "VisioDocument".encode("utf-16-le"), "visio"),
         (b"\x1f\x8b\x08" + bytes(20), "gzip"),
-        (b"\xff\xd8\xff\xe0" + bytes(20), "jpeg"),
+        (bytes(4) + b"ftypheic" + bytes(20), "heic"),
     ],
 )
 def test_what_has_no_parser_is_rejected_by_its_own_name(data: bytes, kind: str) -> None:

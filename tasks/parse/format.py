@@ -18,11 +18,14 @@ class FileType:
 class ParseOptions:
     """How to parse: passwords to try, and limits in characters of text and in unpacked bytes.
 
-    `language` is the programming language of source code; `parse` sets it from the file type.
+    `language` is the programming language of source code; `parse` sets it from the file type. With
+    `ocr` pictures of text are read in the languages that tesseract calls, for instance, "eng+deu".
     """
 
     language: str = ""
     passwords: tuple[str, ...] = ()
+    ocr: bool = False
+    ocr_languages: str = "eng"
     max_characters: int = 50_000_000
     max_unpacked_bytes: int = 500_000_000
 

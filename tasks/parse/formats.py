@@ -12,6 +12,7 @@ from tasks.parse.languages import LANGUAGES
 from tasks.parse.spans import faults
 
 _MAX_MESSAGE = 400
+_SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
 
 
 def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
@@ -62,6 +63,14 @@ FORMATS: dict[str, Format] = {
             suffixes=frozenset({".pdf"}),
             files="PDF",
             by="pypdfium2: columns in reading order, headings, tables, footnotes, links; pages and boxes",
+        ),
+        Format(
+            name="image",
+            version=1,
+            parse=_by("image.parse_image"),
+            suffixes=frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"}),
+            files="PNG, JPEG, TIFF, BMP, GIF and WebP",
+            by="tesseract, where `[parse] ocr = true`; each page of a TIFF",
         ),
         Format(
             name="docx",
@@ -254,13 +263,14 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
     return _checked(form, parsed, options)
 
 
-def parser_key(file_type: FileType, _options: ParseOptions) -> str:
+def parser_key(file_type: FileType, options: ParseOptions) -> str:
     """Return the key of all that a canonical text depends on besides its file's content.
 
     Passwords and limits decide whether there is a text, not what it is, so they are not in it.
     """
     form = FORMATS.get(file_type.format)
-    return key_of("parser", file_type.format, form.version if form else 0, file_type.language)
+    ocr = (options.ocr_languages,) if options.ocr and file_type.format in _SCANNED else ()
+    return key_of("parser", file_type.format, form.version if form else 0, file_type.language, *ocr)
 
 
 def _guarded(form: Format, data: bytes, options: ParseOptions) -> Parsed:

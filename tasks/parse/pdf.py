@@ -4,10 +4,10 @@ from typing import Any
 
 from storage.errors import Rejected
 from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
 from tasks.parse.format import ParseOptions
-from tasks.parse.pdf_draw import draw
+from tasks.parse.pdf_draw import draw, first_heading
 from tasks.parse.pdf_file import metadata, open_pdf, outline
+from tasks.parse.pdf_scan import is_scan, read_scan
 from tasks.parse.pdf_sheet import Sheet, read_sheet
 
 
@@ -26,24 +26,24 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     finally:
         document.close()
     if not any(sheet.items for sheet in sheets):
-        raise _no_text(sheets)
+        raise _no_text(sheets, options.ocr)
     canvas = draw(sheets, marks)
     facts |= _gaps(sheets)
-    return canvas.parsed(facts.pop("title", "") or _first_heading(canvas), facts)
+    return canvas.parsed(facts.pop("title", "") or first_heading(canvas), facts)
 
 
 def _read(document: Any, options: ParseOptions) -> list[Sheet]:
     sheets: list[Sheet] = []
     characters = 0
     for number in range(1, len(document) + 1):
-        sheets.append(_sheet(document, number))
+        sheets.append(_sheet(document, number, options))
         characters += sheets[-1].characters
         if characters > options.max_characters:
             raise Rejected("too_large", f"more characters on {number} pages than the limit, {options.max_characters}")
     return sheets
 
 
-def _sheet(document: Any, number: int) -> Sheet:
+def _sheet(document: Any, number: int, options: ParseOptions) -> Sheet:
     import pypdfium2
 
     try:
@@ -51,30 +51,29 @@ def _sheet(document: Any, number: int) -> Sheet:
     except pypdfium2.PdfiumError:
         return Sheet(number, 1.0, 1.0, damaged=True)
     try:
-        return read_sheet(page, number)
+        sheet = read_sheet(page, number)
+        return read_scan(page, sheet, options.ocr_languages) if options.ocr and is_scan(page, sheet) else sheet
     finally:
         page.close()
 
 
-def _no_text(sheets: list[Sheet]) -> Rejected:
-    if any(sheet.garbled for sheet in sheets):
-        return Rejected("undecodable", f"the fonts of {len(sheets)} pages do not say which letters they draw")
-    return Rejected("no_text", f"none of {len(sheets)} pages holds text; a scanned document needs OCR")
+def _no_text(sheets: list[Sheet], ocr: bool) -> Rejected:
+    advice = "OCR reads none either" if ocr else "[parse] ocr = true reads what is scanned, with tesseract"
+    garbled = sum(sheet.garbled for sheet in sheets)
+    if garbled:
+        return Rejected("undecodable", f"the fonts of {garbled} pages do not say which letters they draw; {advice}")
+    damaged = sum(sheet.damaged for sheet in sheets)
+    if damaged:
+        return Rejected("corrupt", f"{damaged} of {len(sheets)} pages cannot be read, the others hold no text")
+    return Rejected("no_text", f"none of {len(sheets)} pages holds text; {advice}")
 
 
 def _gaps(sheets: list[Sheet]) -> dict[str, list[int]]:
-    """Return the numbers of pages that gave no text, by why."""
+    """Return the numbers of pages that gave no text, by why, and of those that OCR has read."""
     found = {
         "pages_without_text": [sheet.number for sheet in sheets if not sheet.items],
         "garbled_pages": [sheet.number for sheet in sheets if sheet.garbled],
+        "ocr_pages": [sheet.number for sheet in sheets if sheet.paragraphs],
         "damaged_pages": [sheet.number for sheet in sheets if sheet.damaged],
     }
     return {name: numbers for name, numbers in found.items() if numbers}
-
-
-def _first_heading(canvas: Canvas) -> str:
-    """Return the first of the highest headings on the first page that has any."""
-    headings = [element for element in canvas.elements if element.kind == "title"]
-    headings = [heading for heading in headings if heading.page == headings[0].page]
-    highest = min((heading.level for heading in headings), default=0)
-    return next((str(heading.attributes["text"]) for heading in headings if heading.level == highest), "")

@@ -41,7 +41,13 @@ def _flows(sheet: Sheet) -> list[list[Item]]:
     """Return a page's furniture, then its flows in reading order."""
     furniture: list[Item] = [item for item in sheet.items if item.furniture]
     text: list[Item] = [item for item in sheet.items if not item.furniture] if furniture else sheet.items
+    if sheet.paragraphs:
+        return [furniture, *map(_text, sheet.paragraphs)]
     return [join_rows(furniture), *columns(text)]
+
+
+def _text(lines: list[Line]) -> list[Item]:
+    return [line for line in lines if not line.furniture]
 
 
 def _is_mono(sheets: list[Sheet]) -> bool:
@@ -140,3 +146,11 @@ def _code(lines: list[Line]) -> str:
         text.append(" " * round((line.box[0] - left) / (0.6 * line.size)) + line.text.replace(HYPHEN, "-"))
         before = line
     return _RAISED.sub(r"\1", "\n".join(text))
+
+
+def first_heading(canvas: Canvas) -> str:
+    """Return the first of the highest headings on the first page that has any."""
+    headings = [element for element in canvas.elements if element.kind == "title"]
+    headings = [heading for heading in headings if heading.page == headings[0].page]
+    highest = min((heading.level for heading in headings), default=0)
+    return next((str(heading.attributes["text"]) for heading in headings if heading.level == highest), "")

@@ -1,21 +1,24 @@
 """PDF flow: paragraphs and items that go on over the end of a column or a page made whole."""
 
+import re
+
 from tasks.parse.pdf_blocks import Block
 from tasks.parse.pdf_page import HYPHEN
 
 _TEXT = ("paragraph", "list_item")
+_CAPTION = re.compile(r"(?:table|fig(?:ure|\.)|tab\.|abb(?:ildung|\.))\s*\d", re.IGNORECASE)
 _OPEN = (",", ";", "-", "\u2010", "(", HYPHEN)
 
 
 def connect(blocks: list[Block]) -> list[Block]:
     """Return the blocks of a document, with text that goes on in a later column or page put to where it begins.
 
-    Furniture, footnotes and tables between the two come after it; no other text may stand between.
+    Furniture, footnotes, tables and captions between the two come after it; no other text may stand between.
     """
     out: list[Block] = []
     open_text: Block | None = None
     for block in blocks:
-        if block.kind in ("furniture", "table") or block.note:
+        if block.kind in ("furniture", "table") or block.note or _is_caption(block):
             out.append(block)
             continue
         if open_text is not None and _goes_on(open_text, block):
@@ -24,6 +27,10 @@ def connect(blocks: list[Block]) -> list[Block]:
         out.append(block)
         open_text = block if block.kind in _TEXT else None
     return out
+
+
+def _is_caption(block: Block) -> bool:
+    return block.kind == "paragraph" and _CAPTION.match(block.lines[0].text) is not None
 
 
 def _goes_on(before: Block, after: Block) -> bool:

@@ -63,7 +63,8 @@ def _is_inner(line: Line, height: float) -> bool:
 def _on_most(pages: set[int], written: int) -> bool:
     # Books print left and right pages differently, so most pages of one parity are enough.
     parity = max(sum(page % 2 == odd for page in pages) for odd in (0, 1))
-    return len(pages) > 0.5 * written or (parity > 2 and parity > 0.6 * written / 2)
+    most = parity > 2 and parity > 0.6 * written / 2
+    return most or len(pages) > 0.5 * written or (parity > 1 and parity >= written / 2)
 
 
 def _mark_counts(lines: list[tuple[bool, Line]], written: int) -> None:

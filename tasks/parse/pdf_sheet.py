@@ -24,7 +24,8 @@ Place = tuple[float, float, float, float, float, float]
 class Sheet:
     """A page: its size in points, its lines and ruled tables in the order of the content, and its links.
 
-    `turn` is 1 where the text runs up the page and -1 where it runs down: boxes are of the page turned upright.
+    `paragraphs` holds the lines of a page that OCR has read, in its order. `turn` is 1 where the text
+    runs up the page and -1 where it runs down: boxes are of the page turned upright.
     """
 
     number: int
@@ -32,6 +33,7 @@ class Sheet:
     height: float
     items: list[Line | Table] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
+    paragraphs: list[list[Line]] = field(default_factory=list)
     turn: int = 0
     garbled: bool = False
     damaged: bool = False

@@ -9,12 +9,12 @@ from storage.errors import Rejected
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"%PDF-", "pdf"),
     (0, b"{\\rtf", "rtf"),
-    (0, b"\x89PNG\r\n", "png"),
-    (0, b"\xff\xd8\xff", "jpeg"),
-    (0, b"GIF8", "gif"),
-    (0, b"II*\0", "tiff"),
-    (0, b"MM\0*", "tiff"),
-    (8, b"WEBP", "webp"),
+    (0, b"\x89PNG\r\n", "image"),
+    (0, b"\xff\xd8\xff", "image"),
+    (0, b"GIF8", "image"),
+    (0, b"II*\0", "image"),
+    (0, b"MM\0*", "image"),
+    (8, b"WEBP", "image"),
     (8, b"WAVE", "wav"),
     (8, b"AVI ", "avi"),
     (4, b"ftyphei", "heic"),
@@ -80,7 +80,7 @@ def binary_kind(data: bytes) -> str:
         if data.startswith(signature, offset):
             return kind
     if data.startswith(b"BM") and len(data) > 14 and int.from_bytes(data[2:6], "little") == len(data):
-        return "bmp"
+        return "image"
     return "pdf" if b"%PDF-" in data[:_PDF_LEEWAY] and b"\0" in data[:100_000] else ""
 
 
