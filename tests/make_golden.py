@@ -34,11 +34,15 @@ def reading(sample: Path) -> str:
     data = sample.read_bytes()
     try:
         file_type = detect_file_type(sample.name, data)
-        parsed = parse(data, file_type, ParseOptions(passwords=PASSWORDS))
     except Rejected as why:
         return f"rejected: {why}\n"
+    form = f"format: {' '.join(filter(None, (file_type.format, file_type.language)))}"
+    try:
+        parsed = parse(data, file_type, ParseOptions(passwords=PASSWORDS))
+    except Rejected as why:
+        return f"{form}\nrejected: {why}\n"
     lines = [
-        f"format: {' '.join(filter(None, (file_type.format, file_type.language)))}",
+        form,
         f"title: {parsed.title}",
         *(f"{name}: {_json(value)}" for name, value in sorted(parsed.metadata.items())),
     ]
