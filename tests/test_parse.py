@@ -144,7 +144,7 @@ def test_spoilt_files_kill_nothing_for_a_minute() -> None:
         (b"\0" * 100, "a.txt", "empty"),
         (b"%PDF-1.4\nnothing", "a.pdf", "corrupt"),
         (b"PK\x03\x04" + b"word/" * 40, "a.docx", "unsupported"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "a.png", "unsupported"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "a.png", "corrupt"),
         (bytes(range(256)) * 4, "a.txt", "undecodable"),
         (bytes(range(256)) * 4, "a.dat", "unsupported"),
         (b"<html><body><script>1</script></body></html>", "a.html", "no_text"),
