@@ -79,7 +79,9 @@ class Embedding(Section):
 class Chunk(Section):
     """What is added to a chunk's text for retrieval."""
 
-    contextualizer: str = Field(default="structural", description="structural (title › headings) or none.")
+    contextualizer: str = Field(
+        default="structural", description="structural (title › headings), window (neighbours too), none."
+    )
     context_tokens: int = Field(
         default=48, ge=0, description="Most tokens that the context may take of the model's limit."
     )

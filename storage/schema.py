@@ -72,6 +72,7 @@ class Draft:
     role: str = ""
     depth: int = 0
     above: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,8 @@ class ChunkRow:
 
     `role` is what a chunk is to its strategy where that makes several kinds: section, paragraph, sentence,
     summary. `depth` is how many chunks stand above it, `parent_id` the nearest of them or "", which stands
-    `above` rows before it in its document; `children` are the ids of those whose parent it is.
+    `above` rows before it in its document; `children` are the ids of those whose parent it is. `note` says
+    what was done to a chunk after its strategy had made it, such as `merged 3` or `split 2`.
     """
 
     chunk_id: str
@@ -141,6 +143,7 @@ class ChunkRow:
     above: int = 0
     parent_id: str = ""
     children: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,7 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequenc
             role=node.role,
             depth=node.depth,
             above=above,
+            note=node.note,
         )
         for node, above in in_order(nodes)
         for span, context, tokens in [node.fitted]

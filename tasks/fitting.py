@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from storage.schema import indexed_text
-from tasks.contextualize import Setting
+from tasks.contextualize import Setting, cut_words
 from tasks.split.pieces import Piece, cut, windows
 from tasks.split.sizing import Room
 from tasks.split.span import Span, cluster_end, cluster_start, trim
 from tasks.tokens import Tokens
+
+_MOST_SAID = 120
 
 
 class Fitted(NamedTuple):
@@ -29,6 +31,20 @@ class Fitter:
     say: Callable[[Setting, Span], str]
     limit: int
     size: int
+
+    @property
+    def room(self) -> int:
+        """Return how many tokens the text of a chunk may have."""
+        return self.limit - self.tokens.counter.special - self.setting.budget
+
+    def saying(self, span: Span, more: str) -> Fitted | None:
+        """Return a span with more said in its context, as much of it as fits; None where nothing does."""
+        context = self.say(self.setting, span)
+        left = self.limit - self._totals([span], [context])[0] - 1
+        more = cut_words(more, min(left, _MOST_SAID), self.tokens.counter) if left > 0 else ""
+        context = "\n".join(filter(None, (context, more)))
+        total = self._totals([span], [context])[0]
+        return Fitted(span, context, total) if more and total <= self.limit else None
 
     def fit(self, spans: Iterable[Span]) -> list[Fitted]:
         """Return the spans that are not blank, in order by start, none within another and none too long."""

@@ -1,19 +1,30 @@
-"""Tree: the chunks of a part of a document, and what stands below them where a strategy has levels."""
+"""Tree: the chunks of a part of a document, what stands below them where a strategy has levels, and summaries."""
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.fitting import Fitted, Fitter
 from tasks.split import Level, Options, Part, Splitter
+from tasks.split.blocks import blocks
+from tasks.split.central import most_central, prose_sentences
+from tasks.split.optimize import optimize
+
+SUMMARY = "summary"
+_LEAST_SENTENCES = 5
+_MOST_SENTENCES = 2000
+_SAID = 3
+_PROSE = ("paragraph", "text", "quote", "list_item", "answer", "turn")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A chunk that fits, the role that its strategy gives it, and its parent."""
+    """A chunk that fits, the role that its strategy gives it, its parent, and what `optimize` did to it."""
 
     fitted: Fitted
     role: str = ""
     parent: "Node | None" = None
+    note: str = ""
 
     @property
     def depth(self) -> int:
@@ -22,23 +33,55 @@ class Node:
 
 
 def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> list[Node]:
-    """Return the chunks of a part, each before those below it."""
-    return list(_grow(part, (Level(splitter.role, splitter.split), *splitter.levels), options, fitter, None))
+    """Return the chunks of a part, each before those below it, then the summaries of its sections if asked for."""
+    spans, notes = splitter.split(part, options), dict[int, str]()
+    if options.optimize is not None:
+        spans, notes = optimize(part, spans, options.optimize, fitter.room)
+    nodes = list[Node]()
+    for fitted in fitter.fit(spans):
+        node = Node(fitted, splitter.role, None, notes.get(fitted.span.start, ""))
+        nodes += [node, *_below(part, splitter.levels, options, fitter, node)]
+    return [*nodes, *(_summaries(part, fitter) if options.summaries else ())]
 
 
-def _grow(part: Part, levels: Sequence[Level], options: Options, fitter: Fitter, parent: Node | None) -> Iterator[Node]:
-    """Yield the nodes of the first level, each with its own; one that says what its parent says is left out."""
-    for fitted in fitter.fit(levels[0].split(part, options)):
+def _below(part: Part, levels: Sequence[Level], options: Options, fitter: Fitter, parent: Node) -> Iterator[Node]:
+    """Yield the nodes below one, each with its own; one that says what its parent says is left out."""
+    if not levels:
+        return
+    here = part.within(*parent.fitted.span)
+    for fitted in fitter.fit(levels[0].split(here, options)):
         node = parent
-        if parent is None or fitted.span != parent.fitted.span:
+        if fitted.span != parent.fitted.span:
             node = Node(fitted, levels[0].role, parent)
             yield node
-        if levels[1:]:
-            yield from _grow(part.within(*fitted.span), levels[1:], options, fitter, node)
+        yield from _below(here, levels[1:], options, fitter, node)
+
+
+def _summaries(part: Part, fitter: Fitter) -> Iterator[Node]:
+    """Yield the most central sentence of each section of five or more, with further central ones as its context."""
+    for section in _sections(part):
+        prose = (block for block in blocks(section) if block.kind in _PROSE)
+        sentences = [span for block in prose for span in prose_sentences(part.text, block.start, block.end)]
+        if len(sentences) < _LEAST_SENTENCES:
+            continue
+        sentences = sentences[:_MOST_SENTENCES]
+        best, *others = most_central(part.text, sentences, _SAID)
+        said = " ".join(" ".join(part.text[slice(*sentences[i])].split()) for i in sorted(others))
+        fitted = fitter.saying(sentences[best], said)
+        if fitted is not None:
+            yield Node(fitted, SUMMARY)
+
+
+def _sections(part: Part) -> Iterator[Part]:
+    """Yield the stretches from one heading to the next."""
+    starts = [heading.start for heading in part.outline.headings]
+    inner = starts[bisect_left(starts, part.start + 1) : bisect_left(starts, part.end)]
+    for start, end in zip([part.start, *inner], [*inner, part.end], strict=True):
+        yield part.within(start, end)
 
 
 def in_order(nodes: Sequence[Node]) -> list[tuple[Node, int]]:
     """Return nodes by start, each before what lies in it, with how many rows before it its parent stands, or 0."""
     ordered = sorted(nodes, key=lambda node: (node.fitted.span.start, -node.fitted.span.end, node.depth))
-    rows = {id(node): row for row, node in enumerate(ordered)}
+    rows: Mapping[int, int] = {id(node): row for row, node in enumerate(ordered)}
     return [(node, row - rows[id(node.parent)] if node.parent else 0) for row, node in enumerate(ordered)]

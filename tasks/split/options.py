@@ -1,7 +1,8 @@
 """Options: what a splitter can be told; wrong values cannot be built."""
 
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 from storage.errors import ConfigError
 
@@ -10,17 +11,56 @@ MAX_SIZE = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """The options that every splitter has: `size` is the most tokens of a chunk's text."""
+class Optimize:
+    """Bounds in tokens: a chunk with fewer than `min_tokens` joins a neighbour, one with over `max_tokens` is cut.
 
-    size: int = 200
+    `max_tokens` 0 is the model's room.
+    """
+
+    min_tokens: int = 50
+    max_tokens: int = 0
 
     def __post_init__(self) -> None:
-        check_whole("size", self.size, MIN_SIZE, MAX_SIZE)
+        check_whole("optimize.min_tokens", self.min_tokens, 0, MAX_SIZE)
+        check_whole("optimize.max_tokens", self.max_tokens, 0, MAX_SIZE)
+        if self.max_tokens and self.max_tokens < max(MIN_SIZE, self.min_tokens):
+            least = max(MIN_SIZE, self.min_tokens)
+            raise ConfigError(f"optimize.max_tokens must be 0 or at least {least}, got {self.max_tokens}")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options that every splitter has: `size` is the most tokens of a chunk's text.
+
+    `optimize` merges and cuts what the strategy gives, without it nothing does. `summaries` adds for every
+    longer section a chunk of the role `summary`: its most central sentence, with further ones as context.
+    """
+
+    size: int = 200
+    optimize: Optimize | None = None
+    summaries: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole("size", self.size, MIN_SIZE, self.longest)
+        check_flag("summaries", self.summaries)
+        if self.optimize is not None and not isinstance(self.optimize, Optimize):
+            object.__setattr__(self, "optimize", _optimize(self.optimize))
+
+    @property
+    def longest(self) -> int:
+        """Return the greatest size."""
+        return MAX_SIZE
 
     def within(self, tokens: int) -> Self:
         """Return the options for a model that has room for this many tokens of a chunk's text."""
         return self if self.size <= tokens else replace(self, size=tokens)
+
+
+def _optimize(values: Any) -> Optimize:
+    names = [field.name for field in fields(Optimize)]
+    if not isinstance(values, Mapping) or not set(values) <= set(names):
+        raise ConfigError(f"optimize must be a table of {' and '.join(names)}, got {values!r}")
+    return Optimize(**values)
 
 
 def check_whole(name: str, value: object, low: int, high: int) -> None:

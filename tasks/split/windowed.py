@@ -41,7 +41,7 @@ class Windowed(Options):
     def __post_init__(self) -> None:
         if self.unit not in get_args(Unit):
             raise ConfigError(f"unit must be one of {', '.join(get_args(Unit))}, got {self.unit!r}")
-        check_whole("size", self.size, MIN_SIZE, self.longest)
+        Options.__post_init__(self)
         check_whole("most", self.most, MIN_SIZE, MAX_SIZE)
         check_flag("anchored", self.anchored)
 
