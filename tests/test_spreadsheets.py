@@ -105,7 +105,7 @@ def test_each_sheet_is_a_section_and_empty_ones_are_left_out() -> None:
 
 
 def test_tables_are_cut_at_empty_rows_and_columns_and_notes_stand_apart() -> None:
-    rows = [
+    rows: list[list[Any]] = [
         ["Stock"],
         ["part", "count", None, "hut", "beds"],
         ["mast", 3, None, "A", 12],

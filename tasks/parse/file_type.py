@@ -39,10 +39,12 @@ def detect_file_type(name: str, data: bytes) -> FileType:
     """Return the format and language of a file called `name`; raise Rejected where no parser fits."""
     if not data.strip(b"\0 \t\r\n"):
         raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
-    kind = binary_kind(data)
+    kind, suffix = binary_kind(data), _suffix(name)
+    if kind == "encrypted":  # what is inside, only its password tells
+        stated = _BY_SUFFIX.get(suffix, "")
+        return FileType(stated if stated in ("docx", "pptx", "xlsx") else "docx")
     if kind:
         return _known(FileType(kind))
-    suffix = _suffix(name)
     if not is_text(data):
         named = suffix in _BY_SUFFIX or suffix in BY_SUFFIX
         raise Rejected("undecodable" if named else "unsupported", "binary data of no known kind")

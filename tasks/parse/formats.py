@@ -9,7 +9,9 @@ from storage.keys import key_of
 from storage.schema import Parsed
 from tasks.parse.format import FileType, Format, ParseOptions
 from tasks.parse.languages import LANGUAGES
+from tasks.parse.signatures import binary_kind
 from tasks.parse.spans import faults
+from tasks.parse.unlock import unlocked
 
 _MAX_MESSAGE = 400
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
@@ -259,7 +261,10 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
     form = FORMATS.get(file_type.format)
     if form is None:
         raise Rejected("unsupported", f"format {file_type.format!r} is none of {', '.join(FORMATS)}")
-    parsed = _guarded(form, data, replace(options, language=file_type.language))
+    opened = unlocked(data, options.passwords)
+    if opened is not data:
+        form = FORMATS.get(binary_kind(opened), form)
+    parsed = _guarded(form, opened, replace(options, language=file_type.language))
     return _checked(form, parsed, options)
 
 

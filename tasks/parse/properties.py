@@ -51,6 +51,13 @@ def open_document_properties(container: zipfile.ZipFile) -> dict[str, Any]:
     return found
 
 
+def is_encrypted(container: zipfile.ZipFile) -> bool:
+    """Return whether members of an OpenDocument are encrypted."""
+    return b"encryption-data" in (
+        container.read("META-INF/manifest.xml") if "META-INF/manifest.xml" in container.NameToInfo else b""
+    )
+
+
 def _text(value: Any, codepage: int | None) -> str:
     if isinstance(value, datetime):
         return value.isoformat() if value.year > 1601 else ""

@@ -4,8 +4,6 @@ import io
 import struct
 import zipfile
 
-from storage.errors import Rejected
-
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"%PDF-", "pdf"),
     (0, b"{\\rtf", "rtf"),
@@ -71,7 +69,7 @@ _MAX_MIMETYPE = 100
 
 
 def binary_kind(data: bytes) -> str:
-    """Return what a binary file is, such as "pdf" or "docx", else nothing; raise Rejected `encrypted`."""
+    """Return what a binary file is, such as "pdf" or "docx", else nothing; "encrypted" is a locked Office document."""
     if data.startswith(b"PK\x03\x04") or data.startswith(b"PK\x05\x06"):
         return _zip_kind(data)
     if data.startswith(_OLE):
@@ -93,8 +91,6 @@ def _ole_kind(data: bytes) -> str:
             names = {path[0] for path in container.listdir(storages=True)}
     except (OSError, ValueError, LookupError, TypeError, struct.error, RecursionError):
         names = {name for name, _ in _OLE_STREAMS if name.encode("utf-16-le") in data}
-    if "EncryptedPackage" in names:
-        raise Rejected("encrypted", "an Office document that needs a password")
     return next((kind for name, kind in _OLE_STREAMS if any(one.startswith(name) for one in names)), "ole")
 
 

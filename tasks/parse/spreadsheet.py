@@ -12,7 +12,7 @@ from tasks.parse.canvas import Canvas
 from tasks.parse.cells import shown_date, shown_number
 from tasks.parse.format import ParseOptions
 from tasks.parse.open_xml import core_properties
-from tasks.parse.properties import compound_properties, open_document_properties
+from tasks.parse.properties import compound_properties, is_encrypted, open_document_properties
 from tasks.parse.sheet import Budget, Sheet, draw_sheet
 from tasks.parse.unpacking import check_container
 
@@ -35,6 +35,8 @@ def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
     """Return an OpenDocument workbook's sheets, as `parse_xlsx` does."""
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = open_document_properties(container)
+        if is_encrypted(container):
+            raise Rejected("encrypted", "the workbook's members are encrypted; store it without its password")
         return _drawn(sheets_odf.read_sheets(container, Budget(options.max_characters)), metadata)
 
 

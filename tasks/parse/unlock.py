@@ -1,0 +1,55 @@
+"""Unlock: Office documents opened with a password before any parser sees them, by `msoffcrypto`."""
+
+import io
+
+from storage.errors import Rejected
+from tasks.parse.signatures import binary_kind
+
+_COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_MAX_ERROR = 100
+_BY_DEFAULT = "VelvetSweatshop"  # with which Excel locks a workbook that needs none (MS-OFFCRYPTO)
+
+
+def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
+    """Return a document as it is, or decrypted with the first password that fits; raise Rejected `encrypted`."""
+    if not data.startswith(_COMPOUND):
+        return data
+    from msoffcrypto import OfficeFile
+
+    try:
+        locked = OfficeFile(io.BytesIO(data)).is_encrypted()
+    except Exception as error:  # no Office document, or a damaged one, as its parser will tell
+        if binary_kind(data) == "encrypted":
+            raise Rejected("encrypted", f"an Office document whose lock is damaged ({error})") from error
+        return data
+    if not locked:
+        return data
+    strange = ""
+    for password in (*passwords, _BY_DEFAULT):
+        opened, why = _opened(data, password)
+        if opened:
+            return opened
+        strange = why or strange
+    if strange:
+        raise Rejected("encrypted", f"an Office document locked in a way that no password opens ({strange})")
+    tried = (
+        f"none of the {len(passwords)} in [parse.passwords] opens it" if passwords else "give it in [parse.passwords]"
+    )
+    raise Rejected("encrypted", f"an Office document that needs a password; {tried}")
+
+
+def _opened(data: bytes, password: str) -> tuple[bytes, str]:
+    """Return the document if the password fits, else nothing, and the error if it is not that it does not fit."""
+    from msoffcrypto import OfficeFile
+    from msoffcrypto.exceptions import InvalidKeyError
+
+    opened = io.BytesIO()
+    try:
+        file = OfficeFile(io.BytesIO(data))
+        file.load_key(password=password)
+        file.decrypt(opened)
+    except InvalidKeyError:
+        return b"", ""
+    except Exception as error:  # whatever a damaged head of encryption leads to
+        return b"", str(error)[:_MAX_ERROR]
+    return opened.getvalue(), ""

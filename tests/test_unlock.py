@@ -1,0 +1,65 @@
+"""Locked Office documents open with a password of the settings, and say so where none fits."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from storage.errors import Rejected
+from tasks.parse import ParseOptions, detect_file_type, parse
+from tests.make_golden import FOLDER
+from tests.ole_writer import compound_file
+from tests.workbook_writer import with_members
+
+
+def locked(data: bytes, password: str = "sesame") -> bytes:
+    from msoffcrypto.format.ooxml import OOXMLFile
+
+    buffer = io.BytesIO()
+    OOXMLFile(io.BytesIO(data)).encrypt(password, buffer)
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="module", params=["docx/policy.docx", "xlsx/readings.xlsx"])
+def document(request: pytest.FixtureRequest) -> tuple[Path, bytes]:
+    path = FOLDER / request.param
+    return path, locked(path.read_bytes())
+
+
+def test_a_locked_document_is_read_as_an_open_one(document: tuple[Path, bytes]) -> None:
+    path, data = document
+    open_type = detect_file_type(path.name, path.read_bytes())
+    assert detect_file_type(path.name, data) == open_type
+    options = ParseOptions(passwords=("wrong", "sesame"))
+    assert parse(data, open_type, options) == parse(path.read_bytes(), open_type, options)
+    assert parse(data, detect_file_type("unnamed", data), options).text == parse(data, open_type, options).text
+
+
+@pytest.mark.parametrize(
+    ("passwords", "message"),
+    [((), r"give it in \[parse.passwords\]"), (("a", "b"), r"none of the 2 in \[parse.passwords\] opens it")],
+)
+def test_without_its_password_a_document_is_rejected_as_encrypted(
+    document: tuple[Path, bytes], passwords: tuple[str, ...], message: str
+) -> None:
+    path, data = document
+    with pytest.raises(Rejected, match=f"encrypted: .*needs a password; {message}"):
+        parse(data, detect_file_type(path.name, data), ParseOptions(passwords=passwords))
+
+
+def test_a_workbook_locked_by_default_opens_without_a_password() -> None:
+    data = locked((FOLDER / "xlsx/readings.xlsx").read_bytes(), "VelvetSweatshop")
+    assert parse(data, detect_file_type("a.xlsx", data), ParseOptions()).title == "Snow readings"
+
+
+def test_a_damaged_lock_is_told_from_a_wrong_password() -> None:
+    data = compound_file({"EncryptedPackage": bytes(64), "EncryptionInfo": b"\4\0\4\0\x40\0\0\0<broken"})
+    with pytest.raises(Rejected, match=r"encrypted: .*whose lock is damaged"):
+        parse(data, detect_file_type("a.xlsx", data), ParseOptions(passwords=("a",)))
+
+
+def test_an_encrypted_open_document_workbook_says_so() -> None:
+    manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"
+    data = with_members((FOLDER / "ods/budget.ods").read_bytes(), {"META-INF/manifest.xml": manifest})
+    with pytest.raises(Rejected, match="encrypted: the workbook's members are encrypted"):
+        parse(data, detect_file_type("a.ods", data), ParseOptions())
