@@ -52,13 +52,7 @@ def detect_file_type(name: str, data: bytes) -> FileType:
     return _known(_text_type(suffix, decode(data[:_HEAD]).text, data))
 
 
-_STANDINS = {name: FileType("text") for name in ("rst", "org", "latex", "subtitles", "chat", "log", "eml")}
-_STANDINS |= {"xml": FileType("code", "xml"), "json": FileType("code", "json"), "jsonl": FileType("code", "json")}
-
-
 def _known(found: FileType) -> FileType:
-    if found.format not in FORMATS:
-        found = _STANDINS.get(found.format, found)
     if found.format in FORMATS:
         return found
     raise Rejected("unsupported", f"{found.format} files are not among the formats: {', '.join(FORMATS)}")
