@@ -26,7 +26,10 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
     tokenizer = Path(model_dir(settings.embedding.model, settings.embedding.revision)) / "tokenizer.json"
     return Recipe(
         parse=ParseOptions(
-            passwords=settings.parse.passwords, ocr=settings.parse.ocr, ocr_languages=settings.parse.ocr_languages
+            passwords=settings.parse.passwords,
+            ocr=settings.parse.ocr,
+            ocr_languages=settings.parse.ocr_languages,
+            max_characters=settings.parse.max_characters,
         ),
         chunk=ChunkOptions(
             token_limit=space.token_limit,

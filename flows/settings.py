@@ -47,6 +47,7 @@ class Parse(Section):
     timeout_s: float = Field(default=120.0, gt=0, description="Seconds of wall clock for one document.")
     memory_mb: int = Field(default=2048, ge=256, description="Megabytes of memory for one worker process.")
     workers: int = Field(default=0, ge=0, description="Worker processes; 0 starts one for each processor.")
+    max_characters: int = Field(default=50_000_000, gt=0, description="Reject a document of more text.")
     passwords: Texts = Field(default=(), description="Passwords to try on encrypted documents.", repr=False)
     ocr: bool = Field(default=False, description="Read scanned PDF pages and images with tesseract.")
     ocr_languages: str = Field(

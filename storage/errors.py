@@ -26,18 +26,37 @@ class Transient(DocmillError):
     """A failure that another try may not meet."""
 
 
+REASONS = {
+    "corrupt": "damaged, truncated, or not what its name and first bytes say",
+    "crashed": "its parser's process died, or the parser broke its own promise",
+    "empty": "no bytes, or none that mean anything; an archive without a file",
+    "encrypted": "needs a password that is not in [parse.passwords]",
+    "memory": "its parser needs more memory than [parse.memory_mb]",
+    "misrouted": "names a strategy for itself that does not exist, or with wrong options",
+    "no_text": "read, but without a word in it, such as a scanned page",
+    "not_installed": "needs a program that is not on this machine",
+    "timeout": "took longer than [parse.timeout_s]",
+    "too_large": "over a limit of [discover], [parse] or [archives]",
+    "undecodable": "called a text, but in no encoding that a text could be in",
+    "unreadable": "the file itself cannot be opened or read",
+    "unsafe_path": "a member of an archive whose name leads out of it",
+    "unsupported": "of a kind that has no parser",
+}
+"""Why a document cannot be used: every code that `rejects.reason` can hold."""
+
+
 class Rejected(Terminal):
     """One document cannot be used.
 
-    `reason` is a short code (`corrupt`, `encrypted`, `empty`, `no_text`, `timeout`, `memory`,
-    `too_large`, `unsupported`, `undecodable`, `crashed`, `unreadable`, `not_installed`,
-    `misrouted`), the message says the rest.
+    `reason` is a key of `REASONS`, the message says the rest. `parser` names the parser that was at
+    work and its version, where whoever raises this knows it.
     """
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, parser: str = "") -> None:
         super().__init__(reason, message)
         self.reason = reason
         self.message = message
+        self.parser = parser
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.message}"

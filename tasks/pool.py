@@ -7,21 +7,27 @@ a worker can die at any moment without harm to the others. Worker processes are 
 
 import atexit
 import json
+import math
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Pipe
+from pathlib import Path
 from queue import Empty, SimpleQueue
+from tempfile import mkdtemp
 from typing import Any, Self, TypeVar
 
 from storage.errors import ConfigError, Rejected, Transient
+from tasks.worker import Note
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -159,19 +165,22 @@ class Pool:
 
 
 class _Worker:
-    """One worker process and the pipe to it."""
+    """One worker process, the pipe to it, its own folder for temporary files, and the guard of both."""
 
     def __init__(self, limits: Limits) -> None:
         self._pipe, theirs = Pipe()
-        arguments = [json.dumps(sys.path), str(theirs.fileno()), str(os.getpid()), str(limits.memory_mb)]
+        self._folder = Path(mkdtemp(prefix="docmill-worker-"))
+        numbers = (theirs.fileno(), os.getpid(), limits.memory_mb, math.ceil(limits.timeout_s))
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _BOOT, *arguments],
+            [sys.executable, "-P", "-c", _BOOT, json.dumps(sys.path), *map(str, numbers)],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
+            env=os.environ | {"TMPDIR": str(self._folder)},
         )
         theirs.close()
+        self._guard = _guard(self._process.pid, self._folder)
         self._done = 0
         self._spent = False
 
@@ -189,14 +198,19 @@ class _Worker:
         self._done += 1
         request = pickle.dumps((task.function, task.item), pickle.HIGHEST_PROTOCOL)
         self._spent = True
+        deadline = time.monotonic() + limits.timeout_s
+        result: Any = Note("")
+        parser = ""
         try:
             self._pipe.send_bytes(request)
-            if not self._pipe.poll(limits.timeout_s):
-                return Rejected("timeout", f"took more than {limits.timeout_s:g} seconds")
-            result = pickle.loads(self._pipe.recv_bytes())
+            while isinstance(result, Note):
+                parser = result.parser
+                if not self._pipe.poll(max(0.0, deadline - time.monotonic())):
+                    return Rejected("timeout", f"took more than {limits.timeout_s:g} seconds", parser)
+                result = pickle.loads(self._pipe.recv_bytes())
         except (EOFError, ConnectionError):
             self.stop()
-            return Rejected("crashed", f"the parser's process died ({_describe(self._process.wait())})")
+            return _death(self._process.wait(), parser)
         self._spent = isinstance(result, Rejected) and result.reason == "memory"
         return result
 
@@ -210,9 +224,28 @@ class _Worker:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Forget the stopped process."""
+        """Forget the stopped process and what it left."""
+        self._guard.kill()  # before the process is waited for: until then nothing else has its number
+        self._guard.communicate()
         self._process.wait()
         self._pipe.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _guard(worker: int, folder: Path) -> "subprocess.Popen[bytes]":
+    """Start the shell that outlives this process, however it ends, to end the worker's group and remove its folder.
+
+    The kernel ends a worker with its parent, but not what the worker has started.
+    """
+    script = 'read -r _; kill -s KILL -- "-$1"; rm -rf -- "$2"'
+    command = ["/bin/sh", "-c", script, "sh", str(worker), str(folder)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def _death(status: int, parser: str) -> Rejected:
+    if status == -signal.SIGXCPU:
+        return Rejected("timeout", "took all processors for the whole of its time", parser)
+    return Rejected("crashed", f"the parser's process died ({_describe(status)})", parser)
 
 
 def _results(tasks: list[_Task]) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 """Process: one batch of files, from bytes to staged chunks; parsing and splitting happen in worker processes."""
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
@@ -28,6 +29,10 @@ from tasks.split import SPLITTERS
 from tasks.split.lookup import Lookup, Vector
 from tasks.tokens import load_tokenizer
 from tasks.unpack import unpack, why_missing
+from tasks.worker import announce
+
+_LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
+_PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +59,17 @@ class Recipe:
         return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, self._hangs_on(reason))
 
     def _hangs_on(self, reason: str) -> Any:
+        how = {name: value for name, value in asdict(self.parse).items() if name not in _LIMITING}
         if reason == "encrypted":
-            return self.parse.passwords
+            return how, self.parse.passwords
         if reason == "too_large":
             own = (self.max_file_bytes, self.parse.max_characters, self.parse.max_unpacked_bytes)
-            return [*own, asdict(replace(self.archives, passwords=()))]
+            return how, own, asdict(replace(self.archives, passwords=()))
         if reason == "misrouted":
-            return {name: [option.name for option in fields(one.options)] for name, one in SPLITTERS.items()}
-        return {"timeout": self.limits.timeout_s, "memory": self.limits.memory_mb}.get(reason)
+            return how, {name: [option.name for option in fields(one.options)] for name, one in SPLITTERS.items()}
+        if reason == "not_installed":
+            return how, [name for name in _PROGRAMS if shutil.which(name)]
+        return how, {"timeout": self.limits.timeout_s, "memory": self.limits.memory_mb}.get(reason)
 
     def text_key(self, content_hash: str, file_type: FileType) -> str:
         """Return the key of the canonical text of a content."""
@@ -213,6 +221,7 @@ def process_document(job: Job) -> Processed:
             file_type = detect_file_type(PurePosixPath(work.uri).name, data)
         except Rejected as why:
             return reject(work, why)
+        announce(_parser_name(file_type))
         try:
             parsed = parse(data, file_type, recipe.parse)
         except Rejected as why:
@@ -287,7 +296,7 @@ def reject(work: Work, why: Rejected, file_type: FileType | None = None) -> Proc
         parsed=not work.text_key,
         reason=why.reason,
         message=why.message,
-        parser=_parser_name(file_type) if file_type else "",
+        parser=_parser_name(file_type) if file_type else why.parser,
     )
     return Processed(document, [], None)
 

@@ -7,6 +7,7 @@ import pickle
 import resource
 import signal
 import sys
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,37 @@ from storage.errors import Rejected
 
 _PR_SET_PDEATHSIG = 1
 _MAX_MESSAGE = 500
+_MAX_ANSWER = 400 << 20
+_MAX_FILE = 2 << 30
+_SPARE_CPU_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a worker says of the document at hand before it has an answer: the parser that it calls."""
+
+    parser: str
+
+
+_notes: list[Connection] = []
+
+
+def announce(parser: str) -> None:
+    """Tell whoever waits for this process which parser is called next; elsewhere than in a worker nobody hears it."""
+    for pipe in _notes:
+        pipe.send_bytes(pickle.dumps(Note(parser)))
 
 
 def serve(arguments: list[str]) -> None:
-    """Answer requests on an inherited pipe; `arguments` are its number, the parent's pid, megabytes."""
-    fd, parent, memory_mb = map(int, arguments)
+    """Answer requests on an inherited pipe; `arguments` are its number, the parent's pid, megabytes, seconds."""
+    fd, parent, memory_mb, timeout_s = map(int, arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _die_with(parent)
     _block_network()
     logging.disable(logging.ERROR)  # libraries remark on documents; what matters is in the answer
     pipe = Connection(fd)
     pipe.send_bytes(b"ready")
+    _notes.append(pipe)
     limited = False
     while True:
         try:
@@ -36,13 +57,17 @@ def serve(arguments: list[str]) -> None:
             pickle.loads(request)  # import what the work needs before its memory is limited
             _limit_memory(memory_mb)
             limited = True
+        _limit_time(timeout_s)
         pipe.send_bytes(_answer(request, memory_mb))
 
 
 def _answer(request: bytes, memory_mb: int) -> bytes:
     try:
         function, item = pickle.loads(request)
-        return pickle.dumps(function(item), pickle.HIGHEST_PROTOCOL)
+        answer = pickle.dumps(function(item), pickle.HIGHEST_PROTOCOL)
+        if len(answer) > _MAX_ANSWER:
+            raise Rejected("too_large", f"{len(answer)} bytes of text and elements, the limit is {_MAX_ANSWER}")
+        return answer
     except Rejected as why:
         return pickle.dumps(why)
     except MemoryError:
@@ -77,12 +102,27 @@ _HARMLESS = frozenset({"socket.__new__", "socket.gethostname", "socket.getservby
 
 
 def _limit_memory(megabytes: int) -> None:
-    """Limit the address space to what is taken now and `megabytes` more."""
+    """Limit the address space to what is taken now and `megabytes` more, and the size of any file written."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _lower(resource.RLIMIT_FSIZE, _MAX_FILE)
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:
         return
     limit = pages * resource.getpagesize() + (megabytes << 20)
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
+    _lower(resource.RLIMIT_AS, limit)
+
+
+def _limit_time(seconds: int) -> None:
+    """End this process, or one that it starts, when a document takes all processors for all of its time.
+
+    That is for when nobody is left to watch the clock.
+    """
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    spent = used.ru_utime + used.ru_stime
+    _lower(resource.RLIMIT_CPU, int(spent + seconds * (os.cpu_count() or 1)) + _SPARE_CPU_S)
+
+
+def _lower(which: int, limit: int) -> None:
+    hard = resource.getrlimit(which)[1]
+    resource.setrlimit(which, (limit if hard < 0 else min(limit, hard), hard))

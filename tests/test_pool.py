@@ -6,8 +6,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from storage.errors import ConfigError, Rejected, Transient
 from tasks.pool import Limits, Pool, shared_pool
+from tasks.worker import announce
 
 
 def double(number: int) -> int:
@@ -38,6 +40,18 @@ def misbehave(how: str) -> str:
         sys.exit(3)
     if how == "lambda":
         return lambda: how  # type: ignore[return-value]
+    if how == "write":
+        Path(tempfile.mkdtemp(), "left").write_bytes(b"x")
+        return f"{how} {tempfile.gettempdir()}"
+    if how == "large":
+        return "x" * (401 << 20)
+    if how == "announce":
+        announce("pdf 7")
+        os.abort()
+    if how == "child":
+        child = subprocess.Popen(["sh", "-c", "sleep 300 & echo $!; wait"], stdout=subprocess.PIPE, text=True)
+        assert child.stdout is not None
+        return f"{how} {tempfile.gettempdir()} {child.pid} {child.stdout.readline().strip()}"
     if how == "connect":
         socket.create_connection(("192.0.2.1", 80), timeout=1)
     if how == "resolve":
@@ -74,6 +88,7 @@ def test_nothing_gives_nothing(pool: Pool) -> None:
         ("raise", "crashed", "ValueError: a fault of two lines"),
         ("leave", "crashed", "SystemExit: 3"),
         ("lambda", "crashed", "lambda"),
+        ("large", "memory", "300 MB"),
         ("connect", "crashed", "no network"),
         ("resolve", "crashed", "no network"),
     ],
@@ -119,6 +134,31 @@ def test_equal_limits_share_a_pool() -> None:
     assert shared_pool(Limits(workers=1, timeout_s=9)) is shared_pool(Limits(workers=1, timeout_s=9))
 
 
+def test_an_answer_that_is_too_large_is_a_reason() -> None:
+    with Pool(Limits(workers=1)) as pool:
+        assert reason(next(pool.map(misbehave, ["large"]))) == "too_large"
+
+
+def test_a_death_names_the_parser_that_was_at_work(pool: Pool) -> None:
+    died, well = pool.map(misbehave, ["announce", "good"])
+    assert isinstance(died, Rejected)
+    assert (died.reason, died.parser, reason(well)) == ("crashed", "pdf 7", "good")
+
+
+def test_each_worker_has_a_folder_of_its_own_that_goes_with_it() -> None:
+    with Pool(Limits(workers=1, recycle=1, timeout_s=1)) as pool:
+        one, two, _ = pool.map(misbehave, ["write", "write", "hang"])
+    folders = [Path(str(result).split()[1]) for result in (one, two)]
+    assert folders[0] != folders[1]
+    assert not any(map(Path.exists, folders))
+
+
+def test_a_worker_ends_with_all_that_it_has_started() -> None:
+    with Pool(Limits(workers=1, recycle=1)) as pool:
+        _, _, *pids = str(next(pool.map(misbehave, ["child"]))).split()
+    assert _gone([int(pid) for pid in pids])
+
+
 _SCRIPT = """
 import sys, time
 sys.path[:0] = [{here!r}, {root!r}]
@@ -152,15 +192,43 @@ def _alive(pid: int) -> bool:
 
 
 def _gone(pids: list[int]) -> bool:
+    return _soon(lambda: not any(map(_alive, pids)))
+
+
+def _soon(holds: Callable[[], bool]) -> bool:
     deadline = time.monotonic() + 10
-    while any(map(_alive, pids)) and time.monotonic() < deadline:
+    while not holds() and time.monotonic() < deadline:
         time.sleep(0.02)
-    return not any(map(_alive, pids))
+    return holds()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_workers_end_with_a_parent_that_is_killed() -> None:
     assert _gone(_children_of_a_program("list(pool.map(misbehave, ['hang']))", kill=True))
+
+
+_STARTS_CHILDREN = """
+import sys
+sys.path[:0] = [{here!r}, {root!r}]
+from tasks.pool import Limits, shared_pool
+from test_pool import misbehave
+pool = shared_pool(Limits(workers=1))
+print(next(pool.map(misbehave, ["child"])), flush=True)
+next(pool.map(misbehave, ["hang"]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_workers_have_started_ends_with_a_parent_that_is_killed_and_their_folders_go() -> None:
+    here = Path(__file__).parent
+    script = _STARTS_CHILDREN.format(here=str(here), root=str(here.parent))
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        _, folder, *pids = program.stdout.readline().split()
+        assert all(_alive(int(pid)) for pid in pids)
+        program.kill()
+    assert _gone([int(pid) for pid in pids])
+    assert _soon(lambda: not Path(folder).exists())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

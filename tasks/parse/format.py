@@ -16,7 +16,7 @@ class FileType:
 
 @dataclass(frozen=True, slots=True)
 class ParseOptions:
-    """How to parse: passwords to try, and limits in characters of text and in unpacked bytes.
+    """How to parse: passwords to try, and limits in characters of text, elements and unpacked bytes.
 
     `language` is the programming language of source code; `parse` sets it from the file type. With
     `ocr` pictures of text are read in the languages that tesseract calls, for instance, "eng+deu".
@@ -27,6 +27,7 @@ class ParseOptions:
     ocr: bool = False
     ocr_languages: str = "eng"
     max_characters: int = 50_000_000
+    max_elements: int = 1_000_000
     max_unpacked_bytes: int = 500_000_000
 
 

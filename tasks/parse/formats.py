@@ -297,6 +297,8 @@ def _checked(form: Format, parsed: Parsed, options: ParseOptions) -> Parsed:
         raise Rejected("no_text", f"the {form.name} file holds no text")
     if len(parsed.text) > options.max_characters:
         raise Rejected("too_large", f"{len(parsed.text)} characters, the limit is {options.max_characters}")
+    if len(parsed.elements) > options.max_elements:
+        raise Rejected("too_large", f"{len(parsed.elements)} elements, the limit is {options.max_elements}")
     found = faults(parsed)
     if found:
         raise Rejected("crashed", f"the {form.name} parser broke its promise: {found[0]}")

@@ -1,0 +1,22 @@
+"""Every reason that a document is rejected for is one that is told in the one list of them."""
+
+import ast
+from pathlib import Path
+
+from storage.errors import REASONS
+
+ROOT = Path(__file__).parent.parent
+
+
+def raised() -> set[str]:
+    """Return the first argument of every `Rejected(...)` and of its kinds, where it is a literal."""
+    sources = [path for layer in ("storage", "tasks", "flows") for path in (ROOT / layer).rglob("*.py")]
+    calls = [node for path in sources for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    kinds = ("Rejected", "OverLimit", "OverRatio")
+    first = [call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id in kinds and call.args]
+    literals = [leaf for value in first for leaf in ast.walk(value) if isinstance(leaf, ast.Constant)]
+    return {leaf.value for leaf in literals if isinstance(leaf.value, str)}
+
+
+def test_every_reason_in_the_code_is_in_the_list_and_every_one_in_the_list_is_used() -> None:
+    assert raised() == set(REASONS)
