@@ -302,7 +302,9 @@ def reject(work: Work, why: Rejected, file_type: FileType | None = None) -> Proc
 
 
 def _draft_table(done: Sequence[Processed], space_id: str) -> pa.Table:
-    drafts = [(one.document.chunk_key, i, draft) for one in done for i, draft in enumerate(one.drafts)]
+    # The same content under two suffixes is two works and one set of chunks.
+    distinct = {one.document.chunk_key: one.drafts for one in done}
+    drafts = [(key, i, draft) for key, own in distinct.items() for i, draft in enumerate(own)]
     columns = {
         "chunk_key": [key for key, _, _ in drafts],
         "ordinal": [i for _, i, _ in drafts],

@@ -1,12 +1,16 @@
 """Archives made for tests: ordinary ones, and such as nobody packs by accident."""
 
 import gzip
+import hashlib
+import hmac
 import io
 import struct
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Mapping
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 Files = Mapping[str, str | bytes]
 
@@ -135,3 +139,27 @@ def _encrypt(data: bytes, password: bytes) -> bytes:
         out.append(byte ^ (((word * (word ^ 1)) >> 8) & 0xFF))
         turn(byte)
     return bytes(out)
+
+
+def aes_zip(files: Files, password: bytes) -> bytes:
+    """Return a zip archive encrypted with AES-256, as WinZip does it (AE-2)."""
+    data = zipped(files)
+    out, directory = bytearray(), bytearray()
+    entries = zipfile.ZipFile(io.BytesIO(data)).infolist()
+    for info in entries:
+        begin = info.header_offset + 30 + len(info.filename.encode())
+        salt = hashlib.sha256(info.filename.encode()).digest()[:16]
+        keys = hashlib.pbkdf2_hmac("sha1", password, salt, 1000, 66)
+        body = data[begin : begin + info.compress_size]
+        counters = b"".join(number.to_bytes(16, "little") for number in range(1, len(body) // 16 + 2))
+        stream = Cipher(algorithms.AES(keys[:32]), modes.ECB()).encryptor().update(counters)
+        secret = bytes(one ^ other for one, other in zip(body, stream, strict=False))
+        seal = hmac.digest(keys[32:64], secret, "sha1")[:10]
+        whole, name = salt + keys[64:] + secret + seal, info.filename.encode()
+        extra = struct.pack("<2HH2sBH", 0x9901, 7, 2, b"AE", 3, info.compress_type)
+        head = struct.pack("<5H3I2H", 51, 1, 99, 0, 33, 0, len(whole), info.file_size, len(name), len(extra))
+        at = len(out)
+        out += b"PK\3\4" + head + name + extra + whole
+        directory += b"PK\1\2" + struct.pack("<H", 51) + head + struct.pack("<3H2I", 0, 0, 0, 0, at) + name + extra
+    end = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, len(entries), len(entries), len(directory), len(out), 0)
+    return bytes(out + directory) + end

@@ -4,6 +4,7 @@ import gzip
 import io
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from tasks.archive.listing import Contents, extract, list_contents
 from tasks.archive.names import inner_path, uncompressed
 from tasks.archive.options import ArchiveOptions
 from tests import archives
-from tests.archives import tarred, zipped
+from tests.archives import Files, tarred, zipped
 
 SMALL = ArchiveOptions(members=50, total_bytes=40_000_000, ratio=100, depth=3, member_bytes=25_000_000)
 
@@ -157,8 +158,11 @@ def test_names_that_are_not_unicode_are_read_by_what_they_are(tmp_path: Path) ->
     assert [entry.name for entry in contents(bytes(header) + data[512:], folder=tmp_path).entries] == ["\\xff.md"]
 
 
-def test_an_encrypted_archive_opens_with_its_password_or_says_so(tmp_path: Path) -> None:
-    data = archives.locked_zip({"a.md": "# A\n" * 9, "b.md": "# B\n" * 9}, b"sesame")
+@pytest.mark.parametrize("lock", [archives.locked_zip, archives.aes_zip])
+def test_an_encrypted_archive_opens_with_its_password_or_says_so(
+    tmp_path: Path, lock: Callable[[Files, bytes], bytes]
+) -> None:
+    data = lock({"a.md": "# A\n" * 9, "b.md": "# B\n" * 9}, b"sesame")
     found = contents(data, folder=tmp_path)
     assert (found.reason, found.entries) == ("encrypted", ())
     found = contents(data, "x", ArchiveOptions(passwords=("wrong", "sesame")), folder=tmp_path)

@@ -109,6 +109,14 @@ def test_the_same_content_twice_is_parsed_and_embedded_once(bench: Workbench) ->
     assert len({chunk.chunk_id for chunk in bench.chunks()}) == len(bench.chunks())
 
 
+def test_the_same_content_under_two_suffixes_is_two_whole_documents(bench: Workbench) -> None:
+    bench.write({"deep/notes.text": NOTES, "deep/notes": NOTES})
+    assert bench.ingest().documents.added == 5
+    texts = [[chunk.text for chunk in bench.chunks() if chunk.uri == f"deep/notes{s}"] for s in (".txt", ".text", "")]
+    assert texts[0] == texts[1] == texts[2] != []
+    assert verify(bench.root, deep=True) == []
+
+
 def test_a_dry_run_says_the_same_and_writes_nothing(bench: Workbench) -> None:
     planned = bench.ingest(dry_run=True)
     assert not bench.root.exists()

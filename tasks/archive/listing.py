@@ -10,7 +10,7 @@ from pathlib import Path
 from storage.errors import Rejected
 from storage.keys import hash_bytes
 from tasks.archive.kinds import may_hold
-from tasks.archive.members import Member
+from tasks.archive.members import Member, joined
 from tasks.archive.names import inner_path, shown
 from tasks.archive.opening import Container, Opened, opened
 from tasks.archive.options import Account, ArchiveOptions, OverLimit, OverRatio, Share
@@ -113,7 +113,7 @@ def _entries(found: Opened, depth: int, account: Account) -> Iterator[Entry]:
             continue
         try:
             name = inner_path(member.name)
-            data = take(member, account.options.member_bytes)
+            data = joined(member.read(), account.options.member_bytes)
         except Exception as error:
             if isinstance(error, OverLimit | OverRatio) or not (found.apart or isinstance(error, Rejected)):
                 raise
@@ -137,17 +137,6 @@ def _with_inner(entry: Entry, data: bytes, depth: int, account: Account) -> Iter
             name=f"{entry.name}/{one.name}",
             parent=f"{entry.name}/{one.parent}" if one.parent else entry.name,
         )
-
-
-def take(member: Member, most: int) -> bytes:
-    """Return the content of a member; raise Rejected where it is more than `most` bytes."""
-    pieces, size = [], 0
-    for piece in member.read():
-        size += len(piece)
-        if size > most:
-            raise Rejected("too_large", f"more than {most} bytes (discover.max_file_bytes)")
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 def explained(error: Exception) -> Rejected:
@@ -189,7 +178,7 @@ def _extract(container: Container, wanted: Mapping[Place, Path], account: Accoun
 
 
 def _lay(member: Member, here: dict[Place, Path], account: Account) -> None:
-    data = take(member, account.options.member_bytes)
+    data = joined(member.read(), account.options.member_bytes)
     if target := here.pop((), None):
         target.write_bytes(data)
     if here:

@@ -4,12 +4,13 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, BinaryIO, Self, cast
 
 from storage.errors import Rejected
+from tasks.archive import zip_aes
 from tasks.archive.options import Share
 from tasks.archive.zip_names import readable_names
 from tasks.parse.mail import attachments
@@ -17,7 +18,6 @@ from tasks.parse.mail import attachments
 _PIECE = 1 << 20
 _LOCAL_HEADER = 30
 _ENCRYPTED = 0x1
-_AES = 99
 _DAMAGED = tuple(getattr(tarfile, f"{how}HeaderError") for how in ("Invalid", "Truncated", "Empty"))
 
 
@@ -62,21 +62,23 @@ def _what(is_link: bool) -> str:
 
 
 def _read_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> Iterator[bytes]:
-    if info.flag_bits & _ENCRYPTED:
+    if not info.flag_bits & _ENCRYPTED:
+        with archive.open(info) as file:
+            yield from _pieces(file, share)
+    elif info.compress_size > share.options.member_bytes:
+        raise Rejected("too_large", f"{info.compress_size} bytes encrypted (discover.max_file_bytes)")
+    elif info.compress_type == zip_aes.METHOD:
+        yield from _counted(zip_aes.read_aes(archive, info, share.options.passwords), share)
+    else:
         yield _decrypted(archive, info, share)
-        return
-    with archive.open(info) as file:
-        yield from _pieces(file, share)
 
 
 def _decrypted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> bytes:
     """Return a member opened by the first password that fits, which only its checksum tells for sure."""
-    if info.compress_type == _AES:
-        raise Rejected("encrypted", "its AES encryption is not among those that can be opened")
     for password in share.options.passwords:
         try:
             with archive.open(info, pwd=password.encode()) as file:
-                return b"".join(_pieces(file, share))
+                return joined(_pieces(file, share), share.options.member_bytes)
         except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError):
             continue
     raise Rejected("encrypted", "give its password in [parse.passwords]; none that is there opens it")
@@ -136,6 +138,21 @@ def mail_members(data: bytes, mail_format: str, share: Share) -> Iterator[Member
 
 
 def _pieces(file: IO[bytes], share: Share) -> Iterator[bytes]:
-    while piece := file.read(_PIECE):
+    return _counted(iter(partial(file.read, _PIECE), b""), share)
+
+
+def _counted(pieces: Iterator[bytes], share: Share) -> Iterator[bytes]:
+    for piece in pieces:
         share.take(len(piece))
         yield piece
+
+
+def joined(pieces: Iterable[bytes], most: int) -> bytes:
+    """Return pieces as one; raise Rejected where they are more than `most` bytes."""
+    kept, size = [], 0
+    for piece in pieces:
+        size += len(piece)
+        if size > most:
+            raise Rejected("too_large", f"more than {most} bytes (discover.max_file_bytes)")
+        kept.append(piece)
+    return b"".join(kept)

@@ -62,6 +62,10 @@ _ZIP_FOLDERS = (
     ("Index/Document.iwa", "iwork"),
     ("AndroidManifest.xml", "apk"),
     ("META-INF/MANIFEST.MF", "jar"),
+    ("QuickLook/", "iwork"),
+    ("META-INF/manifest.xml", "opendocument"),
+    ("META-INF/container.xml", "publication"),
+    ("[Content_Types].xml", "office package"),
 )
 _OPEN_DOCUMENT = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "graphics": "odg"}
 _PDF_LEEWAY = 1024
@@ -120,7 +124,7 @@ def _kind_of_names(names: list[str], declared: str) -> str:
     for prefix, kind in _ZIP_FOLDERS:
         if any(name.startswith(prefix) for name in names):
             return kind
-    return "zip"
+    return declared.strip() if declared.startswith("application/") else "zip"
 
 
 def _broken_zip_names(data: bytes) -> list[str]:
