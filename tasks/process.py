@@ -228,6 +228,7 @@ def process_document(job: Job) -> Processed:
             return reject(work, why, file_type)
     else:
         file_type, parsed = FileType(work.format, work.language), job.stored
+        announce(_parser_name(file_type))
     regions = find_regions(parsed, file_type)
     try:
         routed = recipe.routes.route_regions(work.uri, regions, parsed.metadata)
