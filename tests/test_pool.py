@@ -61,7 +61,7 @@ def misbehave(how: str) -> str:
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    with Pool(Limits(workers=2, timeout_s=1, memory_mb=300)) as pool:
+    with Pool(Limits(workers=2, timeout_s=3, memory_mb=300)) as pool:
         yield pool
 
 
@@ -80,7 +80,7 @@ def test_nothing_gives_nothing(pool: Pool) -> None:
 @pytest.mark.parametrize(
     ("how", "expected", "message"),
     [
-        ("hang", "timeout", "1 seconds"),
+        ("hang", "timeout", "3 seconds"),
         ("abort", "crashed", "SIGABRT"),
         ("segfault", "crashed", "SIGSEGV"),
         ("eat", "memory", "300 MB"),
