@@ -1,7 +1,16 @@
 """Markdown and MDX: blocks are exact spans of the file itself."""
 
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
 from storage.schema import Element, Parsed
 from tasks.parse import FileType, ParseOptions, parse
+from tasks.parse.marked import parse_markdown
+from tasks.parse.table_rule import with_tables
 
 GUIDE = """\
 ---
@@ -211,3 +220,70 @@ def test_hostile_markdown_is_parsed_in_time_and_loses_nothing() -> None:
         parsed = markdown(text)
         inside = "".join(parsed.text[one.start : one.end] for one in parsed.elements)
         assert len(inside) >= len(text.strip())
+
+
+CELLS = st.sampled_from(
+    [
+        "a",
+        " b ",
+        "|",
+        "||",
+        "\\|",
+        "`|`",
+        "---",
+        ":-:",
+        "-",
+        ":",
+        " ",
+        "  ",
+        "    ",
+        "\t",
+        "\n",
+        "\n",
+        "> ",
+        "- ",
+        "1. ",
+        "# ",
+        "```\n",
+        "\\",
+        "x|y",
+        "|a|b|\n|-|-|\n",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(CELLS, max_size=40).map("".join))
+def test_tables_are_those_that_the_library_finds(text: str) -> None:
+    text = "|a|b|\n|-|-|\n" + text
+    tables: list[tuple[list[int] | None, list[list[str]]]] = []
+    tokens = MarkdownIt("commonmark").enable("table").disable(["inline", "reference"]).parse(text)
+    for token, following in pairwise(tokens):
+        if token.type == "table_open":
+            tables.append((token.map, []))
+        elif token.type == "tr_open":
+            tables[-1][1].append([])
+        elif token.type in ("th_open", "td_open"):
+            tables[-1][1][-1].append(following.content)
+    ours = with_tables(MarkdownIt("commonmark").enable("table").disable(["inline", "reference"])).parse(text)
+    assert [(token.map, token.meta["rows"]) for token in ours if token.type == "table_rows"] == tables
+    assert [token.type for token in ours if token.type != "table_rows"] == _outside_of_tables(tokens)
+
+
+def _outside_of_tables(tokens: list[Token]) -> list[str]:
+    kept, inside = [], False
+    for token in tokens:
+        inside = token.type == "table_open" or (inside and token.type != "table_close")
+        if not inside and token.type != "table_close":
+            kept.append(token.type)
+    return kept
+
+
+def test_authors_and_dates_of_front_matter_are_told_as_in_other_formats() -> None:
+    text = "---\nauthors: [Ann Ridge, {name: Bo Hale}]\ndate: May 1, 2024\nupdated: 2024-06-02\n---\n\nText.\n"
+    metadata = parse_markdown(text.encode(), ParseOptions()).metadata
+    assert (metadata["author"], metadata["created"], metadata["modified"]) == (
+        "Ann Ridge, Bo Hale",
+        "2024-05-01",
+        "2024-06-02",
+    )

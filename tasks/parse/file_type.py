@@ -12,7 +12,7 @@ from tasks.parse.decode import decode, is_text
 from tasks.parse.format import FileType
 from tasks.parse.formats import FORMATS
 from tasks.parse.languages import BY_SUFFIX, language_of_suffix
-from tasks.parse.recognise import bears_out, guess, may_be, plainly, recorded, sample
+from tasks.parse.recognise import MAX_JSON, bears_out, guess, may_be, plainly, recorded, sample
 from tasks.parse.signatures import binary_kind
 
 VERSION = 1  # raise it when any file gets another type than before
@@ -71,12 +71,19 @@ def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
     if named is not None and bears_out(named, text, whole):
         return named
     allowed = named is not None and may_be(named, text, whole)
-    seen = plainly(text, data) or recorded(text) or classify(whole, _OVERRULES if allowed else _SUGGESTS)
+    seen = plainly(text, data) or recorded(text) or _guessed(whole, data, _OVERRULES if allowed else _SUGGESTS)
     if named is not None and seen is not None and named.format == seen.format == "code" and _akin(named, seen):
         return named
     if named is not None and allowed and (seen is None or _akin(named, seen)):
         return seen if named.format == "text" and seen else named
     return seen or guess(text, whole)
+
+
+def _guessed(whole: str, data: bytes, score: float) -> FileType | None:
+    """Return what the classifier takes a text for; what looks like JSON and cannot be loaded is none."""
+    found = classify(whole, score)
+    broken = found is not None and found.format in ("json", "jsonl") and len(data) <= MAX_JSON
+    return None if broken else found
 
 
 def _named(suffix: str, text: str) -> FileType | None:

@@ -1,6 +1,8 @@
 """The formats that can be parsed, and the one function that parses: a new format is one entry here."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 
@@ -44,7 +46,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="markdown",
-            version=1,
+            version=2,
             parse=_by("marked.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
@@ -278,9 +280,22 @@ def parser_key(file_type: FileType, options: ParseOptions) -> str:
     return key_of("parser", file_type.format, form.version if form else 0, file_type.language, *ocr)
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from walking, again and again, over the many objects of a large document."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _guarded(form: Format, data: bytes, options: ParseOptions) -> Parsed:
     try:
-        return form.parse(data, options)
+        with _no_collection():
+            return form.parse(data, options)
     except Rejected:
         raise
     except MemoryError as error:

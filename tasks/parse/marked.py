@@ -12,10 +12,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from storage.schema import Element, Parsed
+from tasks.parse.dates import iso_date
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
 from tasks.parse.front_matter import read_front_matter
 from tasks.parse.mdx import is_bare_tag, is_mdx, with_mdx
+from tasks.parse.table_rule import with_tables
 
 _LINE = re.compile(r"\r\n?|\n")
 _LINK = re.compile(r"(?<!!)\[([^\[\]]{1,300})\]\(<?([^()<>\s]{1,2000})")
@@ -57,7 +59,7 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
 @cache
 def _parser(mdx: bool) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table").disable(["inline", "reference"])
-    return with_mdx(parser) if mdx else parser
+    return with_mdx(with_tables(parser)) if mdx else with_tables(parser)
 
 
 def _blank(text: str, end: int) -> str:
@@ -69,7 +71,17 @@ def _known(values: dict[str, Any]) -> dict[str, Any]:
     lower = {key.lower(): value for key, value in values.items()}
     names = {"description": "description", "author": "author", "authors": "author", "date": "created"}
     names |= {"lang": "language", "language": "language", "updated": "modified", "lastmod": "modified"}
-    return {ours: lower[theirs] for theirs, ours in names.items() if lower.get(theirs)}
+    return {ours: _told(ours, lower[theirs]) for theirs, ours in names.items() if lower.get(theirs)}
+
+
+def _told(name: str, value: Any) -> Any:
+    """Return dates in ISO 8601 and several authors in one line, as other formats tell them."""
+    if name in ("created", "modified") and isinstance(value, str):
+        return iso_date(value)
+    if name == "author" and isinstance(value, list):
+        people = (one.get("name") if isinstance(one, dict) else one for one in value)
+        return ", ".join(str(one) for one in people if one)
+    return value
 
 
 def _title(elements: list[Element], metadata: dict[str, Any]) -> str:
@@ -110,7 +122,6 @@ class _Walk:
         self._quotes = 0
         self._lists = 0
         self._item = False
-        self._rows: list[list[str]] = []
 
     def run(self, tokens: list[Token]) -> None:
         for index, token in enumerate(tokens):
@@ -203,18 +214,9 @@ class _Walk:
     def _list_item_close(self, *_: Token) -> None:
         self._item = False
 
-    def _table_open(self, token: Token, _: Token) -> None:
+    def _table_rows(self, token: Token, _: Token) -> None:
         self._item = False
-        self._rows = []
-        self._add("table", token, cells=self._rows, header_rows=1)
-
-    def _tr_open(self, *_: Token) -> None:
-        self._rows.append([])
-
-    def _th_open(self, _: Token, inline: Token) -> None:
-        self._rows[-1].append(inline.content)
-
-    _td_open = _th_open
+        self._add("table", token, cells=token.meta["rows"], header_rows=1)
 
 
 _CLOSES = {"blockquote_close", "bullet_list_close", "ordered_list_close", "list_item_close"}

@@ -9,7 +9,7 @@ from tasks.parse.delimited import DELIMITERS, find_delimiter
 from tasks.parse.format import FileType
 from tasks.parse.languages import language_of_interpreter, signs
 
-_MAX_JSON = 20_000_000
+MAX_JSON = 20_000_000
 _SAMPLE_WIDTH = 250
 _SAMPLE_LINES = 400
 _MIN_ROWS = 3
@@ -90,7 +90,7 @@ def is_mail(text: str) -> bool:
 
 def _json_type(text: str, data: bytes) -> FileType | None:
     begin = text.lstrip()[:1]
-    if begin not in ("{", "[") or len(data) > _MAX_JSON:
+    if begin not in ("{", "[") or len(data) > MAX_JSON:
         return None
     whole = decode(data).text
     if _loads(whole):
