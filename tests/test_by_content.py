@@ -7,6 +7,8 @@ import pytest
 from storage.schema import Draft, Element, Parsed
 from tasks.chunk import ChunkOptions, chunk
 from tasks.route import Route
+from tasks.split import Span
+from tasks.split.beginnings import BEGINNINGS, beginnings
 from tests.documents import document, tokenizer
 
 FILLER = "The mill grinds the grain that the farmers bring down from the hills in autumn. "
@@ -185,3 +187,40 @@ def test_slides_begin_after_rules_or_at_their_headings() -> None:
     parsed = document(("title", "# Talk", 1), ("title", "## A", 2), ("paragraph", "a"), ("title", "## B", 2))
     assert texts(parsed, "slides") == ["# Talk", "## A\n\na", "## B"]
     assert texts(parsed, "slides", small=60) == [parsed.text]
+
+
+PYTHON = """import os
+
+LIMIT, LEAST = 300, 30
+
+# What a mill is.
+@final
+class Mill:
+    def grind(self):
+        return "flour" * LIMIT
+
+def main():
+    Mill().grind()
+"""
+
+
+@pytest.mark.parametrize("language", ["python", "py"])
+def test_code_is_cut_at_the_beginnings_of_its_language_with_what_describes_them(language: str) -> None:
+    code = Parsed(PYTHON, (Element("code", 0, len(PYTHON), attributes={"language": language}),))
+    found = texts(code, "recursive", size=30)
+    assert [text.split("\n")[0] for text in found] == ["import os", "# What a mill is.", "def main():"]
+
+
+def test_recursive_cuts_at_headings_before_paragraphs() -> None:
+    parsed = document(
+        ("title", "# A", 1), ("paragraph", FILLER * 3), ("title", "## B", 2), ("paragraph", FILLER * 3),
+        ("paragraph", FILLER * 3), ("title", "# C", 1), ("paragraph", FILLER * 3),
+    )  # fmt: skip
+    assert [text[:4].strip() for text in texts(parsed, "recursive", size=110)] == ["# A", "## B", "# C"]
+
+
+@pytest.mark.parametrize("language", [*BEGINNINGS, "unknown"])
+def test_beginnings_of_no_language_take_long_on_hostile_lines(language: str) -> None:
+    for unit in ("a ", "a*&", "[ \n", "a.b:c ", "public static ", "(", "{ ", "@a\n"):
+        text = unit * (100_000 // len(unit))
+        assert len(list(beginnings(text, language, Span(0, len(text))))) <= len(text)

@@ -58,7 +58,7 @@ class Splitter:
 SPLITTERS: dict[str, Splitter] = {
     one.name: one
     for one in (
-        Splitter("recursive", 2, Recursive, split_recursive),
+        Splitter("recursive", 3, Recursive, split_recursive),
         Splitter("structure", 2, Structure, split_structure),
         Splitter("sentence", 1, Sentence, split_sentences),
         Splitter("fixed", 1, Fixed, split_fixed, crosses=True),

@@ -9,27 +9,30 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from storage.errors import ConfigError
+from tasks.split.beginnings import beginnings
 from tasks.split.blocks import stretches
 from tasks.split.merge import merge
 from tasks.split.options import Options
 from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, LINE, Cutter, Piece, cut, fit
+from tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, LINE, Cutter, Piece, cut, fit
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
 
 _MAX_SEPARATORS = 12
+_DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Recursive(Options):
     r"""`size` in tokens; `separators` from the strongest to the weakest.
 
-    One that begins with white space is cut before, any other after; `\n` is any line end. What is still
-    too long is cut between lines and sentences, then between words.
+    One that begins with white space is cut before, any other after; `\n` is any line end. Without any, what
+    the text is decides: headings by level, then empty lines; in code the beginnings of its language before
+    these. What is still too long is cut between lines and sentences, then between words.
     """
 
-    separators: tuple[str, ...] = ("\n\n",)
+    separators: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
@@ -50,9 +53,24 @@ def _pieces(part: Part, room: Room, options: Recursive) -> Iterator[Piece]:
     text = part.text
     cutters = _cutters(options.separators)
     for start, end, after_front in stretches(part):
-        seam = BARRIER if after_front else BLOCK
-        for piece in cut(text, Span(start, end), seam, cutters[0](text, Span(start, end))):
-            yield from fit(text, piece, room, cutters[1:])
+        seam, span = BARRIER if after_front else BLOCK, Span(start, end)
+        cuts = cutters[0](text, span) if options.separators else _by_content(part.within(*span))
+        for piece in cut(text, span, seam, cuts):
+            yield from fit(text, piece, room, cutters[1:] if options.separators else (prose_cuts,))
+
+
+def _by_content(part: Part) -> list[tuple[int, int]]:
+    """Return where headings, what is between empty lines, and the parts of code in its language begin."""
+    marks = dict(cut_at("\n\n", BLOCK, part.text, Span(part.start, part.end)))
+    for element in part.elements:
+        if element.kind == "title":
+            marks[element.start] = HEADING - min(max(1, element.level), _DEEPEST)
+            if element.end in marks:
+                marks[element.end] = GLUE
+        elif element.kind == "code":
+            span = Span(element.start, min(element.end, part.end))
+            marks.update(beginnings(part.text, str(element.attributes.get("language") or ""), span))
+    return sorted(marks.items())
 
 
 def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:
