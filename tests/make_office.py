@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import zipfile
+from typing import Any
 
 from tests import outlook_writer as outlook
 from tests.make_golden import FOLDER
@@ -95,7 +96,52 @@ def budget() -> bytes:
     )
 
 
+def plan() -> bytes:
+    """Return a presentation with nested lists, a table, a chart, notes, columns, a group and a hidden slide."""
+    from pptx import Presentation
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+    from pptx.util import Inches
+
+    deck = Presentation()
+    deck.core_properties.author, deck.core_properties.title = "Ilse Brandauer", "Winter plan"
+    deck.core_properties.created = deck.core_properties.modified = dt.datetime(2025, 10, 1, 9)
+    first = deck.slides.add_slide(deck.slide_layouts[0])
+    first.shapes.title.text, first.placeholders[1].text = "Winter plan 2025", "Field team"
+    stations = deck.slides.add_slide(deck.slide_layouts[1])
+    stations.shapes.title.text = "Stations"
+    frame = stations.placeholders[1].text_frame
+    frame.text = "Above the tree line"
+    for text, level in (("Gamskar, from December", 1), ("needs the helicopter", 2), ("In the valley", 0)):
+        line = frame.add_paragraph()
+        line.text, line.level = text, level
+    stations.notes_slide.notes_text_frame.text = "Tomas orders the helicopter.\nAsk him by 1 November."
+    costs = deck.slides.add_slide(deck.slide_layouts[5])
+    costs.shapes.title.text = "Costs"
+    table = costs.shapes.add_table(3, 2, Inches(1), Inches(2), Inches(4), Inches(1)).table
+    for number, text in enumerate(("Item", "EUR", "Flights", "5200", "Ropes", "380")):
+        table.cell(number // 2, number % 2).text = text
+    data: Any = CategoryChartData()  # type: ignore[no-untyped-call]
+    data.categories = ["2024", "2025"]
+    data.add_series("Flights", (4.8, 5.2))
+    box = (Inches(1), Inches(4), Inches(4), Inches(2))
+    costs.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *box, data)
+    boxes = deck.slides.add_slide(deck.slide_layouts[6])
+    boxes._element.set("show", "0")
+    group = boxes.shapes.add_group_shape()
+    for text, left, top in (("right, second", 5, 3.1), ("left, first", 1, 3)):
+        group.shapes.add_textbox(Inches(left), Inches(top), Inches(2), Inches(1)).text_frame.text = text
+    boxes.shapes.add_textbox(Inches(1), Inches(1), Inches(4), Inches(1)).text_frame.text = "Spare rooms"
+    buffer = io.BytesIO()
+    deck.save(buffer)
+    with zipfile.ZipFile(buffer) as archive:  # which holds the time of writing
+        return zipped(
+            {name: archive.read(name) for name in archive.namelist() if not name.endswith((".xlsx", ".jpeg"))}
+        )
+
+
 MAKERS = {
+    "pptx/plan.pptx": plan,
     "msg/report.msg": field_report,
     "xlsx/readings.xlsx": readings,
     "xls/stock.xls": stock,

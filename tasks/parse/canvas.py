@@ -81,6 +81,11 @@ class Canvas:
         tops = (one.attributes["text"] for one in self.elements if one.kind == "title" and one.level == 1)
         return next(tops, "")
 
+    def add(self, drawn: Parsed) -> None:
+        """Write all elements of another document, none of which is nested, as they are there."""
+        for element in drawn.elements:
+            self.copy(element, drawn.text[element.start : element.end])
+
     def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
         """Return the document as it stands."""
         return Parsed("".join(self._parts), tuple(self.elements), " ".join(title.split()), metadata or {})

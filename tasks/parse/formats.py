@@ -133,6 +133,14 @@ FORMATS: dict[str, Format] = {
             by="pandoc; macros that it does not know keep their arguments",
         ),
         Format(
+            name="pptx",
+            version=1,
+            parse=_by("slides.parse_pptx"),
+            suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
+            files="PowerPoint",
+            by="a walk over its XML: titles, nested lists, tables, charts, diagrams, notes, by their places",
+        ),
+        Format(
             name="xlsx",
             version=1,
             parse=_by("spreadsheet.parse_xlsx"),

@@ -3,7 +3,6 @@
 Nothing is evaluated. Cells are read row by row, and only those that exist, however far a sheet is said to reach.
 """
 
-import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 from lxml import etree
 
 from tasks.parse.cells import format_kind, shown_number
+from tasks.parse.parts import links_of, read_part, reference, whole
 from tasks.parse.sheet import Budget, Sheet
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -22,15 +22,13 @@ _DIGITS = "0123456789"
 
 def read_sheets(container: zipfile.ZipFile, budget: Budget) -> Iterator[Sheet]:
     """Yield the sheets of a workbook in order."""
-    links = _links(container, _WORKBOOK)
+    links = links_of(container, _WORKBOOK)
     book = _Book(container, links)
-    root = _root(container, _WORKBOOK)
+    root = read_part(container, _WORKBOOK)
     for node in root.iter("{*}sheet"):
-        target = next(
-            (links[value][1] for name, value in node.attrib.items() if name.endswith("}id") and value in links), ""
-        )
+        target = links.get(reference(node), ("", ""))[1]
         sheet = Sheet(node.get("name") or "", hidden=(node.get("state") or "visible") != "visible")
-        if target in container.NameToInfo:
+        if target:
             book.read(sheet, target, budget)
         yield sheet
 
@@ -43,7 +41,7 @@ class _Book:
         parts = dict(links.values())
         self._strings = list(_strings(container, parts.get("sharedStrings", "xl/sharedStrings.xml")))
         self._kinds = _number_kinds(container, parts.get("styles", "xl/styles.xml"))
-        stated = next(_root(container, _WORKBOOK).iter("{*}workbookPr"), None)
+        stated = next(read_part(container, _WORKBOOK).iter("{*}workbookPr"), None)
         self._from_1904 = stated is not None and stated.get("date1904") in ("1", "true")
 
     def read(self, sheet: Sheet, part: str, budget: Budget) -> None:
@@ -55,7 +53,7 @@ class _Book:
                 if node.tag.endswith("mergeCell"):
                     sheet.merged += _range(node.get("ref") or "")
                     continue
-                number = _whole(node.get("r"), number + 2) - 1
+                number = whole(node.get("r"), number + 2) - 1
                 column = -1
                 for cell in node.iterchildren("{*}c"):
                     letters = (cell.get("r") or "").rstrip(_DIGITS)
@@ -63,7 +61,7 @@ class _Book:
                     text = self._text(cell)
                     if text:
                         budget.put(sheet, number, column, text)
-        for kind, target in _links(self._container, part).values():
+        for kind, target in links_of(self._container, part).values():
             if kind in ("comments", "drawing"):
                 sheet.notes += (_comments if kind == "comments" else _boxes)(self._container, target)
 
@@ -73,7 +71,7 @@ class _Book:
             return _joined(cell)
         value = cell.findtext("{*}v") or ""
         if kind == "s":
-            at = _whole(value, -1)
+            at = whole(value, -1)
             return self._strings[at] if 0 <= at < len(self._strings) else ""
         if kind == "b":
             return "TRUE" if value.strip() == "1" else "FALSE" if value else ""
@@ -81,7 +79,7 @@ class _Book:
             return value.replace("T", " ").removesuffix(" 00:00:00")
         if kind != "n":
             return _unescaped(value)
-        style = _whole(cell.get("s"), 0)
+        style = whole(cell.get("s"), 0)
         return self._number(value, self._kinds[style] if 0 <= style < len(self._kinds) else "")
 
     def _number(self, value: str, kind: str) -> str:
@@ -120,30 +118,16 @@ def _number_kinds(container: zipfile.ZipFile, part: str) -> list[str]:
     """Return the kind of number format of each cell style."""
     if part not in container.NameToInfo:
         return []
-    root = _root(container, part)
-    codes = {_whole(node.get("numFmtId"), -1): node.get("formatCode") or "" for node in root.iter("{*}numFmt")}
+    root = read_part(container, part)
+    codes = {whole(node.get("numFmtId"), -1): node.get("formatCode") or "" for node in root.iter("{*}numFmt")}
     styles = root.find("{*}cellXfs")
-    numbers = [_whole(node.get("numFmtId"), 0) for node in ([] if styles is None else styles)]
+    numbers = [whole(node.get("numFmtId"), 0) for node in ([] if styles is None else styles)]
     return [format_kind(number, codes.get(number, "")) for number in numbers]
-
-
-def _links(container: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """Return what a part refers to inside of the container: kind and path, by their identifiers."""
-    folder, name = posixpath.split(part)
-    path = f"{folder}/_rels/{name}.rels"
-    if path not in container.NameToInfo:
-        return {}
-    found = {}
-    for node in _root(container, path).iter("{*}Relationship"):
-        target = posixpath.normpath(posixpath.join("/" + folder, node.get("Target") or "")).lstrip("/")
-        if node.get("TargetMode") != "External":
-            found[node.get("Id") or ""] = ((node.get("Type") or "").rpartition("/")[2], target)
-    return found
 
 
 def _comments(container: zipfile.ZipFile, part: str) -> Iterator[str]:
     if part in container.NameToInfo:
-        for node in _root(container, part).iter("{*}comment"):
+        for node in read_part(container, part).iter("{*}comment"):
             text = _THREADED.sub("", _joined(node)).strip()
             if text:
                 yield f"{node.get('ref') or ''}: {text}"
@@ -151,12 +135,8 @@ def _comments(container: zipfile.ZipFile, part: str) -> Iterator[str]:
 
 def _boxes(container: zipfile.ZipFile, part: str) -> Iterator[str]:
     if part in container.NameToInfo:
-        for box in _root(container, part).iter("{*}txBody"):
+        for box in read_part(container, part).iter("{*}txBody"):
             yield "\n".join("".join(line.itertext("{*}t")) for line in box.iter("{*}p"))
-
-
-def _root(container: zipfile.ZipFile, part: str) -> Any:
-    return etree.fromstring(container.read(part), etree.XMLParser(resolve_entities=False, no_network=True))
 
 
 def _range(reference: str) -> list[tuple[int, int, int, int]]:
@@ -172,10 +152,3 @@ def _column(letters: str) -> int:
     for letter in letters[:4].upper():
         number = number * 26 + ord(letter) - ord("A") + 1
     return number - 1
-
-
-def _whole(text: str | None, otherwise: int) -> int:
-    try:
-        return int(text) if text else otherwise
-    except ValueError:
-        return otherwise
