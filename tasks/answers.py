@@ -48,12 +48,20 @@ def vectors_of(texts: Sequence[str], task: Answering) -> dict[str, Vector]:
         table = pack_embeddings([key for key, _ in fresh], encoder.encode([text for _, text in fresh]))
         counter = counter_of(load_tokenizer(str(model_dir(task.model, task.revision))))
         tokens = sum(counter.counts([text for _, text in fresh])) + counter.special * len(fresh)
-        draft = task.target.with_name(TEMPORARY + task.target.name)
+        target = _free(task.target)
+        draft = target.with_name(TEMPORARY + target.name)
         write_pack(draft, table.replace_schema_metadata({_TOKENS: str(tokens)}), "embeddings")
-        draft.replace(task.target)
-    rows = Packs((*packs, *([task.target] if fresh else []))).take(keys)
+        draft.replace(target)
+        packs = (*packs, target)
+    rows = Packs(packs).take(keys)
     flat = rows.column("vector").combine_chunks().flatten()
     return dict(zip(distinct, np.asarray(flat, np.float32).reshape(len(distinct), -1), strict=True))
+
+
+def _free(path: Path) -> Path:
+    """Return the path, or one beside it where it is taken, as by an earlier try."""
+    taken = len(list(path.parent.glob(f"{path.stem}*")))
+    return path.with_stem(f"{path.stem}-{taken}") if taken else path
 
 
 def asked_texts(folder: Path) -> Embedding:

@@ -13,6 +13,7 @@ from tasks.split.hierarchical import LEVELS, Hierarchical, split_sections
 from tasks.split.legal import Legal, clause_above, split_legal
 from tasks.split.level import Level, Split
 from tasks.split.log import Log, split_log
+from tasks.split.lookup import Lookup
 from tasks.split.mail import Mail, split_mail, who_wrote
 from tasks.split.options import Options
 from tasks.split.paged import Page, Slides, split_pages, split_slides
@@ -27,7 +28,7 @@ from tasks.split.structure import Structure, split_structure
 from tasks.split.table import Rows, split_rows
 from tasks.split.windowed import Fixed, Sliding, split_fixed, split_sliding
 
-__all__ = ["SPLITTERS", "Level", "Options", "Part", "Span", "Splitter", "options_of", "splitter_of"]
+__all__ = ["SPLITTERS", "Level", "Lookup", "Options", "Part", "Span", "Splitter", "options_of", "splitter_of"]
 
 
 @dataclass(frozen=True, slots=True)

