@@ -1,19 +1,21 @@
 """Explain: what a file is region by region, which rule sends each where, and the chunks that come of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from json import loads
 from pathlib import Path
 from typing import Any, TypeVar
 
 from flows.recipe import limits_of, recipe_of, space_of
 from flows.settings import Settings
+from storage.encoder import load_encoder
 from storage.errors import Rejected, SourceError
 from storage.schema import Draft
 from tasks.discover import open_source
 from tasks.pool import Pool
 from tasks.process import Recipe
 from tasks.route import Route, Routed
+from tasks.split import Lookup
 from tasks.trial import Read, Reading, Splitting, read, split
 
 A = TypeVar("A")
@@ -78,8 +80,19 @@ def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Expl
         ways = {"routes": routed} | {
             name: tuple(Routed(one.region, route, "--strategy") for one in routed) for name, route in trials.items()
         }
-        splits = tuple(Split(name, _call(pool, split, _splitting(recipe, document, way))) for name, way in ways.items())
+        splits = tuple(
+            Split(name, _chunks(pool, settings, _splitting(recipe, document, way))) for name, way in ways.items()
+        )
     return Explanation(path, uri, source, recipe.routes.matching(uri), document, routed, splits)
+
+
+def _chunks(pool: Pool, settings: Settings, task: Splitting) -> list[Draft]:
+    """Return the chunks of a document; what its strategies ask of the embedding model is embedded here."""
+    chunks, lookup = _call(pool, split, task)
+    if lookup.complete:
+        return chunks
+    encoder, asked = load_encoder(settings.embedding.model, settings.embedding.revision), list(lookup.wanted)
+    return _call(pool, split, replace(task, lookup=Lookup(dict(zip(asked, encoder.encode(asked), strict=True)))))[0]
 
 
 def _splitting(recipe: Recipe, document: Read, routed: Sequence[Routed]) -> Splitting:

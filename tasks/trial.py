@@ -1,6 +1,6 @@
 """Trial: how a document would be split, without a store; each step is one call in a worker process."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from storage.errors import Rejected
@@ -9,6 +9,7 @@ from tasks.chunk import ChunkOptions, chunk_regions
 from tasks.detect import Region, Verdict, detect, find_regions
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.route import Routed
+from tasks.split import Lookup
 from tasks.tokens import load_tokenizer
 
 
@@ -40,6 +41,7 @@ class Splitting:
     routed: tuple[Routed, ...]
     tokenizer_dir: str
     options: ChunkOptions
+    lookup: Lookup = field(default_factory=Lookup)
 
 
 def read(task: Reading) -> Read:
@@ -52,6 +54,7 @@ def read(task: Reading) -> Read:
     return Read(file_type, parsed, detect(parsed, file_type), find_regions(parsed, file_type))
 
 
-def split(task: Splitting) -> list[Draft]:
-    """Return the chunks of a document."""
-    return chunk_regions(task.parsed, task.routed, load_tokenizer(task.tokenizer_dir), task.options)
+def split(task: Splitting) -> tuple[list[Draft], Lookup]:
+    """Return the chunks of a document, and the look-up with what its strategies missed."""
+    tokenizer, lookup = load_tokenizer(task.tokenizer_dir), task.lookup
+    return chunk_regions(task.parsed, task.routed, tokenizer, task.options, lookup), lookup

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from flows.explain import explain
+from flows.settings import Settings
 from tests.workbench import Workbench, summary
 
 SUBJECTS = ["mill grinds the grain", "ship sails the sea", "program reads the file"]
@@ -64,3 +66,11 @@ def test_chunks_by_vectors_are_not_those_of_recursive(bench: Workbench, tmp_path
     plain.write({"a.md": "# Things\n\n" + " ".join(SENTENCES), "b.txt": "Short."})
     plain.ingest()
     assert [row.text for row in bench.chunks()] != [row.text for row in plain.chunks()]
+
+
+def test_explain_splits_by_vectors_as_the_pipeline_does(bench: Workbench) -> None:
+    bench.ingest()
+    settings = Settings.model_validate(bench.settings)
+    explained = explain(settings, bench.docs / "a.md", {})
+    own = [row.text for row in sorted(bench.chunks(), key=lambda row: row.ordinal) if row.uri == "a.md"]
+    assert [draft.text for draft in explained.splits[0].chunks] == own
