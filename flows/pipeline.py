@@ -19,6 +19,7 @@ from flows.run import Run
 from flows.settings import Settings
 from storage import snapshots, staging
 from storage.commit import Changes, ChunkMoves, check_space, compare_chunks
+from storage.current import catch_up
 from storage.errors import SourceError
 from storage.files import explain_full_disk
 from storage.lock import writer_lock
@@ -62,6 +63,7 @@ def ingest(
             stack.enter_context(writer_lock(settings.store, settings.wait_s))
             if staging.take_over(settings.store):
                 sweep(settings.store)
+            catch_up(settings.store)
             folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
         run = _begin(settings, engine, folder, dry_run)
         _execute(run, opened, dry_run, allow_delete, retry)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from storage import snapshots
+from storage.boundary import boundary
 from storage.files import link, remove, sync_folder, write_whole
 from storage.schema import SCHEMAS
 from storage.snapshots import Snapshot
@@ -32,6 +34,13 @@ def publish(root: Path, snapshot: Snapshot) -> None:
         remove(old)
 
 
+def catch_up(root: Path) -> None:
+    """Show the newest snapshot where the run that committed it died before it could."""
+    newest = snapshots.newest(root)
+    if newest is not None and published(root) != newest.number:
+        publish(root, newest)
+
+
 def published(root: Path) -> int | None:
     """Return the number of the snapshot that `current/` shows."""
     link = root / LINK
@@ -50,5 +59,6 @@ def _swap(root: Path, folder: Path) -> None:
     fresh = root / FOLDER / "next"
     remove(fresh)
     fresh.symlink_to(folder.relative_to(root))
-    fresh.replace(root / LINK)
+    with boundary("swap current"):
+        fresh.replace(root / LINK)
     sync_folder(root)

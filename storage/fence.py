@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from storage.boundary import boundary
 from storage.errors import Locked, QueryError, StoreError
 
 INDEX_ROWS = 100_000
@@ -54,7 +55,8 @@ class Writer:
         wanted = sorted(set(ids))
         deleted = 0
         for first in range(0, len(wanted), _IDS_AT_ONCE):
-            result = self._table.delete(among(wanted[first : first + _IDS_AT_ONCE]))
+            with boundary("lance delete"):
+                result = self._table.delete(among(wanted[first : first + _IDS_AT_ONCE]))
             self._step(result.version)
             deleted += result.num_deleted_rows
         if deleted != len(wanted):
@@ -70,7 +72,8 @@ class Writer:
             return 0
         try:
             reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
-            self._step(self._table.add(reader).version)
+            with boundary("lance add"):
+                self._step(self._table.add(reader).version)
         except RuntimeError:
             if failed:
                 raise failed[0] from None
@@ -81,19 +84,23 @@ class Writer:
         """Merge the small files that many commits have left, and add new rows to the index."""
         if self._table.stats()["fragment_stats"]["num_fragments"] > MAX_FRAGMENTS:
             # Without an age it would prune versions, and fail where one of them is tagged.
-            self._table.optimize(cleanup_older_than=_FOR_EVER)
+            self._optimize(_FOR_EVER)
             self.version = int(self._table.version)
+
+    def _optimize(self, age: timedelta, delete_unverified: bool = False) -> None:
+        with boundary("lance optimize"):
+            self._table.optimize(cleanup_older_than=age, delete_unverified=delete_unverified)
 
     def clean(self, oldest: int) -> None:
         """Merge small files and remove the versions before `oldest`, none of which has a tag any more."""
-        self._table.optimize(cleanup_older_than=_FOR_EVER)
+        self._optimize(_FOR_EVER)
         made = {entry["version"]: entry["timestamp"] for entry in self._table.list_versions()}
         if min(made) < oldest and oldest in made:
             # By age alone: what is a few seconds older than `oldest` stays until the next time, since age is
             # counted from a moment that comes later, and a version with a tag among the old is an error.
             age = timedelta(seconds=time.time() - made[oldest].timestamp() + _MARGIN_S)
             try:
-                self._table.optimize(cleanup_older_than=age, delete_unverified=True)
+                self._optimize(age, delete_unverified=True)
             except RuntimeError as error:
                 if "tagged version" not in str(error):
                     raise
@@ -110,7 +117,8 @@ class Writer:
         covered = {entry.columns[0]: rows - entry.num_unindexed_rows for entry in whole}
         for column, config in configs.items():
             if covered.get(column, 0) < rows - rows // 5:
-                self._table.create_index(column, config=config)
+                with boundary("lance index"):
+                    self._table.create_index(column, config=config)
                 self._step(int(self._table.version))
 
     def keep(self, rows: int, tag: str) -> None:
@@ -119,7 +127,8 @@ class Writer:
         if held != rows:
             raise StoreError(f"the vectors have {held} rows, {rows} belong there; mend with: docmill repair")
         tags = self._table.tags
-        (tags.update if tag in tags.list() else tags.create)(tag, self.version)  # there: a commit that died
+        with boundary("lance tag"):
+            (tags.update if tag in tags.list() else tags.create)(tag, self.version)  # there: a commit that died
 
 
 def _noting(rows: Iterator[pa.RecordBatch], failed: list[Exception]) -> Iterator[pa.RecordBatch]:

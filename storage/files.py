@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from storage.boundary import boundary
 from storage.errors import Transient
 from storage.keys import KEY_BYTES
 
@@ -79,7 +80,8 @@ def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path]
     A file of the same content that is already there is kept, so writing twice is free.
     """
     with _temporary(root / folder) as temporary:
-        write(temporary)
+        with boundary(f"write {folder}"):
+            write(temporary)
         return adopt(root, folder, suffix, temporary)
 
 
@@ -91,7 +93,8 @@ def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
     final.parent.mkdir(parents=True, exist_ok=True)
     ref = FileRef(f"{folder}/{final.name}", file.stat().st_size, digest)
     file.chmod(0o644)
-    file.replace(final)
+    with boundary(f"rename {folder}"):
+        file.replace(final)
     sync_folder(final.parent)
     return ref
 
@@ -99,10 +102,12 @@ def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
 def write_whole(path: Path, data: bytes) -> None:
     """Replace a file by another content in one step."""
     with _temporary(path.parent) as temporary:
-        temporary.write_bytes(data)
-        _sync(temporary)
+        with boundary(f"write {path.name}"):
+            temporary.write_bytes(data)
+            _sync(temporary)
         temporary.chmod(0o644)
-        temporary.replace(path)
+        with boundary(f"replace {path.name}"):
+            temporary.replace(path)
         sync_folder(path.parent)
 
 
@@ -112,11 +117,13 @@ def put_if_absent(path: Path, data: bytes) -> bool:
     `os.link` fails where the name exists, while a rename would overwrite it.
     """
     with _temporary(path.parent) as temporary:
-        temporary.write_bytes(data)
-        temporary.chmod(0o644)
-        _sync(temporary)
+        with boundary(f"write {path.parent.name}"):
+            temporary.write_bytes(data)
+            temporary.chmod(0o644)
+            _sync(temporary)
         try:
-            os.link(temporary, path)
+            with boundary(f"put {path.parent.name}"):
+                os.link(temporary, path)
         except FileExistsError:
             return False
         sync_folder(path.parent)
@@ -125,17 +132,19 @@ def put_if_absent(path: Path, data: bytes) -> bool:
 
 def link(source: Path, target: Path) -> None:
     """Give a file a second name; copy it where the file system has no hard links."""
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        raise
-    except OSError:
-        shutil.copyfile(source, target)
+    with boundary(f"link {target.parent.name}"):
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            raise
+        except OSError:
+            shutil.copyfile(source, target)
 
 
 def remove(path: Path) -> None:
     """Remove a file, a link or a whole folder, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    with boundary("remove"):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

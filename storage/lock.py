@@ -1,5 +1,6 @@
 """One writer: a lock that the kernel frees when its process dies, so that a stale one needs nobody."""
 
+import errno
 import fcntl
 import json
 import os
@@ -10,7 +11,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from storage.errors import Locked
+from storage.boundary import boundary
+from storage.errors import Locked, StoreError
 
 _POLL_S = 0.1
 
@@ -18,8 +20,7 @@ _POLL_S = 0.1
 @contextmanager
 def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the store at `root` for writing; raise `Locked` if another has it for longer than `wait_s` seconds."""
-    root.mkdir(parents=True, exist_ok=True)
-    handle = os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    handle = _open(root)
     try:
         _acquire(handle, root, time.monotonic() + wait_s)
         holder = {
@@ -32,6 +33,18 @@ def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _open(root: Path) -> int:
+    try:
+        with boundary("lock"):
+            root.mkdir(parents=True, exist_ok=True)
+            return os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        reason = os.strerror(error.errno)
+        raise StoreError(f"{root} cannot be written: {reason}; it can be read: search, sql, verify") from None
 
 
 def _acquire(handle: int, root: Path, deadline: float) -> None:

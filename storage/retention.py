@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from storage import snapshots, tags
+from storage.boundary import boundary
 from storage.errors import StoreError
 from storage.snapshots import Snapshot, path_of
 
@@ -55,7 +56,8 @@ def _unlink(path: Path) -> bool:
     handle = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink()
+        with boundary("drop snapshot"):
+            path.unlink()
     except BlockingIOError:
         return False
     finally:

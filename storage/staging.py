@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storage.artifacts import TEXTS
+from storage.boundary import boundary
 from storage.files import TEMPORARY, adopt, link, remove
 from storage.schema import CHUNKS
 from storage.schema import DOCUMENTS as COMMITTED
@@ -104,10 +105,12 @@ def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.T
     remove(draft)
     draft.mkdir(parents=True)
     for name, table in (("documents", documents), ("chunks", chunks), ("texts", texts)):
-        pq.write_table(
-            table, draft / f"{name}.parquet", compression="zstd", row_group_size=64 if name == "texts" else None
-        )
-    draft.replace(folder)
+        with boundary(f"stage {name}"):
+            pq.write_table(
+                table, draft / f"{name}.parquet", compression="zstd", row_group_size=64 if name == "texts" else None
+            )
+    with boundary("rename batch"):
+        draft.replace(folder)
     return Batch(folder)
 
 

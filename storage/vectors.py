@@ -4,6 +4,7 @@ Every call that writes is a version of the table. A snapshot names one version a
 after it is taken back before the next write. Tables and packs are the truth: a lost table is built again.
 """
 
+import errno
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from storage.boundary import boundary
 from storage.encoder import EmbeddingSpace
 from storage.errors import QueryError, StoreError
 from storage.fence import Writer, among, schema
@@ -66,7 +68,8 @@ def _take_back(table: Any, state: VectorState) -> None:
     """Undo what was written after a state."""
     if table.version != state.version:
         table.checkout(state.version)
-        table.restore()
+        with boundary("lance restore"):
+            table.restore()
 
 
 def rebuild(root: Path, space: EmbeddingSpace, added: Iterable[pa.RecordBatch], tag: str) -> VectorState:
@@ -87,7 +90,8 @@ def clean(root: Path, state: VectorState, kept: Mapping[str, int], tag: str) -> 
         _take_back(table, state)
         for name in table.tags.list():
             if name not in kept:
-                table.tags.delete(name)
+                with boundary("lance untag"):
+                    table.tags.delete(name)
         writer = Writer(table)
         writer.clean(min([state.version, *kept.values()]))
         return _finish(table, writer, state.rows, tag)
@@ -98,7 +102,8 @@ def sweep(root: Path, named: Collection[VectorState]) -> list[str]:
     garbage = sorted(set(_tables(root)) - {state.table for state in named})
     with _explained(root):
         for name in garbage:
-            _connect(root).drop_table(name)
+            with boundary("lance drop"):
+                _connect(root).drop_table(name)
     return garbage
 
 
@@ -204,7 +209,8 @@ def _create(root: Path, space: EmbeddingSpace) -> Any:
     """Create an empty table under a name never used before, so that no older snapshot loses its own."""
     used = [int(name.rsplit("_", 1)[1]) for name in _tables(root) if name.startswith(_prefix(space))]
     name = f"{_prefix(space)}{max(used, default=0) + 1}"
-    return _connect(root).create_table(name, schema=schema(space.dimension))
+    with boundary("lance create"):
+        return _connect(root).create_table(name, schema=schema(space.dimension))
 
 
 def _open(root: Path, state: VectorState) -> Any:
@@ -220,5 +226,7 @@ def _explained(root: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, RuntimeError, OSError) as error:
+        if os.strerror(errno.ENOSPC) in str(error):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(root / FOLDER)) from error
         said = str(error).split("\n", 1)[0]
         raise StoreError(f"{root / FOLDER}: {said}; build it again with: docmill repair --store {root}") from error

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from storage.artifacts import Packs, pack_embeddings, write_pack
+from storage.boundary import boundary
 from storage.encoder import load_encoder
 from storage.files import TEMPORARY
 from storage.schema import indexed_text
@@ -47,7 +48,8 @@ def embed_batches(order: Path) -> Embedding:
         vectors = load_encoder(task.model, task.revision).encode(list(map(indexed_text, contexts, texts)))
         draft = task.target.with_name(TEMPORARY + task.target.name)
         write_pack(draft, pack_embeddings(keys, vectors), "embeddings")
-        draft.replace(task.target)
+        with boundary("rename vectors"):
+            draft.replace(task.target)
     return count(rows)
 
 

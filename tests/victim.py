@@ -1,0 +1,70 @@
+"""An ingest in a process of its own that ends, or fails, at a chosen boundary.
+
+Processes fork from one that has imported everything and done nothing: a start takes milliseconds.
+"""
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import lancedb  # noqa: F401  # imported before the fork, so that no process has to
+import scipy.sparse  # noqa: F401
+
+from storage import boundary, encoder, space
+from storage.compact import compact
+from storage.retention import Retention
+from tests import fake_encoder
+from tests.workbench import Workbench
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.victim"])
+_SILENT = os.devnull
+
+
+class Countdown:
+    """Calls `act` at boundary number `at`, counted from 1, and remembers the names of all before it."""
+
+    def __init__(self, at: int, act: Callable[[], None]) -> None:
+        self._at = at
+        self._act = act
+        self.seen: list[str] = []
+
+    def __call__(self, name: str) -> None:
+        self.seen.append(name)
+        if len(self.seen) == self._at:
+            self._act()
+
+
+def die() -> None:
+    """End this process as `kill -9` does."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def start(
+    work: Callable[[Workbench], object], bench: Workbench, model: Path, kill_at: int = 0
+) -> "multiprocessing.process.BaseProcess":
+    """Start `work` on a bench; with `kill_at` it kills itself at that boundary."""
+    process = CONTEXT.Process(target=_run, args=(work, bench, str(model), kill_at))
+    process.start()
+    return process
+
+
+def ingest(bench: Workbench) -> object:
+    """Ingest all documents of a bench."""
+    return bench.ingest(allow_delete=True)
+
+
+def compact_all(bench: Workbench) -> object:
+    """Compact the store of a bench, and keep one snapshot."""
+    return compact(bench.root, Retention(keep_snapshots=1))
+
+
+def _run(work: Callable[[Workbench], object], bench: Workbench, model: str, kill_at: int) -> None:
+    quiet = os.open(_SILENT, os.O_WRONLY)
+    os.dup2(quiet, 2)
+    space.FOLDERS[fake_encoder.NAME] = lambda: Path(model)
+    encoder.LOADERS[fake_encoder.NAME] = fake_encoder.TokenCounts
+    boundary.watch = Countdown(kill_at, die)
+    work(bench)
