@@ -1,7 +1,7 @@
 """Repair: rebuild what can be rebuilt from the tables and artifacts, and say what cannot."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,39 +14,93 @@ from storage import current, keywords, snapshots, vectors
 from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.commit import posting_rows, vector_rows, vector_tag
 from storage.errors import StoreError
-from storage.files import write_immutable
+from storage.files import hash_file, write_immutable
 from storage.lock import writer_lock
 from storage.schema import indexed_text
-from storage.snapshots import Piece
-from storage.tables import read_table
+from storage.snapshots import Piece, Snapshot
+from storage.tables import read_table, replace_documents
 from storage.verify import verify
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 
-def repair(root: Path, encode: Encode, wait_s: float = 0.0) -> list[str]:
-    """Mend the newest snapshot and return what was done, a line each.
+@dataclass(slots=True)
+class Repaired:
+    """What was done, a line each, and what is lost and can only come from the sources again."""
+
+    done: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+def repair(root: Path, encode: Encode, wait_s: float = 0.0) -> Repaired:
+    """Mend the newest snapshot.
 
     A lost index is rebuilt from Parquet and committed as a new snapshot. `encode` is called only for
-    texts whose vector is in no pack any more. Raises `StoreError` when something remains broken.
+    texts whose vector is in no pack any more. Documents whose rows or text are damaged leave the new
+    snapshot, so that the next ingest makes them again. Raises `StoreError` when something remains broken.
     """
-    with writer_lock(root, wait_s):
-        done = list(_mend(root, {finding.kind for finding in verify(root)}, encode))
-    left = verify(root)
+    result = Repaired()
+    with writer_lock(snapshots.existing(root), wait_s):
+        kinds = {finding.kind for finding in verify(root, deep=True)}
+        base = snapshots.read(root)
+        whole = _without_damage(root, base, result) if kinds & {"tables", "texts"} else base
+        if whole is not base:
+            kinds |= {"vectors", "keywords"}
+        result.done += _mend(root, base, whole, kinds, encode)
+    left = verify(root, deep=True)
     if left:
         raise StoreError("cannot be mended from what is here: " + "; ".join(map(str, left)))
-    return done
+    return result
 
 
-def _mend(root: Path, kinds: set[str], encode: Encode) -> Iterator[str]:
-    base = snapshots.read(root)
+def _without_damage(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
+    """Return the snapshot without files that are damaged and without the documents that lose by it."""
+    names = ("documents", "chunks")
+    broken = {name: [p for p in base.tables.get(name, ()) if not _is_whole(root, p)] for name in base.tables}
+    buckets = {piece.bucket for name in names for piece in broken.get(name, ())}
+    tables = {
+        name: tuple(p for p in pieces if p not in broken[name] and not (name in names and p.bucket in buckets))
+        for name, pieces in base.tables.items()
+    }
+    result.lost += [f"the documents of {p.file.path}" for name in names for p in broken.get(name, ())]
+    result.lost += [f"the rows of {name}" for name in broken if name not in names and broken[name]]
+    packs = {kind: tuple(p for p in pieces if _is_whole(root, p)) for kind, pieces in base.artifacts.items()}
+    left = replace(base, tables=tables, artifacts={**base.artifacts, "texts": packs["texts"]})
+    return _without_textless(root, left, result)
+
+
+def _without_textless(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
+    """Return the snapshot without the documents whose text no pack holds, or whose chunks are not in it."""
+    documents = read_table(root, base, "documents", ["document_id", "uri", "text_key", "chunks"])
+    absent = Packs([root / p.file.path for p in base.artifacts["texts"]]).missing(
+        documents.column("text_key").to_pylist()
+    )
+    chunks = read_table(root, base, "chunks", ["document_id"]).column(0)
+    counted = {pair["values"]: pair["counts"] for pair in pc.value_counts(chunks).to_pylist()}
+    gone = {
+        row["document_id"]: row["uri"]
+        for row in documents.to_pylist()
+        if row["text_key"] in absent or counted.pop(row["document_id"], 0) != row["chunks"]
+    }
+    result.lost += gone.values()
+    leaving = {*gone, *counted}
+    if not leaving:
+        return base
+    tables = {
+        name: replace_documents(root, base.tables.get(name, ()), name, base.buckets, leaving, empty)
+        for name in ("documents", "chunks")
+        for empty in [read_table(root, None, name)]
+    }
+    return replace(base, tables={**base.tables, **tables})
+
+
+def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode: Encode) -> Iterator[str]:
     number = base.number + 1
-    chunks = read_table(root, base, "chunks")
-    mended = base
+    chunks = read_table(root, mended, "chunks")
     if "embeddings" in kinds:
-        packs = _restore_embeddings(root, base.artifacts["embeddings"], chunks, encode)
-        mended = replace(mended, artifacts={**base.artifacts, "embeddings": packs})
-        yield "embedded again what no pack holds any more"
+        packs, count = _restore_embeddings(root, base.artifacts["embeddings"], chunks, encode)
+        mended = replace(mended, artifacts={**mended.artifacts, "embeddings": packs})
+        yield f"embedded {count} texts again, whose vectors no pack holds any more"
     if "vectors" in kinds:
         rows = vector_rows(root, mended.artifacts["embeddings"], chunks)
         mended = replace(mended, vectors=vectors.rebuild(root, base.space, rows, vector_tag(number)))
@@ -55,6 +109,8 @@ def _mend(root: Path, kinds: set[str], encode: Encode) -> Iterator[str]:
         mended = replace(mended, keywords=keywords.rebuild(root, posting_rows(chunks)))
         yield f"rebuilt the postings of {chunks.num_rows} chunks"
     if mended is not base:
+        if "vectors" not in kinds:
+            mended = replace(mended, vectors=vectors.update(root, base.vectors, base.space, (), (), vector_tag(number)))
         mended = replace(mended, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
         snapshots.commit(root, mended)
         yield f"committed snapshot {number}"
@@ -63,9 +119,11 @@ def _mend(root: Path, kinds: set[str], encode: Encode) -> Iterator[str]:
         yield f"current/ shows snapshot {mended.number}"
 
 
-def _restore_embeddings(root: Path, pieces: tuple[Piece, ...], chunks: pa.Table, encode: Encode) -> tuple[Piece, ...]:
-    """Return packs that can be read, with one more for the texts whose vector they lack."""
-    whole = tuple(piece for piece in pieces if _readable(root, piece))
+def _restore_embeddings(
+    root: Path, pieces: tuple[Piece, ...], chunks: pa.Table, encode: Encode
+) -> tuple[tuple[Piece, ...], int]:
+    """Return packs that are whole, with one more for the texts whose vector they lack, and how many these are."""
+    whole = tuple(piece for piece in pieces if _is_whole(root, piece))
     packs = Packs([root / piece.file.path for piece in whole])
     lost = packs.missing(chunks.column("embedding_key").to_pylist())
     rows = chunks.filter(pc.is_in(chunks.column("embedding_key"), value_set=pa.array(list(lost), pa.string())))
@@ -76,12 +134,12 @@ def _restore_embeddings(root: Path, pieces: tuple[Piece, ...], chunks: pa.Table,
         )
     }
     if not texts:
-        return whole
+        return whole, 0
     table = pack_embeddings(list(texts), encode(list(texts.values())))
     file = write_immutable(root, "artifacts/embeddings", ".parquet", lambda path: write_pack(path, table, "embeddings"))
-    return (*whole, Piece(file, table.num_rows))
+    return (*whole, Piece(file, table.num_rows)), len(texts)
 
 
-def _readable(root: Path, piece: Piece) -> bool:
+def _is_whole(root: Path, piece: Piece) -> bool:
     path = root / piece.file.path
-    return path.is_file() and path.stat().st_size == piece.file.bytes
+    return path.is_file() and path.stat().st_size == piece.file.bytes and hash_file(path) == piece.file.hash

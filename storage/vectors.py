@@ -178,6 +178,18 @@ class VectorIndex:
         scores = (1.0 - found.column("_distance").to_numpy().astype(np.float64)).tolist()
         return sorted(zip(found.column("chunk_id").to_pylist(), scores, strict=True), key=lambda hit: (-hit[1], hit[0]))
 
+    def version_of(self, tag: str) -> int | None:
+        """Return the version that a tag keeps, None where there is no such tag."""
+        with _explained(self._root):
+            held = self._table.tags.list().get(tag)
+        return int(held["version"]) if held else None
+
+    def rows(self) -> pa.Table:
+        """Return chunk_id, document_id and vector of all rows, in no order."""
+        columns = ["chunk_id", "document_id", "vector"]
+        with _explained(self._root):
+            return self._table.search().select(columns).limit(max(1, self._rows)).to_arrow().select(columns)
+
     def chunk_ids(self) -> pa.Array:
         """Return the chunk ids of all rows, in no order."""
         with _explained(self._root):

@@ -9,9 +9,13 @@ import pyarrow.compute as pc
 
 from storage import current, snapshots
 from storage.artifacts import Packs, decode_parsed
+from storage.commit import vector_rows, vector_tag
 from storage.errors import StoreError
+from storage.fence import schema
 from storage.files import hash_file
+from storage.keys import embedding_key
 from storage.keywords import KeywordIndex
+from storage.schema import indexed_text
 from storage.snapshots import Snapshot
 from storage.sweep import named_files
 from storage.tables import read_table
@@ -22,7 +26,7 @@ _DOCUMENTS_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A difference. `kind` is file, tables, texts, embeddings, vectors, keywords or current; `mend` is a command."""
+    """A difference. `kind` is tables, texts, embeddings, space, vectors, keywords or current; `mend` is a command."""
 
     kind: str
     message: str
@@ -36,21 +40,25 @@ class Finding:
 def verify(root: Path, deep: bool = False) -> list[Finding]:
     """Return what is wrong with the newest snapshot; nothing, when all parts agree.
 
-    `deep` also reads every file again to compare its content hash.
+    `deep` also reads every file again to compare its content hash, every key of a vector with its text, and
+    every vector of the index with the one that was computed.
     """
     snapshot = snapshots.read(root)
     findings = list(_check_files(root, snapshot, deep))
-    for kind, check in _CHECKS.items():
+    for kind, check in (_CHECKS | (_DEEP_CHECKS if deep else {})).items():
         try:
             findings += check(root, snapshot)
         except (StoreError, OSError, pa.ArrowException, ValueError, KeyError) as error:
+            kind = "vectors" if kind == "values" else kind
             findings.append(Finding(kind, str(error), _mend(root, kind)))
     return list(dict.fromkeys(findings))
 
 
 def _mend(root: Path, kind: str) -> str:
-    rebuilt = kind in ("vectors", "keywords", "embeddings", "current")
-    return f"docmill repair --store {root}" if rebuilt else "restore the file from a copy of the store"
+    command = f"docmill repair --store {root}"
+    if kind in ("vectors", "keywords", "embeddings", "current"):
+        return command
+    return f"restore the file from a copy of the store, or: {command}, then ingest what it says is lost"
 
 
 def _check_files(root: Path, snapshot: Snapshot, deep: bool) -> Iterator[Finding]:
@@ -110,10 +118,40 @@ def _check_embeddings(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
 
 def _check_vectors(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
     index = VectorIndex(root, snapshot.vectors, snapshot.space)
+    if index.version_of(vector_tag(snapshot.number)) != snapshot.vectors.version:
+        message = f"no tag keeps version {snapshot.vectors.version} of {snapshot.vectors.table}"
+        yield Finding("vectors", message, _mend(root, "vectors"))
     yield from _compare(root, snapshot, "vectors", index.chunk_ids())
 
 
+def _check_values(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
+    """Compare every vector of the index with the one in the packs."""
+    chunks = read_table(root, snapshot, "chunks")
+    made = pa.Table.from_batches(
+        vector_rows(root, snapshot.artifacts["embeddings"], chunks), schema(snapshot.space.dimension)
+    )
+    index = VectorIndex(root, snapshot.vectors, snapshot.space)
+    ours, theirs = (table.sort_by("chunk_id").combine_chunks() for table in (made, index.rows()))
+    if ours.column("chunk_id") != theirs.column("chunk_id"):
+        return  # which `_check_vectors` says better
+    left, right = (table.column("vector").combine_chunks().flatten().to_numpy() for table in (ours, theirs))
+    wrong = int((left != right).reshape(len(ours), -1).any(axis=1).sum()) if len(ours) else 0
+    if wrong:
+        yield Finding("vectors", f"{wrong} vectors of the index are not those of their texts", _mend(root, "vectors"))
+
+
+def _check_space(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
+    """Compare the key of every vector with that of its text in the snapshot's embedding space."""
+    chunks = read_table(root, snapshot, "chunks", ["uri", "context", "text", "embedding_key"])
+    for uri, context, text, key in zip(*(column.to_pylist() for column in chunks.columns), strict=True):
+        if key != embedding_key(indexed_text(context, text), snapshot.space.id):
+            yield Finding("space", f"a chunk of {uri} names the vector of another text or space", _mend(root, "space"))
+
+
 def _check_keywords(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
+    if snapshot.keywords.rows != snapshot.rows("chunks"):
+        counts = f"{snapshot.keywords.rows} chunks are counted, {snapshot.rows('chunks')} there"
+        yield Finding("keywords", counts, _mend(root, "keywords"))
     yield from _compare(root, snapshot, "keywords", KeywordIndex(root, snapshot.keywords).chunk_ids())
 
 
@@ -141,4 +179,8 @@ _CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
     "vectors": _check_vectors,
     "keywords": _check_keywords,
     "current": _check_current,
+}
+_DEEP_CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
+    "space": _check_space,
+    "values": _check_values,
 }

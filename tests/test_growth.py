@@ -130,4 +130,4 @@ def test_a_store_of_every_release_opens_and_takes_an_ingest(release: Path, tmp_p
     assert report.snapshot == 3
     assert (report.documents.added, report.documents.deleted) == (1, 4)
     assert verify(bench.root, deep=True) == []
-    assert repair(bench.root, lambda texts: pytest.fail(f"embedded {texts}")) == []
+    assert repair(bench.root, lambda texts: pytest.fail(f"embedded {texts}")).done == []

@@ -227,7 +227,7 @@ def test_lost_indexes_are_found_and_rebuilt_without_embedding(bench: Workbench) 
     def never(texts: object) -> object:
         raise AssertionError(f"asked to embed {texts}")
 
-    assert repair(bench.root, never)  # type: ignore[arg-type]
+    assert repair(bench.root, never).done  # type: ignore[arg-type]
     assert verify(bench.root, deep=True) == []
     assert [(hit.chunk_id, hit.score) for hit in bench.store.search("green button")] == before
 

@@ -80,15 +80,18 @@ def verify(
 
 
 def repair(context: typer.Context, as_json: AsJson = False) -> None:
-    """Rebuild what is lost or damaged from what is left."""
+    """Rebuild what is lost or damaged from what is left; exit status 3 where documents have to be ingested again."""
     settings = settings_of(context)
     from storage.repair import repair as mend
 
     done = mend(settings.store, _encoder_of(settings.store), settings.wait_s)
     if as_json:
-        print_json(done)
+        print_json(asdict(done))
     else:
-        typer.echo("\n".join(done) or "Nothing needed repair.")
+        typer.echo("\n".join(map(plain, done.done)) or "Nothing needed repair.")
+    for what in done.lost:
+        note(f"lost: {what}; an ingest of its source brings it back")
+    raise typer.Exit(3 if done.lost else 0)
 
 
 def _encoder_of(root: Path) -> "Encode":
