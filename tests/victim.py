@@ -6,6 +6,7 @@ Processes fork from one that has imported everything and done nothing: a start t
 import multiprocessing
 import os
 import signal
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from storage.retention import Retention
 from tests import fake_encoder
 from tests.workbench import Workbench
 
+warnings.filterwarnings("ignore", message="lancedb fork support")  # nothing of it has run before the fork
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["tests.victim"])
 _SILENT = os.devnull
