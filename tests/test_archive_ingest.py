@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,45 @@ def test_a_compressed_file_is_named_after_the_file_that_it_is_now_in(tmp_path: P
     (bench.docs / "notes.md.gz").rename(bench.docs / "guide.md.gz")
     assert summary(bench.ingest()) == {"moved": 1}
     assert rows(bench, "uri") == [("guide.md.gz/guide.md",)]
+
+
+def letter(text: str, **attached: str | bytes) -> bytes:
+    """Return a mail; the names of attachments are written with `_` for their dot."""
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = "ann@example.org", "bob@example.org", "The knobs"
+    message["Date"] = "Tue, 05 Mar 2024 06:07:08 +0100"
+    message.set_content(text)
+    for name, content in attached.items():
+        data = content.encode() if isinstance(content, str) else content
+        message.add_attachment(data, "application", "octet-stream", filename=name.replace("_", "."))
+    return message.as_bytes()
+
+
+def test_what_is_attached_to_a_mail_is_documents_beside_the_mail(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    guide, pack = FILES["guide.md"], zipped({"prices.csv": FILES["deep/er/prices.csv"]})
+    bench.write({"letter.eml": letter("Here is the guide.\n", guide_md=guide, pack_zip=pack)})
+    assert bench.ingest().exit_status == 0
+    assert rows(bench, "uri, parent, author") == [
+        ("letter.eml", "", "ann@example.org"),
+        ("letter.eml/guide.md", "letter.eml", ""),
+        ("letter.eml/pack.zip/prices.csv", "letter.eml/pack.zip", ""),
+    ]
+    bench.write({"letter.eml": letter("Here is the guide again.\n", guide_md=guide, pack_zip=pack)})
+    changed = bench.ingest()
+    assert (changed.documents.changed, changed.documents.unchanged, changed.parsed) == (1, 2, 1)
+    bench.write({"letter.eml": letter("Here is the guide again.\n", guide_md=guide)})
+    assert bench.ingest(allow_delete=True).documents.deleted == 1
+    assert [uri for (uri,) in rows(bench, "uri")] == ["letter.eml", "letter.eml/guide.md"]
+    assert verify(bench.root, deep=True) == []
+
+
+def test_a_mail_in_an_archive_has_its_attachments_below_it(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    bench.write({"box.tar": tarred({"in/letter.eml": letter("Hello.\n", guide_md=FILES["guide.md"])}, "w")})
+    bench.ingest()
+    parents = [("box.tar/in/letter.eml", "box.tar"), ("box.tar/in/letter.eml/guide.md", "box.tar/in/letter.eml")]
+    assert rows(bench, "uri, parent") == parents
 
 
 NAMES = st.lists(st.text("abc ä", min_size=1, max_size=3).map(str.strip).filter(bool), min_size=1, max_size=3)
