@@ -19,7 +19,7 @@ from tasks.unpack import UnpackOrder
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 4 << 20
-BATCHES_AHEAD = 3
+BATCHES_AHEAD = 7
 UNPACKED_BYTES = 256 << 20
 EMBED_CHUNKS = 2048
 
@@ -54,7 +54,7 @@ def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
     packs = artifact_paths(run.root, run.base, "texts")
     running: list[Future[Path]] = []
     unpacks: dict[str, Path] = {}
-    for number, part in enumerate(_parts(_laid(run, works, unpacks))):
+    for number, part in enumerate(_parts(_laid(run, sorted(works, key=_turn), unpacks))):
         orders = tuple({unpacks[work.key] for work in part if work.place})
         order = Order(run.folder / f"batch-{number:05d}", part, run.recipe, packs, _answering(run, number), orders)
         path = save_order(order, run.folder / f"order-{number:05d}.pickle")
@@ -69,6 +69,14 @@ def _answering(run: Run, number: int) -> Answering:
     model = run.settings.embedding
     packs = artifact_paths(run.root, run.base, "embeddings")
     return Answering(packs, run.folder / f"{ASKED}{number:05d}.parquet", model.model, model.revision)
+
+
+def _turn(work: Work) -> int:
+    """Return the place of a work in a run: what is in archives in its order, then files, the largest first.
+
+    So no worker is left alone with a long document at the end.
+    """
+    return -1 - work.size if not work.place else -(1 << 62)
 
 
 def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator[Work]:

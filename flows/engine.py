@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 T = TypeVar("T")
 EngineName = Literal["local", "prefect"]
-THREADS = 4  # batches in flight, and one for the embedding of those that have finished
+THREADS = 8  # batches in flight, and one for the embedding of those that have finished
 
 
 class Engine(Protocol):

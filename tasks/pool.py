@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -33,6 +34,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _START_TIMEOUT_S = 120.0
+_SMALL_REQUEST = 32 << 10  # fits what the kernel keeps of a pipe that nobody reads
 _BOOT = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from tasks.worker import serve; serve(sys.argv[2:])"
 
 
@@ -46,7 +48,7 @@ class Limits:
     workers: int
     timeout_s: float = 120.0
     memory_mb: int = 2048
-    recycle: int = 300
+    recycle: int = 1000
 
     def __post_init__(self) -> None:
         for name in ("workers", "timeout_s", "memory_mb", "recycle"):
@@ -54,7 +56,7 @@ class Limits:
                 raise ConfigError(f"{name} must be above 0, got {getattr(self, name)}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Task:
     function: Callable[[Any], Any]
     item: Any
@@ -123,29 +125,51 @@ class Pool:
         """
         worker: _Worker | None = None
         while (task := self._take()) is not None:
-            if not task.future.set_running_or_notify_cancel():
-                continue
-            try:
-                worker = worker or self._start()
-                result = worker.run(task, self.limits)
-                if self._closed:
-                    raise Transient("the pool of workers was closed")
-                task.future.set_result(result)
-            except BaseException as error:
-                task.future.set_exception(error)
-            if worker is not None and worker.spent(self.limits):
-                self._retire(worker)
-                worker = None
+            ahead = deque([task])
+            while ahead:
+                worker = self._answer(worker, ahead)
         if worker is not None:
             self._retire(worker)
 
+    def _answer(self, worker: "_Worker | None", ahead: "deque[_Task]") -> "_Worker | None":
+        """Settle the first task; return the worker, or None where it must not be given another one."""
+        task = ahead[0]
+        try:
+            worker = worker or self._start()
+            worker.give(task)
+            self._look_ahead(worker, ahead)
+            result = worker.answer(self.limits)
+            if self._closed:
+                raise Transient("the pool of workers was closed")
+            task.future.set_result(result)
+        except BaseException as error:
+            task.future.set_exception(error)
+        ahead.popleft()
+        if worker is not None and worker.spent(self.limits):
+            self._retire(worker)  # what it was given ahead goes to the next
+            return None
+        return worker
+
+    def _look_ahead(self, worker: "_Worker", ahead: "deque[_Task]") -> None:
+        """Give the worker what it does next, so that it need not wait for this process; not when few are left."""
+        if len(ahead) == 1 and self._queue.qsize() > 2 * self.limits.workers and not worker.last(self.limits):
+            with suppress(Empty):
+                if (task := self._queue.get_nowait()) is None:
+                    self._queue.put(None)
+                elif task.future.set_running_or_notify_cancel():
+                    ahead.append(task)
+                    worker.give(task, only_small=True)
+
     def _take(self) -> _Task | None:
-        with self._lock:
-            self._idle += 1
-        task = self._queue.get()
-        with self._lock:
-            self._idle -= 1
-        return task
+        """Wait for a task that nobody has cancelled, or for the end."""
+        while True:
+            with self._lock:
+                self._idle += 1
+            task = self._queue.get()
+            with self._lock:
+                self._idle -= 1
+            if task is None or task.future.set_running_or_notify_cancel():
+                return task
 
     def _start(self) -> "_Worker":
         worker = _Worker(self.limits)
@@ -181,6 +205,7 @@ class _Worker:
         )
         theirs.close()
         self._guard = _guard(self._process.pid, self._folder)
+        self._given: deque[_Task] = deque()
         self._done = 0
         self._spent = False
 
@@ -193,16 +218,25 @@ class _Worker:
         self.stop()
         raise Transient(f"a worker process did not start ({_describe(self._process.wait())})")
 
-    def run(self, task: _Task, limits: Limits) -> Any:
-        """Return the task's result, or the Rejected that says what became of it."""
-        self._done += 1
+    def give(self, task: _Task, only_small: bool = False) -> None:
+        """Send a task, unless it was sent before; a large one would wait for the worker to read it."""
+        if task in self._given:
+            return
         request = pickle.dumps((task.function, task.item), pickle.HIGHEST_PROTOCOL)
+        if not only_small or len(request) < _SMALL_REQUEST:
+            self._given.append(task)
+            with suppress(ConnectionError):  # a dead worker is found when it does not answer
+                self._pipe.send_bytes(request)
+
+    def answer(self, limits: Limits) -> Any:
+        """Return the result of the first task given, or the Rejected that says what became of it."""
+        self._done += 1
         self._spent = True
+        self._given.popleft()
         deadline = time.monotonic() + limits.timeout_s
         result: Any = Note("")
         parser = ""
         try:
-            self._pipe.send_bytes(request)
             while isinstance(result, Note):
                 parser = result.parser
                 if not self._pipe.poll(max(0.0, deadline - time.monotonic())):
@@ -213,6 +247,10 @@ class _Worker:
             return _death(self._process.wait(), parser)
         self._spent = isinstance(result, Rejected) and result.reason == "memory"
         return result
+
+    def last(self, limits: Limits) -> bool:
+        """Return whether the task at hand is the last that the process is given."""
+        return self._done + 1 >= limits.recycle
 
     def spent(self, limits: Limits) -> bool:
         """Return whether the process must not be given another document."""

@@ -7,6 +7,7 @@ a document, so the figure holds on a machine that has other things to do, too.
 """
 
 import argparse
+import json
 import os
 import shutil
 import tempfile
@@ -43,22 +44,34 @@ def measure(source: Path, folder: Path, workers: int) -> list[Turn]:
     values = {"store": folder / "store", "parse": {"workers": workers}, "embedding": {"model": fake_encoder.NAME}}
     with LocalEngine() as engine:
         ingest(Settings.model_validate(values), [str(source)], engine, dry_run=True)
-    rows = [line.split(maxsplit=4) for line in log.read_text().splitlines()]
-    return [Turn(int(w), float(begin), float(end), float(mb), suffix) for w, begin, end, mb, suffix in rows]
+    return [Turn(**json.loads(line)) for line in log.read_text().splitlines()]
+
+
+def idle(turns: list[Turn]) -> float:
+    """Return the seconds that one worker had nothing to do: between documents, and neither running nor about to."""
+    own = sorted(turns, key=lambda turn: turn.begin)
+    pairs = zip(own, own[1:], strict=False)
+    return sum(max(0.0, later.begin - one.end - (later.ran_before - one.ran_after)) for one, later in pairs)
 
 
 def figures(turns: list[Turn], workers: int) -> list[Figure]:
     """Return how busy and how large the workers were."""
     begin, end = min(turn.begin for turn in turns), max(turn.end for turn in turns)
-    busy = sum(turn.end - turn.begin for turn in turns)
-    sizes = {turn.worker: max(t.resident for t in turns if t.worker == turn.worker) for turn in turns}
+    own = [[turn for turn in turns if turn.worker == worker] for worker in {turn.worker for turn in turns}]
+    alive = sum(max(turn.end for turn in mine) - min(turn.begin for turn in mine) for mine in own)
+    idling = sum(map(idle, own)) + workers * (end - begin) - alive
     longest = max(turns, key=lambda turn: turn.end - turn.begin)
     return [
         Figure("documents", len(turns), ""),
         Figure("wall, from the first document to the last", end - begin, "s"),
-        Figure(f"time that {workers} workers were without a document", 1 - busy / (workers * (end - begin)), "", 0.15),
+        Figure(
+            f"share of that in which {workers} workers had nothing to do", idling / workers / (end - begin), "", 0.15
+        ),
         Figure(f"longest document ({longest.suffix})", longest.end - longest.begin, "s"),
-        *(Figure(f"worker {n}, resident at most", mb, "MB", 150) for n, mb in enumerate(sizes.values(), start=1)),
+        *(
+            Figure(f"worker {number}, resident at most", max(turn.resident for turn in mine), "MB", 150)
+            for number, mine in enumerate(own, start=1)
+        ),
     ]
 
 
