@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 import tasks.process
@@ -50,7 +51,7 @@ def measure(source: Path, folder: Path, workers: int) -> list[Turn]:
 def idle(turns: list[Turn]) -> float:
     """Return the seconds that one worker had nothing to do: between documents, and neither running nor about to."""
     own = sorted(turns, key=lambda turn: turn.begin)
-    pairs = zip(own, own[1:], strict=False)
+    pairs = pairwise(own)
     return sum(max(0.0, later.begin - one.end - (later.ran_before - one.ran_after)) for one, later in pairs)
 
 
