@@ -13,9 +13,12 @@ def test_a_sample_is_read_as_its_golden_file_says(sample: Path) -> None:
     assert make_golden.reading(sample) == make_golden.golden(sample).read_bytes().decode()
 
 
+CONVERTED = {"doc", "ppt"}  # by a program that a machine may lack: see test_libreoffice
+
+
 def test_every_format_has_a_sample_that_is_read_as_it() -> None:
     found = {(path.parent.name, make_golden.reading(path).split()[1]) for path in make_golden.samples()}
-    assert {name for name in FORMATS if (name, name) not in found} == set()
+    assert {name for name in FORMATS if (name, name) not in found} == CONVERTED
 
 
 def test_no_golden_file_is_left_over() -> None:

@@ -133,6 +133,22 @@ FORMATS: dict[str, Format] = {
             by="pandoc; macros that it does not know keep their arguments",
         ),
         Format(
+            name="doc",
+            version=1,
+            parse=_by("libreoffice.parse_doc"),
+            suffixes=frozenset({".doc", ".dot"}),
+            files="Word until 2003",
+            by="LibreOffice, where it is installed, to `docx`",
+        ),
+        Format(
+            name="ppt",
+            version=1,
+            parse=_by("libreoffice.parse_ppt"),
+            suffixes=frozenset({".ppt", ".pps", ".pot"}),
+            files="PowerPoint until 2003",
+            by="LibreOffice, where it is installed, to `pptx`",
+        ),
+        Format(
             name="pptx",
             version=1,
             parse=_by("slides.parse_pptx"),
