@@ -1,5 +1,6 @@
 """Contextualize: what is said before a chunk for retrieval, so that it can be understood alone."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -86,11 +87,11 @@ def structural(setting: Setting, span: Span) -> str:
 
 def _header(setting: Setting, span: Span) -> str:
     """Return the header row of the table that a chunk begins within."""
-    for table in setting.tables:
-        if table.start < span.start < table.end:
-            cells = table.attributes.get("cells") or [[]]
-            return " | ".join(" ".join(str(cell).split()) for cell in cells[0] if str(cell).strip())
-    return ""
+    before = bisect_left(setting.tables, span.start, key=lambda table: table.start) - 1
+    if before < 0 or span.start >= setting.tables[before].end:
+        return ""
+    cells = setting.tables[before].attributes.get("cells") or [[]]
+    return " | ".join(" ".join(str(cell).split()) for cell in cells[0] if str(cell).strip())
 
 
 def window(setting: Setting, span: Span) -> str:

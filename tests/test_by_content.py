@@ -162,7 +162,7 @@ def test_a_stack_trace_stays_with_its_entry_and_windows_of_time_are_apart() -> N
 def test_clauses_are_not_joined_across_their_headings_and_parts_say_where_they_stand() -> None:
     text = (
         'ARTICLE 1 DEFINITIONS\n\n"Mill" means the building.\n\n"Dam" means the wall.\n\n'
-        "ARTICLE 2 DUTIES\n\n2.1 The miller shall grind.\n\n(a) wheat;\n\n"
+        "ARTICLE 2 DUTIES\n\n  2.1 The miller shall grind.\n\n(a) wheat;\n\n"
         f"(b) {FILLER * 40}\n\n2.2 The miller shall rest."
     )
     found = split(text, "legal")
@@ -170,6 +170,7 @@ def test_clauses_are_not_joined_across_their_headings_and_parts_say_where_they_s
     assert not any("ARTICLE 1" in draft.text and "ARTICLE 2" in draft.text for draft in found)
     inner = [draft for draft in found if draft.text.startswith("The mill")]
     assert inner
+    assert not any(draft.context.endswith(draft.text[:20]) for draft in found)
     assert all(draft.context.startswith("ARTICLE 2 DUTIES / 2.1 The miller shall grind. / (b)") for draft in inner)
 
 

@@ -70,7 +70,7 @@ def test_a_tokenizer_whose_words_do_not_add_up_is_obeyed_as_well(parsed: Parsed)
     assert must_cover(parsed) <= {i for draft in found for i in range(draft.start, draft.end)}
 
 
-@pytest.mark.parametrize("strategy", ["recursive", "structure"])
+@pytest.mark.parametrize("strategy", ["recursive", "structure", "sentence"])
 def test_one_sentence_more_makes_few_new_chunks(strategy: str) -> None:
     rng = random.Random(1)
     words = ["mill", "grain", "river", "stone", "wheel", "farmer", "flour", "dam", "sack", "winter", "harvest", "road"]

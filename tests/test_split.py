@@ -1,19 +1,22 @@
 """Every registered strategy keeps the promises that the rest of the pipeline relies on."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.errors import ConfigError
+from storage.errors import ConfigError, Rejected
 from storage.schema import Draft, Element, Parsed, indexed_text
 from tasks.chunk import ChunkOptions, chunk
+from tasks.parse import ParseOptions, detect_file_type, parse
 from tasks.route import Route
 from tasks.split import SPLITTERS, Part, options_of
 from tasks.tokens import Tokens
 from tests.documents import cluster_boundaries, documents, must_cover, tokenizer
+from tests.make_golden import PASSWORDS, samples
 
 STRATEGIES = sorted(SPLITTERS)
 each_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
@@ -55,6 +58,23 @@ def texts_of(parsed: Parsed, strategy: str, **options: Any) -> list[str]:
 @given(parsed=documents(), limit=st.sampled_from([32, 64, 256]))
 def test_chunks_keep_every_promise(strategy: str, options: dict[str, Any], parsed: Parsed, limit: int) -> None:
     found = chunks(parsed, strategy, limit, context=8, **options)
+    check(parsed, found, limit)
+    assert found == chunks(parsed, strategy, limit, context=8, **options)
+
+
+@pytest.mark.parametrize("sample", samples(), ids=lambda sample: sample.name)
+def test_a_document_of_any_format_is_split_by_any_strategy(sample: Path) -> None:
+    data = sample.read_bytes()
+    try:
+        parsed = parse(data, detect_file_type(sample.name, data), ParseOptions(passwords=PASSWORDS))
+    except Rejected:
+        return
+    for strategy, options in CASES:
+        check(parsed, chunks(parsed, strategy, **options), 256)
+
+
+def check(parsed: Parsed, found: list[Draft], limit: int) -> None:
+    """Assert what holds for the chunks of every strategy."""
     boundaries = cluster_boundaries(parsed.text)
     for draft in found:
         assert draft.text == parsed.text[draft.start : draft.end]
@@ -70,7 +90,6 @@ def test_chunks_keep_every_promise(strategy: str, options: dict[str, Any], parse
         assert draft.depth == (parent.depth + 1 if draft.above else 0)
         assert parent.start <= draft.start < draft.end <= parent.end
     assert must_cover(parsed) <= {i for draft in found for i in range(draft.start, draft.end)}
-    assert found == chunks(parsed, strategy, limit, context=8, **options)
 
 
 @each_case

@@ -73,7 +73,7 @@ def clauses(part: Part) -> Iterator[Clause]:
         depth = titles[start] - _HEADINGS if start in titles else _depth(line, int(bool(titles)))
         if depth is not None:
             name = "" if start in titles else " ".join(line.split())[:_LONGEST_NAME].strip("#*_> ")
-            yield Clause(start, depth, name)
+            yield Clause(start + len(line) - len(line.lstrip()), depth, name)
 
 
 def _depth(line: str, of_number: int) -> int | None:

@@ -62,7 +62,11 @@ def passages(part: Part) -> Iterator[Passage]:
         found = "header" if begins else "quoted" if original else _kind(line, kind, blank)
         if found != kind and (line.strip() or not kind):
             letter = "" if found == "header" else letter
-            yield Passage(start, found, letter if found == "new" else line.strip(" >*") if _WROTE.match(line) else "")
+            yield Passage(
+                start + len(line) - len(line.lstrip()),
+                found,
+                letter if found == "new" else line.strip(" >*") if _WROTE.match(line) else "",
+            )
             kind = found
         if kind == "header" and (match := _HEADER.match(line)) and match[1].lower() in _ABOUT:
             letter = f"{letter} | {line.strip()}" if letter else line.strip()
