@@ -1,5 +1,6 @@
 """Documents that pandoc reads: Word, OpenDocument, RTF, EPUB, and markup written by hand."""
 
+import re
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -109,6 +110,19 @@ def test_an_encrypted_open_document_says_so() -> None:
         read("odt", changed(GOLDEN / "odt" / "guide.odt", lock))
 
 
+def test_pages_of_an_open_document_begin_where_the_program_broke_them() -> None:
+    def breaks(name: str, content: bytes) -> bytes:
+        return (
+            content.replace(b"Open the case", b"<text:soft-page-break/>Open the case")
+            if name == "content.xml"
+            else content
+        )
+
+    parsed = read("odt", changed(GOLDEN / "odt" / "guide.odt", breaks))
+    pages = {parsed.text[one.start : one.end]: one.page for one in parsed.elements}
+    assert (pages["## Care"], pages["1. Open the case."], pages["- the battery"]) == (1, 2, 2)
+
+
 def test_a_book_locked_by_its_publisher_says_so_and_one_with_scrambled_fonts_is_read() -> None:
     book = GOLDEN / "epub" / "guide.epub"
     lock = b'<encryption><EncryptedData><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/>'
@@ -117,6 +131,21 @@ def test_a_book_locked_by_its_publisher_says_so_and_one_with_scrambled_fonts_is_
         read("epub", changed(book, lambda _, content: content, **{"META-INF__encryption.xml": lock}))
     parsed = read("epub", changed(book, lambda _, content: content, **{"META-INF__encryption.xml": fonts}))
     assert parsed.title == "Field guide"
+
+
+def test_a_chapter_without_heading_stands_below_its_title_in_the_table_of_contents() -> None:
+    def plain(name: str, content: bytes) -> bytes:
+        if name.endswith(".xhtml"):
+            content = re.sub(rb"<h([12])[^>]*>(.*?)</h\1>", rb"<p>\2</p>", content)
+        return (
+            content.replace(b"<text>Care</text>", b"<text>The first chapter</text>")
+            if name.endswith(".ncx")
+            else content
+        )
+
+    parsed = read("epub", changed(GOLDEN / "epub" / "guide.epub", plain))
+    titles = [text for kind, _, text in kinds(parsed) if kind == "title"]
+    assert titles == ["# Field guide", "## The first chapter"]
 
 
 def test_the_info_group_of_rich_text_is_metadata() -> None:
@@ -146,6 +175,12 @@ def test_markup_that_pandoc_refuses_is_kept_as_text_and_says_so() -> None:
     parsed = read("latex", text)
     assert parsed.text == text
     assert parsed.metadata["read_as"].startswith("text; cannot be read as latex: Error at")
+
+
+def test_markup_too_long_for_pandoc_is_kept_as_text() -> None:
+    parsed = read("rst", "Words.\n\n" + "word " * 700_000)
+    assert [one.kind for one in parsed.elements] == ["paragraph", "paragraph"]
+    assert parsed.metadata["read_as"] == "text; pandoc is too slow for more than 3000000 characters"
 
 
 def test_no_file_that_a_document_names_is_read(tmp_path: Path) -> None:

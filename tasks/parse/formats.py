@@ -103,10 +103,10 @@ FORMATS: dict[str, Format] = {
         Format(
             name="epub",
             version=1,
-            parse=_by("rich_text.parse_epub"),
+            parse=_by("book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
-            by="pandoc, in reading order",
+            by="pandoc, in reading order; chapters by their headings or the table of contents",
         ),
         Format(
             name="rst",

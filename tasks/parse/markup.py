@@ -14,6 +14,7 @@ from tasks.parse.format import ParseOptions
 from tasks.parse.pandoc_document import read_document
 from tasks.parse.plain import paragraphs
 
+_MAX_CHARACTERS = 3_000_000
 _OBJECT = re.compile(
     r"^([ \t]*)\.\. (?:[\w-]+:)?(?:function|class|method|attribute|data|exception|module|option|envvar|decorator|type"
     r"|macro|member|property|classmethod|staticmethod|cmdoption|describe|confval|opcode|rst:dir)::[ \t]+(\S.*)\n"
@@ -67,15 +68,19 @@ def _as_fields(header: str) -> str:
 
 
 def _read(text: str, reader: str, found: Decoded) -> Parsed:
-    """Return what pandoc reads; text that it refuses is kept as plain text, and the metadata says why."""
+    """Return what pandoc reads; what it refuses, or is too slow for, is kept as plain text and says so."""
+    if len(text) > _MAX_CHARACTERS:
+        return _as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
     try:
         parsed = read_document(text.encode("utf-8", "replace"), reader)
     except Rejected as why:
         if why.reason != "corrupt":
             raise
-        return Parsed(
-            found.text, tuple(paragraphs(found.text)), "", found.metadata | {"read_as": f"text; {why.message}"}
-        )
+        return _as_text(found, why.message)
     if not parsed.text.strip():
-        return Parsed(found.text, tuple(paragraphs(found.text)), "", found.metadata | {"read_as": "text"})
+        return _as_text(found, "pandoc finds no words in it")
     return replace(parsed, metadata=found.metadata | parsed.metadata)
+
+
+def _as_text(found: Decoded, because: str) -> Parsed:
+    return Parsed(found.text, tuple(paragraphs(found.text)), "", found.metadata | {"read_as": f"text; {because}"})

@@ -65,6 +65,14 @@ def _is_strict(container: zipfile.ZipFile) -> bool:
         return False
 
 
+def member(container: zipfile.ZipFile, name: str) -> bytes:
+    """Return the content of a member, or nothing where there is none of that name."""
+    try:
+        return container.read(name)
+    except KeyError:
+        return b""
+
+
 def read_member(container: zipfile.ZipFile, name: str, holding: bytes = b"") -> Any:
     """Return the root of a member, or None where it lacks `holding`, is missing or is damaged.
 

@@ -95,7 +95,7 @@ class Inlines:
     def _image(self, content: Any) -> str:
         _, inlines, (_, title) = content
         text = self.text(inlines).strip() or title.removeprefix("fig:").strip()
-        return "" if _FILE.fullmatch(text) or text.lower() in ("image", "picture") else text
+        return "" if _FILE.fullmatch(text) or text.lower() in ("", "image", "picture") else f" {text} "
 
     def _cite(self, content: Any) -> str:
         citations, inlines = content

@@ -1,4 +1,4 @@
-"""Documents of word processors and books other than Word's: ODT, RTF, EPUB, each by pandoc."""
+"""Documents of word processors other than Word: OpenDocument and RTF, by pandoc."""
 
 import re
 import zipfile
@@ -8,8 +8,9 @@ from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse.dates import iso_date
 from tasks.parse.format import ParseOptions
-from tasks.parse.open_xml import read_member
+from tasks.parse.open_xml import member, read_member, rewritten
 from tasks.parse.pandoc_document import read_document
+from tasks.parse.pandoc_inlines import PAGE_MARK
 from tasks.parse.unpacking import check_container
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
@@ -25,33 +26,27 @@ _OPEN_DOCUMENT = {
     _META + "keyword": "keywords",
     _DC + "subject": "subject",
 }
+_PAGE_BREAK = b"<text:soft-page-break/>"
 _RTF_INFO = re.compile(rb"\{\\(title|author|subject|keywords|doccomm)\s((?:[^{}\\]|\\[^{}])*)\}")
 _RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr(\d+)\\min(\d+))?")
 _RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips what is marked as skippable
 _RTF_LETTER = re.compile(rb"\\'([0-9a-fA-F]{2})|\\u(-?\d+) ?(?:\\'[0-9a-fA-F]{2}|\?)?")
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
-_BOOK_RIGHTS = "META-INF/rights.xml"
-_ENCRYPTED = "META-INF/encryption.xml"
-_FONT_ONLY = re.compile(rb"http://(?:www\.idpf\.org/2008/embedding|ns\.adobe\.com/pdf/enc#RC)")
 
 
 def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
-    """Return an OpenDocument text drawn as Markdown, with its own title, authors, dates and language."""
+    """Return an OpenDocument text drawn as Markdown, with its own title, authors, dates and language.
+
+    Pages are those that the program broke when it last saved the file.
+    """
     with check_container(data, options.max_unpacked_bytes) as container:
-        if b"encryption-data" in _member(container, "META-INF/manifest.xml"):
+        if b"encryption-data" in member(container, "META-INF/manifest.xml"):
             raise Rejected("encrypted", "the document's members are encrypted; it needs a password")
         metadata = _open_document_metadata(container)
-    return read_document(data, "odt", metadata)
-
-
-def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a book in its reading order drawn as Markdown; a book locked by its publisher is encrypted."""
-    with check_container(data, options.max_unpacked_bytes) as container:
-        locks = _member(container, _ENCRYPTED)
-        if _member(container, _BOOK_RIGHTS) or (b"EncryptedData" in locks and not _FONT_ONLY.search(locks)):
-            raise Rejected("encrypted", "the book is locked by its publisher (DRM)")
-    return read_document(data, "epub")
+        paged = _PAGE_BREAK in member(container, "content.xml")
+        data = rewritten(container, _with_page_marks) if paged else data
+    return read_document(data, "odt", metadata, int(paged))
 
 
 def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
@@ -60,11 +55,8 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
     return read_document(_RTF_NOTE.sub(rb"{\\footnote", data), "rtf", metadata)
 
 
-def _member(container: zipfile.ZipFile, name: str) -> bytes:
-    try:
-        return container.read(name)
-    except KeyError:
-        return b""
+def _with_page_marks(name: str, content: bytes) -> bytes:
+    return content.replace(_PAGE_BREAK, PAGE_MARK.encode()) if name == "content.xml" else content
 
 
 def _open_document_metadata(container: zipfile.ZipFile) -> dict[str, Any]:
