@@ -130,8 +130,15 @@ def test_cells_over_several_columns_and_rows() -> None:
     for y, word in ((660, "up"), (640, "down")):
         pdf.box(160, y, 100, 20)
         pdf.text(165, y + 6, word)
+    pdf.table(60, 640, (100, 100), [["one", "two"], ["three", "four"]])
     table = next(one for one in read(pdf).elements if one.kind == "table")
-    assert table.attributes["cells"] == [["Both", ""], ["Tall", "up"], ["Tall", "down"]]
+    assert table.attributes["cells"] == [
+        ["Both", ""],
+        ["Tall", "up"],
+        ["Tall", "down"],
+        ["one", "two"],
+        ["three", "four"],
+    ]
 
 
 def test_a_list_of_contents_and_a_frame_are_no_tables() -> None:

@@ -14,7 +14,7 @@ from statistics import median
 
 from storage.errors import Rejected
 from tasks.parse.canvas import Box
-from tasks.parse.pdf_font import Font
+from tasks.parse.pdf_font import PLAIN
 from tasks.parse.pdf_page import Line
 
 _TIMEOUT_S = 100.0
@@ -23,7 +23,6 @@ _FIELDS = 12
 _WORD = "5"
 _LARGE = 1.5
 _MAX_MESSAGE = 200
-_PLAIN = Font()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ def _line(words: list[_Word], page: int, scale: float) -> Line:
     left, top, right, bottom = min(sides[0]), min(sides[1]), max(sides[2]), max(sides[3])
     box: Box = (left * scale, top * scale, right * scale, bottom * scale)
     size = median(word.box[3] - word.box[1] for word in words) * scale
-    return Line(" ".join(word.text for word in words), size, _PLAIN, box, page, 0, 0)
+    return Line(" ".join(word.text for word in words), size, PLAIN, box, page, 0, 0)
 
 
 def _even(paragraphs: list[list[Line]]) -> None:

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf_columns import union
 from tasks.parse.pdf_grid import Item, Table
 from tasks.parse.pdf_headings import MAX_HEADING
 from tasks.parse.pdf_page import LOWERED, RAISED, Line
@@ -44,7 +42,10 @@ class Block:
     @property
     def box(self) -> Box:
         """Return the box around the items, where the block begins."""
-        return reduce(union, (item.box for item in self.items))
+        if len(self.items) == 1:
+            return self.items[0].box
+        lefts, tops, rights, bottoms = zip(*(item.box for item in self.items), strict=True)
+        return (min(lefts), min(tops), max(rights), max(bottoms))
 
 
 def blocks(flow: list[Item], body: float, code: bool) -> list[Block]:
@@ -87,7 +88,7 @@ def _block(group: list[Item], code: bool, lefts: list[float]) -> Block:
         return Block("title", group, first.page, first.level)
     if code and first.font.mono:
         return Block("code", group, first.page)
-    marker = BULLET.match(first.text) or NUMBER.match(first.text)
+    marker = marker_of(first.text)
     if not marker:
         return Block("paragraph", group, first.page)
     while lefts and lefts[-1] > first.box[0] + 3:
@@ -95,6 +96,14 @@ def _block(group: list[Item], code: bool, lefts: list[float]) -> Block:
     if not lefts or lefts[-1] < first.box[0] - 6:
         lefts.append(first.box[0])
     return Block("list_item", group, first.page, len(lefts), marker[1] if marker.re is NUMBER else "-")
+
+
+def marker_of(text: str) -> re.Match[str] | None:
+    """Return the sign or number that a list item begins with."""
+    if text[1:2] == " ":
+        return BULLET.match(text)
+    head = text[:6]
+    return NUMBER.match(text) if "." in head or ")" in head else None
 
 
 def _mark_note(block: Block, body: float) -> None:
@@ -131,11 +140,12 @@ def _usual_gap(block: list[Line]) -> float:
 
 def _begins(block: list[Line], line: Line, first: Line, last: Line) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
-    if BULLET.match(line.text) or (NUMBER.match(line.text) and line.box[0] <= first.box[0] + line.size):
+    mark = marker_of(line.text)
+    if mark and (mark.re is BULLET or line.box[0] <= first.box[0] + line.size):
         return True
     if line.text.startswith(RAISED):
         return True
-    if BULLET.match(first.text) or NUMBER.match(first.text):
+    if marker_of(first.text):
         return line.box[0] < first.box[0] - 0.5 * line.size
     if not last.text.endswith(_ENDS) or len(block) < 2:
         return False

@@ -7,7 +7,7 @@ import ctypes
 from functools import cache
 from typing import Any
 
-_POINTER, _INT, _DOUBLE, _FLOAT = ctypes.c_void_p, ctypes.c_int, ctypes.c_double, ctypes.c_float
+_POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
 
 # Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h and fpdf_doc.h.
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
@@ -37,6 +37,11 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "FPDFPathSegment_GetPoint": (_INT, _POINTER, _POINTER, _POINTER),
     "FPDFPathSegment_GetType": (_INT, _POINTER),
     "FPDFPathSegment_GetClose": (_INT, _POINTER),
+    "FPDFLink_Enumerate": (_INT, _POINTER, _POINTER, _POINTER),
+    "FPDFLink_GetAction": (_POINTER, _POINTER),
+    "FPDFLink_GetAnnotRect": (_INT, _POINTER, _POINTER),
+    "FPDFAction_GetType": (ctypes.c_ulong, _POINTER),
+    "FPDFAction_GetURIPath": (ctypes.c_ulong, _POINTER, _POINTER, _POINTER, ctypes.c_ulong),
 }
 
 
@@ -46,7 +51,7 @@ def calls() -> dict[str, Any]:
     import pypdfium2.raw as pdfium
 
     return {
-        name: ctypes.CFUNCTYPE(*signature)(ctypes.cast(getattr(pdfium, name), _POINTER).value or 0)
+        name: ctypes.PYFUNCTYPE(*signature)(ctypes.cast(getattr(pdfium, name), _POINTER).value or 0)
         for name, signature in _SIGNATURES.items()
     }
 

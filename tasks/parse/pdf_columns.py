@@ -18,7 +18,7 @@ from tasks.parse.pdf_page import HYPHEN, LOWERED, RAISED, Line
 from tasks.parse.pdf_rows import with_tables
 
 _MAX_DEPTH = 10
-_CANDIDATES = 12
+_CANDIDATES = 8
 _MIN_GUTTER = 5.0
 _SLACK = 3.0
 _SWITCHES = 0.5
@@ -39,11 +39,15 @@ class Run:
     step: float
 
     def add(self, item: Item) -> None:
-        """Put one more item at the end."""
+        """Put one more item, which is lower, at the end."""
         self.items.append(item)
-        left, top, right, bottom = item.box
-        self.left, self.top = min(self.left, left), min(self.top, top)
-        self.right, self.bottom = max(self.right, right), max(self.bottom, bottom)
+        left, _, right, bottom = item.box
+        if left < self.left:
+            self.left = left
+        if right > self.right:
+            self.right = right
+        if bottom > self.bottom:
+            self.bottom = bottom
 
 
 def columns(items: list[Item]) -> list[list[Item]]:
@@ -181,7 +185,7 @@ def _gutter(held: list[Run]) -> float | None:
     for run in held:
         weights[round(run.left / 3)] += len(run.items)
     first = min(weights)
-    chosen = [start for start, _ in weights.most_common(_CANDIDATES) if start > first]
+    chosen = [start for start, lines in weights.most_common(_CANDIDATES) if start > first and lines > 1]
     best, found = 0.0, None
     for start in sorted(chosen):
         near = [run.left for run in held if abs(round(run.left / 3) - start) <= 1]
@@ -205,7 +209,8 @@ def _score(held: list[Run], gutter: float) -> float:
         return 0.0
 
     def height(some: list[Run]) -> float:
-        return sum(max(0.0, min(run.bottom, bottom) - max(run.top, top)) for run in some)
+        inside = [run for run in some if run.bottom > top and run.top < bottom]
+        return sum(min(run.bottom, bottom) - max(run.top, top) for run in inside)
 
     over = [run for run in held if run.left < gutter - _SLACK and run.right > gutter + _SLACK]
     score = min(height(left), height(right)) - height(over)

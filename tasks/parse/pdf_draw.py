@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Set
 from itertools import chain
 
-from tasks.parse.canvas import Canvas
-from tasks.parse.pdf_blocks import BULLET, NUMBER, Block, blocks
+from tasks.parse.canvas import Box, Canvas
+from tasks.parse.pdf_blocks import Block, blocks, marker_of
 from tasks.parse.pdf_columns import columns, join_rows
 from tasks.parse.pdf_flow import connect
 from tasks.parse.pdf_furniture import body_size, mark_furniture
@@ -20,6 +20,7 @@ from tasks.parse.pdf_words import joined, words_of
 _RAISED = re.compile(f"{RAISED}(.*?){LOWERED}")
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LOWERED}|\\d+)\\s*")
 _MONO_SHARE = 0.5
+_BAND, _LOWEST = 20, 20_000
 
 
 def draw(sheets: list[Sheet], outline: Outline) -> Canvas:
@@ -59,9 +60,10 @@ def _is_mono(sheets: list[Sheet]) -> bool:
 
 def _check_notes(found: list[Block]) -> None:
     """Leave the numbers of footnotes only where the page's text refers to them."""
-    text = "".join(line.text for block in found if not block.note for line in block.lines)
-    marks = set(_RAISED.findall(text)) if RAISED in text else set()
-    for block in found:
+    noted = [block for block in found if block.note]
+    text = "".join(line.text for block in found if not block.note for line in block.lines) if noted else ""
+    marks = set(_RAISED.findall(text))
+    for block in noted:
         if block.note not in marks:
             block.note = ""
 
@@ -94,7 +96,7 @@ class _Drawing:
             canvas.heading(self._text(block), block.level, box)
         elif block.kind == "list_item":
             text = self._text(block)
-            marker = BULLET.match(text) or NUMBER.match(text)
+            marker = marker_of(text)
             text = text[marker.end() :] if marker else text
             canvas.item(text, block.level, block.marker, box, **block.attributes)
         elif block.note:
@@ -113,21 +115,24 @@ class _Drawing:
 
     def _link(self, found: list[Block]) -> None:
         """Give each link to the block that it lies on."""
-        pages: defaultdict[int, list[Block]] = defaultdict(list)
-        for block in found:
-            pages[block.page].append(block)
-        for sheet in self._sheets.values():
-            for link in sheet.links:
-                under = next((block for block in pages[sheet.number] if _lies_on(link, block)), None)
+        linked = {number for number, sheet in self._sheets.items() if sheet.links}
+        bands: defaultdict[tuple[int, int], list[tuple[Box, Block]]] = defaultdict(list)
+        for block in found if linked else ():
+            if block.page in linked and block.kind not in ("title", "code"):
+                box = block.box
+                for band in range(max(int(box[1] - 2), 0) // _BAND, min(int(box[3] + 2), _LOWEST) // _BAND + 1):
+                    bands[block.page, band].append((box, block))
+        for number in linked:
+            for link in self._sheets[number].links:
+                near = bands[number, int((link.box[1] + link.box[3]) / 2) // _BAND]
+                under = next((block for box, block in near if _lies_on(link, box)), None)
                 if under is not None:
                     under.attributes.setdefault("links", []).append({"text": link.text, "url": link.url})
 
 
-def _lies_on(link: Link, block: Block) -> bool:
+def _lies_on(link: Link, box: Box) -> bool:
     x, y = (link.box[0] + link.box[2]) / 2, (link.box[1] + link.box[3]) / 2
-    left, top, right, bottom = block.box
-    inside = left - 2 <= x <= right + 2 and top - 2 <= y <= bottom + 2
-    return inside and block.kind not in ("title", "code")
+    return box[0] - 2 <= x <= box[2] + 2 and box[1] - 2 <= y <= box[3] + 2
 
 
 def _words(found: list[Block]) -> Set[str]:

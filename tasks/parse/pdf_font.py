@@ -22,13 +22,19 @@ class Font:
 
     def both(self, other: "Font") -> "Font":
         """Return what holds of two fonts."""
-        return self if self == other else Font(self.bold and other.bold, self.mono and other.mono)
+        if self is other:
+            return self
+        bold, mono = self.bold and other.bold, self.mono and other.mono
+        return Font(bold, mono) if bold or mono else PLAIN
+
+
+PLAIN = Font()
 
 
 def read_font(pointer: int | None) -> Font:
     """Return what pdfium says of a font by its address."""
     if pointer is None:
-        return Font()
+        return PLAIN
     ask = calls()
     buffer = ctypes.create_string_buffer(_NAME_BYTES)
     length = ask["FPDFFont_GetBaseFontName"](pointer, ctypes.addressof(buffer), _NAME_BYTES)
@@ -36,4 +42,4 @@ def read_font(pointer: int | None) -> Font:
     bold = _BOLD.search(name) is not None or ask["FPDFFont_GetWeight"](pointer) >= _BOLD_WEIGHT
     flags = ask["FPDFFont_GetFlags"](pointer)
     mono = _MONO.search(name) is not None or (flags > 0 and bool(flags & _FIXED_PITCH))
-    return Font(bold, mono)
+    return Font(bold, mono) if bold or mono else PLAIN

@@ -33,11 +33,12 @@ def mark_furniture(sheets: list[Sheet], body: float) -> None:
             places[key].add(line.page)
             found.append((key, line))
     if written > 1:
+        most = {key for key, pages in places.items() if _on_most(pages, written)}
         heights = {sheet.number: sheet.height for sheet in sheets}
         for key, line in found:
             # Of few pages that are alike, all must have what stands further in.
             inner = written <= _FEW_PAGES and _is_inner(line, heights[line.page])
-            line.furniture |= len(places[key]) == written if inner else _on_most(places[key], written)
+            line.furniture |= len(places[key]) == written if inner else key in most
         _mark_counts([(top, line) for (top, _), line in found if line.size < body * _LARGE], written)
 
 
@@ -77,8 +78,9 @@ def _mark_counts(lines: list[tuple[bool, Line]], written: int) -> None:
             key = (top, int(match[1] or match[2]) - line.page)
             pages[key].add(line.page)
             counting.append((key, line))
+    most = {key for key, counted in pages.items() if len(counted) > 2 and _on_most(counted, written)}
     for key, line in counting:
-        line.furniture |= len(pages[key]) > 2 and _on_most(pages[key], written)
+        line.furniture |= key in most
 
 
 def body_size(sheets: list[Sheet]) -> float:

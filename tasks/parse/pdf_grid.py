@@ -14,6 +14,7 @@ from tasks.parse.pdf_words import joined
 
 _TOUCH = 3.0
 _MAX_UNITS = 10_000
+_MAX_GRIDS = 50
 _MIN_FILLED = 0.25
 _LONG_CELL = 1_500  # longer texts are what a page is laid out with
 _MEAN_CELL = 300
@@ -54,10 +55,16 @@ class Grid:
         return self.owner[row][column] if inside else -1
 
 
+def may_hold_table(lines: list[Line]) -> bool:
+    """Return whether two pairs of lines stand on one baseline: else it is not worth looking for rules."""
+    heights = [round(line.box[3]) for line in lines]
+    return len(heights) - len(set(heights)) > 1
+
+
 def ruled_tables(lines: list[Line], rules: Rules, layer: TextLayer) -> list[Item]:
     """Return a page's lines with each ruled table in the place of the first of its lines."""
     items: list[Item] = list(lines)
-    for grid in grids(rules):
+    for grid in grids(rules)[:_MAX_GRIDS]:
         items = _with_table(items, grid, layer)
     return items
 

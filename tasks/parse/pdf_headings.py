@@ -14,6 +14,7 @@ _HEADING_RATIO = 1.12
 MAX_HEADING = 200
 _MAX_BOLD = 100
 _LEVELS = 6
+_MAX_TITLES = 200  # of one page
 
 
 def mark_headings(pages: Pages, outline: Outline, body: float) -> None:
@@ -39,7 +40,8 @@ def _mark_outlined(pages: Pages, outline: Outline) -> None:
     """Mark the lines that an entry of the outline names; a title may run over three lines."""
     titles: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for (page, title), level in outline.items():
-        titles[page][title] = min(level, _LEVELS)
+        if len(titles[page]) < _MAX_TITLES:
+            titles[page][title] = min(level, _LEVELS)
     for lines in pages:
         wanted = titles.get(lines[0].page) if lines else None
         if wanted:
@@ -69,7 +71,7 @@ def _unmark_text(page: list[Line]) -> None:
         if line is not None and run and line.level == run[-1].level and line.box[1] - run[-1].box[3] < line.size:
             run.append(line)
             continue
-        if sum(len(one.text) for one in run) > MAX_HEADING:
+        if run and sum(len(one.text) for one in run) > MAX_HEADING:
             for one in run:
                 one.level = 0
         run = [line] if line is not None and line.level else []

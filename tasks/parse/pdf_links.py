@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from tasks.parse.canvas import Box
+from tasks.parse.pdf_calls import address, calls
 from tasks.parse.pdf_page import TextLayer, placed
 
 _MAX_LINKS = 500
 _MAX_URL = 2_000
+_TO_ADDRESS = 3  # PDFACTION_URI
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +26,24 @@ class Link:
 
 def page_links(page: Any, layer: TextLayer, place: tuple[float, ...]) -> list[Link]:
     """Return a page's links to addresses; links within the document are left out."""
-    import pypdfium2.raw as pdfium
-
-    position, link, rectangle = ctypes.c_int(0), pdfium.FPDF_LINK(), pdfium.FS_RECTF()
+    ask = calls()
+    handle, document = address(page), address(page.pdf)
+    position, link, sides = ctypes.c_int(0), ctypes.c_void_p(), (ctypes.c_float * 4)()
+    here, there, corner = map(ctypes.addressof, (position, link, sides))
     found: list[Link] = []
-    while len(found) < _MAX_LINKS and pdfium.FPDFLink_Enumerate(page, ctypes.byref(position), ctypes.byref(link)):
-        url = _url(page, link)
-        if url and pdfium.FPDFLink_GetAnnotRect(link, ctypes.byref(rectangle)):
-            sides = (rectangle.left, rectangle.top, rectangle.right, rectangle.bottom)
-            box = placed(np.array([sides], np.float64), place)[0].tolist()
-            found.append(Link(layer.text_in(sides), url, tuple(box)))
+    while len(found) < _MAX_LINKS and ask["FPDFLink_Enumerate"](handle, here, there):
+        action = ask["FPDFLink_GetAction"](link.value)
+        if not action or ask["FPDFAction_GetType"](action) != _TO_ADDRESS:
+            continue
+        url = _url(ask, document, action)
+        if url and ask["FPDFLink_GetAnnotRect"](link.value, corner):
+            left, top, right, bottom = sides
+            box = placed(np.array([[left, top, right, bottom]], np.float64), place)[0].tolist()
+            found.append(Link(layer.text_in((left, top, right, bottom)), url, tuple(box)))
     return found
 
 
-def _url(page: Any, link: Any) -> str:
-    import pypdfium2.raw as pdfium
-
-    action = pdfium.FPDFLink_GetAction(link)
-    if not action or pdfium.FPDFAction_GetType(action) != pdfium.PDFACTION_URI:
-        return ""
+def _url(ask: dict[str, Any], document: int, action: int) -> str:
     buffer = ctypes.create_string_buffer(_MAX_URL)
-    length = pdfium.FPDFAction_GetURIPath(page.pdf, action, buffer, _MAX_URL)
+    length = ask["FPDFAction_GetURIPath"](document, action, ctypes.addressof(buffer), _MAX_URL)
     return buffer.value.decode("utf-8", "replace").strip() if 0 < length <= _MAX_URL else ""

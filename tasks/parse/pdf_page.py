@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tasks.parse.canvas import Box
 from tasks.parse.pdf_calls import address, calls
-from tasks.parse.pdf_font import Font, read_font
+from tasks.parse.pdf_font import PLAIN, Font, read_font
 
 HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
 RAISED, LOWERED = "\x0e", "\x0f"  # around superscript figures, until it is known what they are
@@ -37,13 +37,13 @@ _CLEAN |= str.maketrans(
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SUPERSCRIPT = re.compile(r"(?<=[^\W\d_])\d{1,3}(?![\w.])|(?<=[.,;:)\]”\"’])\d{1,3}(?![\w.])|^\d{1,3}(?=[^\W\d_])")
+_DIGIT = re.compile("[0-9]")
 _SOFT_ENDS = ("\u00ad", "\ufffe", HYPHEN)
 _GAP = 1.2
-_LOOSE = 1.12
+_LOOSE = 1.25
 _MOST_ADVANCE = 0.55
 _LONG = 20
 _FEW = 4
-_PLAIN = Font()
 _FAR = 1e5
 _MAX_BOUNDED = 500
 
@@ -111,24 +111,30 @@ class TextLayer:
         return parts
 
     def _made(self, texts: list[str], firsts: list[int], lasts: list[int]) -> list[Line]:
-        """Return a line for each text between two characters of the page."""
+        """Return a line for each text between two characters of the page, but for blank ones."""
         boxes = self._boxes(firsts, lasts)
         middles = [(first + last) // 2 for first, last in zip(firsts, lasts, strict=True)]
         sizes = map(self._calls["FPDFText_GetFontSize"], repeat(self._raw), middles)
+        objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._raw), middles)
+        pointers = map(self._calls["FPDFTextObj_GetFont"], objects)
+        fonts, number = self._fonts, self._number
         lines = []
-        for text, first, last, box, middle, size in zip(texts, firsts, lasts, boxes, middles, sizes, strict=True):
-            clean = _clean(text)
-            if clean.strip(HYPHEN):
-                font = self._font(middle)
+        for text, first, last, box, size, pointer in zip(texts, firsts, lasts, boxes, sizes, pointers, strict=True):
+            font = fonts.get(pointer) or self._font(pointer)
+            clean = text if text.isascii() and text.isprintable() and "  " not in text else _clean(text)
+            if not clean or clean == HYPHEN:
+                continue
+            if font is not PLAIN:
+                font = font.both(self._font_at(first)).both(self._font_at(last))
                 if font.mono and "  " in text:
                     clean = text.translate(_CLEAN).replace("\r", "").expandtabs()
-                if font != _PLAIN:
-                    font = font.both(self._font(first)).both(self._font(last))
-                lines.append(Line(clean, _true_size(size, box), font, box, self._number, first, last))
+            lines.append(Line(clean, _true_size(size, box), font, box, number, first, last))
         return lines
 
-    def _font(self, index: int) -> Font:
-        pointer = self._calls["FPDFTextObj_GetFont"](self._calls["FPDFText_GetTextObject"](self._raw, index))
+    def _font_at(self, index: int) -> Font:
+        return self._font(self._calls["FPDFTextObj_GetFont"](self._calls["FPDFText_GetTextObject"](self._raw, index)))
+
+    def _font(self, pointer: int | None) -> Font:
         font = self._fonts.get(pointer)
         if font is None:
             font = self._fonts[pointer] = read_font(pointer)
@@ -152,7 +158,8 @@ class TextLayer:
 
     def _pieces(self, lines: list[Line], advance: float) -> list[Line]:
         """Return lines, those with gaps wider than a letter in pieces; lines that advance less than usual have none."""
-        wide = [index for index, line in enumerate(lines) if _is_loose(line, advance) or self._has_gap(line)]
+        gaps = self._gaps()
+        wide = [index for index, line in enumerate(lines) if _is_loose(line, advance) or (gaps and _holds(line, gaps))]
         if not wide:
             return lines
         texts: list[str] = []
@@ -173,22 +180,23 @@ class TextLayer:
         }
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
-    def _has_gap(self, line: Line) -> bool:
-        if len(line.text) <= _FEW or " " not in line.text:
-            return False
-        count = self._calls["FPDFText_CountRects"](self._raw, line.first, line.last - line.first + 1)
+    def _gaps(self) -> dict[int, list[float]]:
+        """Return where wide gaps between pieces of text on one baseline begin, by their height in whole points."""
+        count = self._calls["FPDFText_CountRects"](self._raw, 0, -1)
         if count < 2:
-            return False
-        get, sides, four = self._calls["FPDFText_GetRect"], self._corner, self._four
-        vertical = self._place[0] == 0
-        before: float | None = None
-        for index in range(min(count, 400)):
-            get(self._raw, index, *sides)
-            start, end = (four[3], four[1]) if vertical else (four[0], four[2])
-            if before is not None and abs(start - before) > _GAP * line.size:
-                return True
-            before = end
-        return False
+            return {}
+        raw = np.zeros((count, 4))
+        at = raw.ctypes.data
+        columns = [range(at + 8 * side, at + 8 * side + 32 * count, 32) for side in range(4)]
+        deque(map(self._calls["FPDFText_GetRect"], repeat(self._raw), range(count), *columns), maxlen=0)
+        left, top, right, bottom = placed(raw, self._place).T
+        high = np.minimum((bottom - top)[1:], (bottom - top)[:-1])
+        level = np.minimum(bottom[1:], bottom[:-1]) - np.maximum(top[1:], top[:-1]) > 0.4 * high
+        found = np.flatnonzero(level & (left[1:] - right[:-1] > high))
+        gaps: dict[int, list[float]] = {}
+        for y, x in zip(((top + bottom)[found] / 2).tolist(), right[found].tolist(), strict=True):
+            gaps.setdefault(int(y), []).append(x)
+        return gaps
 
     def _words(self, lines: list[Line]) -> list[list[tuple[int, int, Box]]]:
         """Return the words of lines: first and last character, and box."""
@@ -220,7 +228,7 @@ class TextLayer:
         return _clean(text.rstrip("\0"))
 
     def _mark_superscripts(self, line: Line) -> None:
-        if not any(map(str.isdigit, line.text)):
+        if not _DIGIT.search(line.text) or not _SUPERSCRIPT.search(line.text):
             return
         raw = self.text[line.first : line.last + 1]
         for match in reversed([*_SUPERSCRIPT.finditer(raw)]):
@@ -246,6 +254,14 @@ class TextLayer:
 def _is_loose(line: Line, advance: float) -> bool:
     length = len(line.text)
     return length > _FEW and line.box[2] - line.box[0] > advance * line.size * length and " " in line.text
+
+
+def _holds(line: Line, gaps: dict[int, list[float]]) -> bool:
+    """Return whether one of the gaps is within a line."""
+    left, top, right, bottom = line.box
+    middle = int((top + bottom) / 2)
+    near = chain.from_iterable(gaps[y] for y in (middle - 1, middle, middle + 1) if y in gaps)
+    return any(left < x < right for x in near)
 
 
 def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, int]]:

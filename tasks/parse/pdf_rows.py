@@ -1,7 +1,7 @@
 """PDF rows: tables without rules, taken for tables only where rows of short cells stand in clear columns."""
 
 from collections import Counter
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from tasks.parse.canvas import Box
 from tasks.parse.pdf_grid import Item, Table, header_rows
@@ -18,6 +18,7 @@ _MEAN_LETTERS = 28
 _MAX_LETTERS = 160
 _ALIGNED = 2.5
 _FAR = 1.9
+_TRIES = 3
 
 
 def with_tables(items: list[Item]) -> list[Item]:
@@ -29,10 +30,15 @@ def with_tables(items: list[Item]) -> list[Item]:
     start = 0
     while start < len(rows):
         end = _end(rows, start)
-        table = _table(rows[start:end]) if end - start >= _MIN_ROWS else None
-        if table is None:
-            end = start + 1
-        out += [table] if table else rows[start]
+        # Its first rows may be above a table.
+        for first in range(start, max(start + 1, min(end - _MIN_ROWS, start + _TRIES))):
+            table = _table(rows[first:end]) if end - first >= _MIN_ROWS else None
+            if table is not None:
+                out += [*chain(*rows[start:first]), table]
+                break
+        else:
+            end = max(end, start + 1)
+            out += chain(*rows[start:end])
         start = end
     return out
 

@@ -14,11 +14,13 @@ from tasks.parse.pdf_page import placed
 
 Rule = tuple[float, float, float]  # where it stands, from, to
 Place = tuple[float, ...]
+Point = tuple[float, float]
 
 _PATH, _FORM = 2, 5
 _LINE_TO, _MOVE_TO = 0, 2
 _THIN = 2.5
 _SHORT = 6.0
+_SMALL = 12.0  # narrower shapes are signs
 _SNAP = 2.5
 _MAX_OBJECTS = 30_000
 _MAX_SEGMENTS = 400
@@ -95,7 +97,7 @@ class _Walk:
         for index in np.flatnonzero((wide >= _SHORT) | (high >= _SHORT)).tolist():
             if wide[index] <= _THIN or high[index] <= _THIN:
                 self.rules.add(boxes[index].tolist())
-            elif wide[index] >= _SHORT and high[index] >= _SHORT:
+            elif wide[index] >= _SMALL and high[index] >= _SHORT:
                 self._sides(paths[index], place)
 
     def _bounds(self, paths: list[int]) -> NDArray[np.float64]:
@@ -108,42 +110,45 @@ class _Walk:
     def _sides(self, path: int, place: Place) -> None:
         """Add the segments of a stroked path, if all of them are level or upright."""
         ask = self.ask
+        if not ask["FPDFPath_GetDrawMode"](path, *self._mode_at) or not self._modes[1]:
+            return
         count = ask["FPDFPath_CountSegments"](path)
-        if count > min(_MAX_SEGMENTS, self._points) or not ask["FPDFPath_GetDrawMode"](path, *self._mode_at):
+        if count > min(_MAX_SEGMENTS, self._points):
             return
-        if not self._modes[1]:
-            return
-        place = _within(place, self._matrix(path))
         start = before = (0.0, 0.0)
-        sides: list[list[float]] = []
+        sides: list[tuple[Point, Point]] = []
         for index in range(count):
             self._points -= 1
             segment = ask["FPDFPath_GetPathSegment"](path, index)
-            kind, point = ask["FPDFPathSegment_GetType"](segment), self._point(segment, place)
+            kind, point = ask["FPDFPathSegment_GetType"](segment), self._point(segment)
             if kind == _MOVE_TO:
                 start = point
             elif kind != _LINE_TO or not _is_straight(before, point):
                 return
             else:
-                sides.append(_around(before, point))
+                sides.append((before, point))
             if ask["FPDFPathSegment_GetClose"](segment):
-                sides.append(_around(point, start))
+                sides.append((point, start))
             before = point
-        for side in sides:
-            self.rules.add(side)
+        place = _within(place, self._matrix(path))
+        for one, other in sides:
+            self.rules.add(_around(_mapped(one, place), _mapped(other, place)))
 
-    def _point(self, segment: int, place: Place) -> tuple[float, float]:
+    def _point(self, segment: int) -> Point:
         self.ask["FPDFPathSegment_GetPoint"](segment, *self._pair_at)
-        x, y = self._pair
-        a, b, c, d, e, f = place
-        return a * x + c * y + e, b * x + d * y + f
+        return self._pair[0], self._pair[1]
 
 
-def _is_straight(one: tuple[float, float], other: tuple[float, float]) -> bool:
+def _mapped(point: Point, place: Place) -> Point:
+    a, b, c, d, e, f = place
+    return a * point[0] + c * point[1] + e, b * point[0] + d * point[1] + f
+
+
+def _is_straight(one: Point, other: Point) -> bool:
     return abs(one[0] - other[0]) <= _THIN or abs(one[1] - other[1]) <= _THIN
 
 
-def _around(one: tuple[float, float], other: tuple[float, float]) -> list[float]:
+def _around(one: Point, other: Point) -> list[float]:
     return [min(one[0], other[0]), min(one[1], other[1]), max(one[0], other[0]), max(one[1], other[1])]
 
 

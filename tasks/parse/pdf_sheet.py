@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf_grid import Table, ruled_tables
+from tasks.parse.pdf_grid import Table, may_hold_table, ruled_tables
 from tasks.parse.pdf_links import Link, page_links
 from tasks.parse.pdf_page import Line, TextLayer
 from tasks.parse.pdf_rules import page_rules
@@ -71,7 +71,7 @@ def read_sheet(page: Any, number: int) -> Sheet:
             sheet.width, sheet.height = height, width
             layer = TextLayer(text_page, place, number)
             lines = layer.lines()
-        sheet.items = ruled_tables(lines, page_rules(page, place), layer) if lines else []
+        sheet.items = ruled_tables(lines, page_rules(page, place), layer) if may_hold_table(lines) else [*lines]
         sheet.links = page_links(page, layer, place)
     finally:
         text_page.close()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Set
 
 from tasks.parse.pdf_page import HYPHEN
 
-_PARTS = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
+_MARKS = ("", ",", ".", ";", ":", ")")  # with which words may stand
 _LAST = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*$")
 _FIRST = re.compile(r"[^\W\d_]+")
 _DASHES = ("-", "\u2010", HYPHEN)
@@ -13,8 +13,8 @@ _LONGEST = 60
 
 
 def words_of(text: str) -> Set[str]:
-    """Return the words of a text in small letters, those with hyphens whole."""
-    return set(_PARTS.findall(text.lower()))
+    """Return the words of a text in small letters, with the marks that they stand with."""
+    return set(text.lower().split())
 
 
 def joined(lines: Iterable[str], words: Set[str]) -> str:
@@ -23,15 +23,15 @@ def joined(lines: Iterable[str], words: Set[str]) -> str:
     Whether its hyphen belongs to it, the document's other `words` tell; else one before a small letter
     is taken to be the typesetter's.
     """
-    text = ""
+    parts: list[str] = []
     for line in lines:
-        if not text:
-            text = line
-        elif text.endswith(_DASHES) and text[-2:-1].isalpha():
-            text = text[:-1] + _hyphen(text[:-1], line, words) + line
-        else:
-            text = f"{text.removesuffix(HYPHEN)} {line}"
-    return text.replace(HYPHEN, "-")
+        last = parts[-1] if parts else ""
+        if last.endswith(_DASHES) and last[-2:-1].isalpha():
+            parts[-1] = last[:-1] + _hyphen(last[:-1], line, words)
+        elif parts:
+            parts[-1] = f"{last.removesuffix(HYPHEN)} "
+        parts.append(line)
+    return "".join(parts).replace(HYPHEN, "-")
 
 
 def _hyphen(before: str, after: str, words: Set[str]) -> str:
@@ -39,6 +39,10 @@ def _hyphen(before: str, after: str, words: Set[str]) -> str:
     if not last or not first:
         return "-"
     head, tail = last.group().lower(), first.group().lower()
-    if f"{head}-{tail}" in words:
-        return "" if head + tail in words else "-"
+    if _knows(words, f"{head}-{tail}"):
+        return "" if _knows(words, head + tail) else "-"
     return "" if first.group()[0].islower() and "-" not in head else "-"
+
+
+def _knows(words: Set[str], word: str) -> bool:
+    return any(word + mark in words for mark in _MARKS)
