@@ -51,7 +51,7 @@ def find_regions(parsed: Parsed, file_type: FileType) -> tuple[Region, ...]:
     """Return the regions of a document, in order, without gaps from its first character to its last."""
     whole = detect(parsed, file_type)
     alone = (Region(0, len(parsed.text), whole),)
-    if of_format(file_type) or whole.content_type in _WHOLE:
+    if of_format(parsed, file_type) or whole.content_type in _WHOLE:
         return alone
     outer = list(_outermost(parsed.elements))
     labels = islands(parsed, outer)

@@ -16,12 +16,14 @@ _BY_FORMAT = {
     "eml": ("email", "the file is a mail"),
     "msg": ("email", "the file is a mail"),
     "mbox": ("email", "the file is a box of mails"),
-    "pptx": ("slides", "the file is a presentation"),
-    "subtitles": ("transcript", "the file is subtitles"),
-    "chat": ("chat", "the file is a chat log"),
+    "chat": ("chat", "the file is a dialogue"),
     "log": ("log", "the file is a log"),
+    "subtitles": ("transcript", "the file holds subtitles"),
+    "pptx": ("slides", "the file is a presentation"),
 }
 """Formats whose content is no question."""
+_FIELDS = frozenset({"json", "jsonl", "xml"})
+"""Formats that hold data, unless most of it is text that a reader of them took for paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def judge(features: Features) -> Verdict:
 def detect(parsed: Parsed, file_type: FileType) -> Verdict:
     """Return what a whole document is; a file type that leaves no question decides alone."""
     judged = judge(document_features(parsed))
-    decided = of_format(file_type)
+    decided = of_format(parsed, file_type)
     return certain(*decided, judged) if decided else judged
 
 
@@ -56,8 +58,11 @@ def certain(kind: str, because: str, judged: Verdict) -> Verdict:
     return Verdict(kind, 1.0, *second, (because,))
 
 
-def of_format(file_type: FileType) -> tuple[str, str] | None:
-    """Return the content type that a file type alone decides, and why, or None."""
+def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
+    """Return the content type that the file type decides, and why, or None."""
+    if file_type.format in _FIELDS:
+        fields = sum(element.end - element.start for element in parsed.elements if element.kind in ("text", "code"))
+        return ("data", f"the file is {file_type.format}, mostly fields") if 2 * fields > len(parsed.text) else None
     if file_type.format == "code" and file_type.language in DATA_LANGUAGES:
         return "data", f"the file is {file_type.language}"
     kind, because = _BY_FORMAT.get(file_type.format, ("", ""))

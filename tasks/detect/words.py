@@ -14,6 +14,7 @@ LEGAL = _words(
     " indemnified indemnification warranty warranties liability liabilities governing termination terminate"
     " agreement party parties consent copyright privacy compliance obligation obligations jurisdiction third"
     " personal licensee licensor licensed disclaimer"
+    " wherein thereto therein comprising embodiment embodiments invention claimed applicant"
     " § vertrag vertrages vertrags vertragspartei vertragsparteien vertragspartner auftraggeber auftragnehmer mieter"
     " vermieter käufer verkäufer haftung haftet haften gewährleistung schadensersatz kündigung kündigen gemäß absatz"
     " abs satz unverzüglich gerichtsstand bgb dsgvo datenschutz personenbezogene personenbezogenen rechtsgrundlage"
