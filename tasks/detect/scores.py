@@ -9,6 +9,7 @@ from tasks.detect.shapes import (
     CLAUSE,
     CUE,
     DATA,
+    LAW,
     PART,
     RULE,
     SIGNATURE,
@@ -17,7 +18,7 @@ from tasks.detect.shapes import (
     TECHNICAL,
     TURN,
 )
-from tasks.detect.words import ANSWER, ASKED, FAQ, LEGAL, MAIL_HEADER, MAIL_QUOTED, QUESTION, TOLD
+from tasks.detect.words import ANSWER, ASKED, FAQ, LEGAL, LEGAL_NAME, MAIL_HEADER, MAIL_QUOTED, QUESTION, TOLD
 
 
 class Sign(NamedTuple):
@@ -39,7 +40,7 @@ def _best(*signs: tuple[float, str]) -> Sign:
     """Return the highest of some signs; the others that are half as high speak with it."""
     ordered = sorted(signs, key=lambda sign: -sign[0])
     top = ordered[0][0]
-    return Sign(top, tuple(said for score, said in ordered if score and score >= top / 2))
+    return Sign(top, tuple(dict.fromkeys(said for score, said in ordered if score and score >= top / 2)))
 
 
 def _lines(f: Features, found: int, what: str) -> str:
@@ -98,12 +99,20 @@ def _faq(f: Features) -> Sign:
 
 def _legal(f: Features) -> Sign:
     words, clauses = f.of_words(LEGAL), f.matching(CLAUSE)
+    said = f"{percent(words)} of the words are legal ones such as {', '.join(f.most_used(LEGAL, 3))}"
     everywhere = min(1.0, f.spread(LEGAL) / 0.6)
     score = min(0.93, words * 32) * everywhere * (0.85 + min(0.15, clauses / max(1, len(f.lines))))
-    if not words:
-        return _NONE
-    said = f"{percent(words)} of the words are legal ones such as {', '.join(f.most_used(LEGAL, 3))}"
-    return Sign(score, (said, _lines(f, clauses, "begin a numbered clause")) if clauses else (said,))
+    name = next((m[0] for text in (f.title, *f.headings[:1], *f.lines[:2]) if (m := LEGAL_NAME.search(text))), "")
+    numbered = f.matching(LAW)
+    return _best(
+        (score, said if words else ""),
+        (
+            0.75 * bool(name and words > 0.001 and numbered >= 0.15 * len(f.lines)),
+            f"its name is of a legal document ({name.lower()}), and {numbered} lines begin a clause",
+        ),
+        (min(0.85, score + 0.3) * bool(name and words > 0.01), f"its name is of a legal document ({name.lower()})"),
+        (score / 2 * (clauses > 0), _lines(f, clauses, "begin a numbered clause")),
+    )
 
 
 def _table(f: Features) -> Sign:

@@ -21,6 +21,11 @@ CLAUSE = re.compile(
     r"[ \t#*]*(?:\d{1,2}(?:\.\d{1,2}){1,3}\.?|\d{1,2}\.|(?:Section|Abschnitt|Ziffer) \d+|(?:Article|Artikel|Art\.) "
     r"[\dIVX]+|§+ ?\d+[a-z]?|(?:Cláusula|Clausola|Clause) \d+|\(\d{1,2}\)|\([a-z]\)|\([ivx]{1,4}\)|WHEREAS)[ \t*.]"
 )
+LAW = re.compile(
+    r"[ \t]*(?:\*\*)?(?:\d{1,2}\.\d{1,2}(?:\.\d{1,2})?\.?|§+ ?\d+[a-z]?\.?|\([a-z]\)|\([ivx]{1,4}\)"
+    r"|(?:Section|Article|Artikel) [\dIVX]+[.:]?)(?:\*\*)?[ \t]+[^\W\d_a-z]"
+)
+"""A clause with a number below that of its section; a version's number has no sentence after it."""
 SIGNATURE = re.compile(
     r"\#{1,6}[ \t].*\(.*\)|\#{1,6}[ \t].*`[\w.]+`|(?:SYNOPSIS|PARAMETERS|RETURNS)\b"
     r"|\.\. (?:function|class|method|py:\w+|attribute|option)::|:param |:returns?:|@param ",

@@ -25,6 +25,13 @@ LEGAL = _words(
     " contratto clausola clausole responsabilità obblighi recesso risoluzione giurisdizione parti"
 )
 
+LEGAL_NAME = re.compile(
+    r"\b(?:privacy|terms|agreement|contract|licen[cs]e|polic(?:y|ies)|code of conduct|conditions"
+    r"|datenschutz\w*|\w*vertrag|AGB|geschäftsbedingungen|contrat|contrato|contratto|conditions générales)\b",
+    re.IGNORECASE,
+)
+"""What a legal document calls itself."""
+
 TOLD = _words(
     "said asked cried replied whispered he she him her his was had were we our my"
     " sagte fragte rief erwiderte flüsterte er sie ihm ihn ihr sein seine war waren hatte hatten wir uns"
