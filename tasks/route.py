@@ -35,6 +35,12 @@ class Routed:
     route: Route
     rule: str
 
+    def spelled(self) -> str:
+        """Return the strategy and the options that are not off, as a person reads them."""
+        options = asdict(options_of(self.route.strategy, self.route.options))
+        said = [f"{name} {value}" for name, value in options.items() if value not in (None, False, (), "")]
+        return f"{self.route.strategy} ({', '.join(said)})"
+
     def row(self) -> dict[str, Any]:
         """Return the fields of `storage.schema.REGION`."""
         options = asdict(options_of(self.route.strategy, self.route.options))
@@ -116,10 +122,22 @@ def _compile(glob: str) -> GitIgnoreSpec:
         raise ConfigError(f"glob {glob!r}: {error}") from None
 
 
+_STRATEGIES = {
+    "code": "code",
+    "faq": "qa",
+    "chat": "chat",
+    "email": "email",
+    "table": "table",
+    "slides": "slides",
+    "log": "log",
+    "legal": "legal",
+    "data": "recursive",
+    "transcript": "recursive",
+}
+"""The strategies of content types other than `structure`; `python -m tests.bench.routes` compares them with it."""
+
+
 def default_routes() -> RouteTable:
     """Return the routes that hold where the settings name no other."""
-    structure, recursive = Route("structure"), Route("recursive")
-    running = ("chat", "data", "log", "transcript")
-    by_type = {kind: recursive if kind in running else structure for kind in CONTENT_TYPES}
-    by_type["code"] = Route("code")
-    return RouteTable(by_glob=(), by_type=by_type, default=structure)
+    by_type = {kind: Route(_STRATEGIES.get(kind, "structure")) for kind in CONTENT_TYPES}
+    return RouteTable(by_glob=(), by_type=by_type, default=Route("structure"))

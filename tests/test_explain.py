@@ -23,7 +23,7 @@ faq.md
 
 region 1  lines 1-9  faq 0.90  else structured 0.30
   because   2 of 3 headings are questions; it calls itself an FAQ
-  goes to   recursive (separators ['\\n\\n'], size 16), by [[routes]] type = "faq"
+  goes to   recursive (size 16), by [[routes]] type = "faq"
 
 routes: 3 chunks of 12 to 23 tokens, half below 20
 ── 1  12 tokens  faq  line 1 ──
@@ -93,7 +93,7 @@ def test_a_file_of_a_source_is_routed_by_its_uri(folder: Path) -> None:
 
 def test_front_matter_is_the_rule_where_it_names_a_route(folder: Path) -> None:
     (folder / "own.md").write_text("---\ndocmill: {strategy: recursive, size: 20}\n---\n" + FAQ)
-    assert "recursive (separators ['\\n\\n'], size 20), by the front matter of the document" in run("own.md")
+    assert "recursive (size 20), by the front matter of the document" in run("own.md")
     (folder / "own.md").write_text("---\ndocmill: {strategy: recursiv}\n---\n" + FAQ)
     assert "the nearest is 'recursive'" in run("own.md", status=1)
 

@@ -1,6 +1,5 @@
 """Draw an explanation in the terminal: its regions as a table, its chunks in colours."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -30,8 +29,7 @@ def _lines(found: "Explanation", limit: int) -> Iterator["Text"]:
     yield Text(plain(str(found.path)), style="bold")
     yield from map(Text, _facts(found))
     for number, one in enumerate(found.routed, 1):
-        verdict, row = one.region.verdict, one.row()
-        options = ", ".join(f"{name} {value}" for name, value in json.loads(row["options"]).items())
+        verdict = one.region.verdict
         lines = _line_range(found, one.region.start, one.region.end)
         yield Text()
         yield Text.assemble(
@@ -39,7 +37,7 @@ def _lines(found: "Explanation", limit: int) -> Iterator["Text"]:
             f" {verdict.score:.2f}  else {verdict.runner_up or 'nothing'} {verdict.runner_up_score:.2f}",
         )  # fmt: skip
         yield Text(f"  because   {'; '.join(verdict.evidence)}")
-        yield Text(f"  goes to   {one.route.strategy} ({options}), by {one.rule}")
+        yield Text(f"  goes to   {one.spelled()}, by {one.rule}")
     for split in found.splits:
         yield Text()
         yield Text(_summary(split), style="bold underline")

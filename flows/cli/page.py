@@ -3,7 +3,6 @@
 It loads nothing and runs nothing: one file, its text escaped, light or dark as the reader's system is.
 """
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -98,15 +97,10 @@ def _region_row(number: int, one: "Routed") -> str:
         f"{verdict.score:.2f}",
         f"{verdict.runner_up} {verdict.runner_up_score:.2f}" if verdict.runner_up else "",
         "; ".join(verdict.evidence),
-        f"{one.route.strategy} {_options(one)}",
+        one.spelled(),
         one.rule,
     )
     return f'<tr><td class="n">{number}</td>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>\n'
-
-
-def _options(one: "Routed") -> str:
-    values = json.loads(one.row()["options"])
-    return "(" + ", ".join(f"{name} {value}" for name, value in values.items()) + ")"
 
 
 def _way(text: str, split: "Split") -> str:

@@ -98,21 +98,20 @@ def _faq(f: Features) -> Sign:
 
 
 def _legal(f: Features) -> Sign:
-    words, clauses = f.of_words(LEGAL), f.matching(CLAUSE)
-    said = f"{percent(words)} of the words are legal ones such as {', '.join(f.most_used(LEGAL, 3))}"
+    words, clauses, numbered = f.of_words(LEGAL), f.matching(CLAUSE), f.matching(LAW)
     everywhere = min(1.0, f.spread(LEGAL) / 0.6)
     score = min(0.93, words * 32) * everywhere * (0.85 + min(0.15, clauses / max(1, len(f.lines))))
     name = next((m[0] for text in (f.title, *f.headings[:1], *f.lines[:2]) if (m := LEGAL_NAME.search(text))), "")
-    numbered = f.matching(LAW)
-    return _best(
-        (score, said if words else ""),
-        (
-            0.75 * bool(name and words > 0.001 and numbered >= 0.15 * len(f.lines)),
-            f"its name is of a legal document ({name.lower()}), and {numbered} lines begin a clause",
-        ),
-        (min(0.85, score + 0.3) * bool(name and words > 0.01), f"its name is of a legal document ({name.lower()})"),
-        (score / 2 * (clauses > 0), _lines(f, clauses, "begin a numbered clause")),
+    if name and words > 0.01:
+        score = max(score, min(0.85, score + 0.3))
+    if name and words > 0.001 and numbered >= 0.15 * len(f.lines):
+        score = max(score, 0.75)
+    said = (
+        f"{percent(words)} of the words are legal ones such as {', '.join(f.most_used(LEGAL, 3))}" if words else "",
+        f"its name is that of a legal document ({name.lower()})" if name else "",
+        _lines(f, clauses, "begin a numbered clause") if clauses else "",
     )
+    return Sign(score, tuple(filter(None, said)))
 
 
 def _table(f: Features) -> Sign:

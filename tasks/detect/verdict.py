@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from storage.schema import Element, Parsed
 from tasks.detect.features import SAMPLE, Features
 from tasks.detect.scores import SCORES
+from tasks.detect.words import ANSWERS, QUESTIONS
 from tasks.parse.format import FileType
 
 DETECTOR_VERSION = 2
@@ -65,8 +66,17 @@ def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
         return ("data", f"the file is {file_type.format}, mostly fields") if 2 * fields > len(parsed.text) else None
     if file_type.format == "code" and file_type.language in DATA_LANGUAGES:
         return "data", f"the file is {file_type.language}"
+    if file_type.format == "csv" and _asks_and_answers(parsed):
+        return "faq", "its columns are a question and an answer"
     kind, because = _BY_FORMAT.get(file_type.format, ("", ""))
     return (kind, f"{because} in {file_type.language}" if file_type.language else because) if kind else None
+
+
+def _asks_and_answers(parsed: Parsed) -> bool:
+    """Return whether a table has a column of questions and one of answers."""
+    cells = next((e.attributes.get("cells") or [[]] for e in parsed.elements if e.kind == "table"), [[]])
+    names = [str(cell) for cell in cells[0]] if cells else []
+    return any(map(QUESTIONS.fullmatch, names)) and any(map(ANSWERS.fullmatch, names))
 
 
 def document_features(parsed: Parsed) -> Features:

@@ -56,6 +56,10 @@ ANSWER = re.compile(
     re.IGNORECASE,
 )
 
+QUESTIONS = re.compile(r"\W*(?:questions?|q|fragen?|preguntas?|domand[ae])\W*", re.IGNORECASE)
+ANSWERS = re.compile(r"\W*(?:answers?|a|antwort(?:en)?|réponses?|respuestas?|rispost[ae])\W*", re.IGNORECASE)
+"""Names of columns."""
+
 MAIL_HEADER = re.compile(
     r"(From|To|Cc|Subject|Date|Sent|Reply-To|Message-ID|Von|An|Betreff|Gesendet|Datum|De|À|Objet|Envoyé|Para|Asunto"
     r"|Enviado|Da|A|Oggetto|Inviato):[ \t]+\S",
