@@ -74,7 +74,9 @@ def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
 
 def _asks_and_answers(parsed: Parsed) -> bool:
     """Return whether a table has a column of questions and one of answers."""
-    cells = next((e.attributes.get("cells") or [[]] for e in parsed.elements if e.kind == "table"), [[]])
+    cells: list[list[object]] = next(
+        (e.attributes.get("cells") or [[]] for e in parsed.elements if e.kind == "table"), [[]]
+    )
     names = [str(cell) for cell in cells[0]] if cells else []
     return any(map(QUESTIONS.fullmatch, names)) and any(map(ANSWERS.fullmatch, names))
 
