@@ -1,15 +1,12 @@
-"""What a row is: for code a frozen dataclass, for disk its Arrow schema, side by side.
+"""What a row is: for code a frozen dataclass, for disk its Arrow schema (`storage/columns.py`).
 
 The Parquet schema is versioned by `SCHEMA_VERSION` and only grows: a column is never renamed or
 dropped, and `storage/growth.py` fills a column that an older file lacks with "", 0 or [], never with null.
 Offsets are half-open and count code points of a document's canonical text.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
-
-import pyarrow as pa
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 SCHEMA_VERSION = 1
 
@@ -191,73 +188,59 @@ class RunRow:
     tokens_embedded: int
 
 
+@dataclass(frozen=True, slots=True)
+class StagedDocument:
+    """What one file's content became.
+
+    `work_key` names the work that made it, `reason` is empty for a good one, `suffix` is what of the
+    file's name its type may hang on, `parsed` says whether a parser ran.
+    """
+
+    work_key: str
+    content_hash: str
+    suffix: str
+    size: int
+    format: str
+    language: str
+    title: str
+    content_type: str
+    text_key: str
+    chunk_key: str
+    characters: int
+    chunks: int
+    metadata: str
+    parsed: bool
+    reason: str
+    message: str
+    parser: str
+    content_types: tuple[str, ...] = ()
+    regions: tuple[dict[str, Any], ...] = ()
+    author: str = ""
+    created: str = ""
+    modified: str = ""
+    lang: str = ""
+
+
 R = TypeVar("R")
 Row = DocumentRow | ChunkRow | RejectRow | RunRow
 
-_ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "tuple[str, ...]": pa.list_(pa.string())}
 
+if TYPE_CHECKING:
+    from storage.columns import CHUNKS as CHUNKS
+    from storage.columns import DELETED as DELETED
+    from storage.columns import DOCUMENTS as DOCUMENTS
+    from storage.columns import REGION as REGION
+    from storage.columns import REJECTS as REJECTS
+    from storage.columns import RUNS as RUNS
+    from storage.columns import SCHEMAS as SCHEMAS
+    from storage.columns import from_table as from_table
+    from storage.columns import to_table as to_table
+else:
 
-def _schema(row: type, **narrow: pa.DataType) -> pa.Schema:
-    def kind(name: str, annotation: Any) -> pa.DataType:
-        spelled = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-        spelled = "tuple[str, ...]" if spelled.startswith("tuple") else spelled
-        return narrow.get(name, _ARROW[spelled])
+    def __getattr__(name: str) -> Any:
+        """Load Arrow when a schema is first asked for: worker processes know rows and save its 50 MB."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        from storage import columns
 
-    return pa.schema([(f.name, kind(f.name, f.type)) for f in fields(row)])
-
-
-REGION = pa.struct(
-    [
-        ("start", pa.int64()),
-        ("end", pa.int64()),
-        ("content_type", pa.string()),
-        ("score", pa.float64()),
-        ("runner_up", pa.string()),
-        ("runner_up_score", pa.float64()),
-        ("evidence", pa.list_(pa.string())),
-        ("strategy", pa.string()),
-        ("options", pa.string()),
-    ]
-)
-"""A stretch of a document of one content type; `options` is JSON."""
-
-DOCUMENTS = _schema(DocumentRow, regions=pa.list_(REGION))
-CHUNKS = _schema(
-    ChunkRow,
-    ordinal=pa.int32(),
-    page=pa.int32(),
-    line=pa.int32(),
-    tokens=pa.int32(),
-    depth=pa.int32(),
-    above=pa.int32(),
-)
-REJECTS = _schema(RejectRow)
-RUNS = _schema(RunRow)
-
-DELETED = DOCUMENTS.append(pa.field("deleted", pa.string()))
-"""Documents that were deleted of late, and when; `deleted_chunks` are their chunks."""
-
-SCHEMAS: dict[str, pa.Schema] = {
-    "documents": DOCUMENTS,
-    "chunks": CHUNKS,
-    "rejects": REJECTS,
-    "runs": RUNS,
-    "deleted": DELETED,
-    "deleted_chunks": CHUNKS,
-}
-
-
-def to_table(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
-    """Return dataclass rows as an Arrow table with the columns of `schema`, in order."""
-    columns = [pa.array([getattr(row, name) for row in rows], schema.field(name).type) for name in schema.names]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def from_table(table: pa.Table, row: type[R]) -> list[R]:
-    """Return an Arrow table's rows as `row` dataclasses; the table has at least its fields."""
-    names = [f.name for f in fields(row)]  # type: ignore[arg-type]
-    columns: Iterable[list[Any]] = (
-        [tuple(v) for v in values] if values and isinstance(values[0], list) else values
-        for values in (table.column(name).to_pylist() for name in names)
-    )
-    return [row(*values) for values in zip(*columns, strict=True)]
+        return getattr(columns, name)

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,46 +21,13 @@ import pyarrow.parquet as pq
 from storage.artifacts import TEXTS
 from storage.boundary import boundary
 from storage.files import TEMPORARY, adopt, link, remove
-from storage.schema import CHUNKS
+from storage.schema import CHUNKS, StagedDocument
 from storage.schema import DOCUMENTS as COMMITTED
 from storage.snapshots import Piece
 
 FOLDER = "staging"
 _KEPT_S = 7 * 24 * 3600
 _UNBOUND = ("chunk_id", "document_id", "uri", "parent_id", "children")
-
-
-@dataclass(frozen=True, slots=True)
-class StagedDocument:
-    """What one file's content became.
-
-    `work_key` names the work that made it, `reason` is empty for a good one, `suffix` is what of the
-    file's name its type may hang on, `parsed` says whether a parser ran.
-    """
-
-    work_key: str
-    content_hash: str
-    suffix: str
-    size: int
-    format: str
-    language: str
-    title: str
-    content_type: str
-    text_key: str
-    chunk_key: str
-    characters: int
-    chunks: int
-    metadata: str
-    parsed: bool
-    reason: str
-    message: str
-    parser: str
-    content_types: tuple[str, ...] = ()
-    regions: tuple[dict[str, Any], ...] = ()
-    author: str = ""
-    created: str = ""
-    modified: str = ""
-    lang: str = ""
 
 
 _KINDS = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_()}

@@ -6,28 +6,19 @@ are others. What an archive holds is found out in a worker process, once for eac
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from storage.errors import Rejected
-from tasks.archive.listing import Contents, Entry, list_contents
+from tasks.archive.listing import Contents, Entry
 from tasks.archive.names import uncompressed
-from tasks.archive.options import ArchiveOptions
 from tasks.discover import Found, Listing, Skipped, Source, readable
 from tasks.fingerprint import Fingerprint
 from tasks.listings import Listings
+from tasks.look import Look, look
 from tasks.pool import shared_pool
 from tasks.process import Recipe, suffix_of
 
 Listed = tuple[Source, Listing]
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What one worker call gets: a file that may hold others."""
-
-    path: str
-    name: str
-    options: ArchiveOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +27,6 @@ class Expansion:
 
     listings: list[Listed]
     hashes: dict[str, str]
-
-
-def look(job: Look) -> Contents:
-    """Return what a file holds; runs in a worker process."""
-    return list_contents(Path(job.path), job.name, job.options)
 
 
 def expand(

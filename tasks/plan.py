@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from storage.errors import Rejected, SourceError
-from storage.schema import DocumentRow, RejectRow
-from storage.staging import StagedDocument
+from storage.schema import DocumentRow, RejectRow, StagedDocument
 from tasks.discover import Found, Listing, Source
 from tasks.parse import FileType
 from tasks.process import Recipe, Work, reject, suffix_of

@@ -1,20 +1,18 @@
-"""Process: one batch of files, from bytes to staged chunks; parsing and splitting happen in worker processes."""
+"""Process: one batch of files, from bytes to staged chunks; parsing and splitting happen in worker processes.
+
+Workers import this module, and need no Arrow: what stages a batch is imported where it is used.
+"""
 
 import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from storage.artifacts import Packs, decode_parsed, pack_texts
 from storage.errors import ConfigError, Rejected
 from storage.keys import embedding_key, hash_bytes, key_of
-from storage.schema import Draft, Parsed, indexed_text, to_table
-from storage.staging import DOCUMENTS, DRAFTS, StagedDocument, write_batch
-from tasks.answers import Answering, vectors_of
+from storage.schema import Draft, Parsed, StagedDocument, indexed_text
 from tasks.archive.listing import VERSION as LISTING_VERSION
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions, chunk_regions, chunker_key
@@ -30,6 +28,11 @@ from tasks.split.lookup import Lookup, Vector
 from tasks.tokens import load_tokenizer
 from tasks.unpack import unpack, why_missing
 from tasks.worker import announce
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tasks.answers import Answering
 
 _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
@@ -124,7 +127,7 @@ class Order:
     works: tuple[Work, ...]
     recipe: Recipe
     text_packs: tuple[Path, ...]
-    answering: Answering
+    answering: "Answering"
     unpacks: tuple[Path, ...] = ()
 
 
@@ -159,6 +162,11 @@ def suffix_of(uri: str) -> str:
 
 def process_batch(order: Path) -> Path:
     """Process the batch that an order describes; return the folder of the finished batch."""
+    from storage.artifacts import pack_texts
+    from storage.schema import to_table
+    from storage.staging import DOCUMENTS, write_batch
+    from tasks.answers import vectors_of
+
     task: Order = load_order(order)
     pool = shared_pool(task.recipe.limits)
     unpack(task.unpacks, pool)
@@ -205,6 +213,8 @@ def _answered(first: Processed, second: Processed) -> Processed:
 
 
 def _jobs(task: Order) -> Iterable[Job]:
+    from storage.artifacts import Packs, decode_parsed
+
     stored = [work.text_key for work in task.works if work.text_key]
     rows = Packs(task.text_packs).take(stored).to_pylist() if stored else []
     texts = dict(zip(stored, map(decode_parsed, rows), strict=True))
@@ -302,7 +312,11 @@ def reject(work: Work, why: Rejected, file_type: FileType | None = None) -> Proc
     return Processed(document, [], None)
 
 
-def _draft_table(done: Sequence[Processed], space_id: str) -> pa.Table:
+def _draft_table(done: Sequence[Processed], space_id: str) -> "pa.Table":
+    import pyarrow as pa
+
+    from storage.staging import DRAFTS
+
     # The same content under two suffixes is two works and one set of chunks.
     distinct = {one.document.chunk_key: one.drafts for one in done}
     drafts = [(key, i, draft) for key, own in distinct.items() for i, draft in enumerate(own)]

@@ -10,9 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage.keys import bucket_of, chunk_keys, document_key
-from storage.schema import CHUNKS, DOCUMENTS, REJECTS, DocumentRow, RejectRow, from_table, indexed_text, to_table
+from storage.schema import (
+    CHUNKS,
+    DOCUMENTS,
+    REJECTS,
+    DocumentRow,
+    RejectRow,
+    StagedDocument,
+    from_table,
+    indexed_text,
+    to_table,
+)
 from storage.snapshots import Snapshot
-from storage.staging import DRAFTS, Batch, StagedDocument
+from storage.staging import DRAFTS, Batch
 from storage.tables import read_piece
 from tasks.discover import Found
 from tasks.plan import Known, Plan, State

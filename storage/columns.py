@@ -1,0 +1,77 @@
+"""The Arrow schema of each row of `storage/schema.py`, and the way between the two."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any
+
+import pyarrow as pa
+
+from storage.schema import ChunkRow, DocumentRow, R, RejectRow, RunRow
+
+_ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "tuple[str, ...]": pa.list_(pa.string())}
+
+
+def _schema(row: type, **narrow: pa.DataType) -> pa.Schema:
+    def kind(name: str, annotation: Any) -> pa.DataType:
+        spelled = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+        spelled = "tuple[str, ...]" if spelled.startswith("tuple") else spelled
+        return narrow.get(name, _ARROW[spelled])
+
+    return pa.schema([(f.name, kind(f.name, f.type)) for f in fields(row)])
+
+
+REGION = pa.struct(
+    [
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+        ("content_type", pa.string()),
+        ("score", pa.float64()),
+        ("runner_up", pa.string()),
+        ("runner_up_score", pa.float64()),
+        ("evidence", pa.list_(pa.string())),
+        ("strategy", pa.string()),
+        ("options", pa.string()),
+    ]
+)
+"""A stretch of a document of one content type; `options` is JSON."""
+
+DOCUMENTS = _schema(DocumentRow, regions=pa.list_(REGION))
+CHUNKS = _schema(
+    ChunkRow,
+    ordinal=pa.int32(),
+    page=pa.int32(),
+    line=pa.int32(),
+    tokens=pa.int32(),
+    depth=pa.int32(),
+    above=pa.int32(),
+)
+REJECTS = _schema(RejectRow)
+RUNS = _schema(RunRow)
+
+DELETED = DOCUMENTS.append(pa.field("deleted", pa.string()))
+"""Documents that were deleted of late, and when; `deleted_chunks` are their chunks."""
+
+SCHEMAS: dict[str, pa.Schema] = {
+    "documents": DOCUMENTS,
+    "chunks": CHUNKS,
+    "rejects": REJECTS,
+    "runs": RUNS,
+    "deleted": DELETED,
+    "deleted_chunks": CHUNKS,
+}
+
+
+def to_table(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
+    """Return dataclass rows as an Arrow table with the columns of `schema`, in order."""
+    columns = [pa.array([getattr(row, name) for row in rows], schema.field(name).type) for name in schema.names]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def from_table(table: pa.Table, row: type[R]) -> list[R]:
+    """Return an Arrow table's rows as `row` dataclasses; the table has at least its fields."""
+    names = [f.name for f in fields(row)]  # type: ignore[arg-type]
+    columns: Iterable[list[Any]] = (
+        [tuple(v) for v in values] if values and isinstance(values[0], list) else values
+        for values in (table.column(name).to_pylist() for name in names)
+    )
+    return [row(*values) for values in zip(*columns, strict=True)]
