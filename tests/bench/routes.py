@@ -38,7 +38,7 @@ def types_of(store: Store, questions: list[Question]) -> dict[str, str]:
     kinds = {
         row["uri"]: row["content_type"] for row in store.sql("SELECT uri, content_type FROM documents").to_pylist()
     }
-    return {question.id: kinds.get(next((t.uri for t in question.targets), ""), "") for question in questions}
+    return {question.id: kinds.get(next((t.document for t in question.targets), ""), "") for question in questions}
 
 
 def rows(own: Evaluation, other: Evaluation, kinds: dict[str, str]) -> list[str]:
@@ -55,8 +55,8 @@ def rows(own: Evaluation, other: Evaluation, kinds: dict[str, str]) -> list[str]
     for question in own.values["nDCG@10"]:
         groups[kinds.get(question, "")].append(question)
     for kind, members in sorted(groups.items()):
-        mine, theirs = ([one.values["nDCG@10"][q] for q in members] for one in (own, other))
-        found.append(f"| {own.way.mode} | nDCG@10 of {kind} | {len(members)} | {_mean(mine)} | {_mean(theirs)} | |")
+        means = (_mean(one.values["nDCG@10"][question] for question in members) for one in (own, other))
+        found.append(f"| {own.way.mode} | nDCG@10 of {kind} | {len(members)} | {' | '.join(means)} | |")
     return found
 
 
@@ -78,9 +78,8 @@ def main() -> None:
         own = filled(Path(folder) / "own", given.data, [])
         other = filled(Path(folder) / "other", given.data, plain)
         kinds = types_of(own, questions)
-        print(
-            f"| search | measure | questions | own routes | {given.against} | difference (95 %) |\n|---|---|---:|---:|---:|---|"
-        )
+        print(f"| search | measure | questions | own routes | {given.against} | difference (95 %) |")
+        print("|---|---|---:|---:|---:|---|")
         results = [evaluate(store, questions, WAYS, MEASURES, 10) for store in (own, other)]
         for mine, theirs in zip(*results, strict=True):
             print("\n".join(rows(mine, theirs, kinds)))
