@@ -7,6 +7,7 @@ from typing import Any
 
 from tests import outlook_writer as outlook
 from tests.make_golden import FOLDER
+from tests.old_slides_writer import Box, Slide, Table, old_slides
 from tests.workbook_writer import old_workbook, open_workbook, zipped
 
 _TICKS_OF_2025 = 133_801_632_000_000_000
@@ -140,7 +141,21 @@ def plan() -> bytes:
         )
 
 
+def old_plan() -> bytes:
+    """Return a presentation of PowerPoint 97."""
+    points = Box([("Above the tree line", 0), ("Gamskar, from December", 1), ("In the valley: Möslbach", 0)], 1, 900)
+    costs = Table([["Item", "EUR"], ["Flights", "5200"], ["Ropes", "380"]])
+    return old_slides(
+        [
+            Slide([Box(["Winter plan 2003"], 6), Box(["Field team"], 5, 1_500)]),
+            Slide([points, Box(["Stations"], 0)], notes="Tomas orders the helicopter."),
+            Slide([Box(["Costs"], 0), costs], hidden=True),
+        ]
+    )
+
+
 MAKERS = {
+    "ppt/plan.ppt": old_plan,
     "pptx/plan.pptx": plan,
     "msg/report.msg": field_report,
     "xlsx/readings.xlsx": readings,

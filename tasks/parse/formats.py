@@ -143,10 +143,10 @@ FORMATS: dict[str, Format] = {
         Format(
             name="ppt",
             version=1,
-            parse=_by("libreoffice.parse_ppt"),
+            parse=_by("old_slides.parse_ppt"),
             suffixes=frozenset({".ppt", ".pps", ".pot"}),
             files="PowerPoint until 2003",
-            by="LibreOffice, where it is installed, to `pptx`",
+            by="a walk over its records: titles, nested lists, tables, notes, by their places",
         ),
         Format(
             name="pptx",

@@ -1,4 +1,4 @@
-"""Documents of Office until 2003, converted to today's formats by LibreOffice where it is installed.
+"""Word documents until 2003, converted to today's format by LibreOffice where it is installed.
 
 It runs without a window, in a process of its own that inherits the worker's limits, with a profile that
 is made for the one document: no macro runs, and nothing that a document links to is fetched.
@@ -15,7 +15,6 @@ from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse.format import ParseOptions
 from tasks.parse.properties import compound_properties
-from tasks.parse.slides import parse_pptx
 from tasks.parse.word import parse_docx
 
 _TIMEOUT_S = 120.0
@@ -38,11 +37,6 @@ def parse_doc(data: bytes, options: ParseOptions) -> Parsed:
     return _with_properties(parse_docx(_converted(data, "doc", "docx"), options), data)
 
 
-def parse_ppt(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a presentation until 2003, converted and then read as one of today's."""
-    return _with_properties(parse_pptx(_converted(data, "ppt", "pptx"), options), data)
-
-
 def _with_properties(parsed: Parsed, data: bytes) -> Parsed:
     """Return a document with what its own file says of it; a conversion dates it anew."""
     own = compound_properties(data)
@@ -55,8 +49,7 @@ def _converted(data: bytes, suffix: str, wanted: str) -> bytes:
     """Return a document in another format; raise Rejected `not_installed`, `timeout`, `corrupt`."""
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
-        packages = "libreoffice-writer libreoffice-impress"
-        raise Rejected("not_installed", f"{suffix} is converted by LibreOffice: install libreoffice ({packages})")
+        raise Rejected("not_installed", f"{suffix} is converted by LibreOffice: install libreoffice-writer")
     with tempfile.TemporaryDirectory(prefix="docmill-") as name:
         folder = Path(name)
         source, made = folder / f"document.{suffix}", folder / "out" / f"document.{wanted}"
