@@ -1,0 +1,57 @@
+"""Chat: a model behind OpenAI's chat completions, theirs or any server's that speaks the protocol."""
+
+import os
+from collections.abc import Sequence
+
+from storage.errors import ConfigError, Terminal, Transient
+from tasks.model.completion import RETRIES, ModelOptions, Reply, Usage
+
+KEY = "OPENAI_API_KEY"
+
+
+class Chat:
+    """A `Model` by the official `openai` client; a server of one's own (`base_url`) needs no key."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        try:
+            import openai
+        except ImportError:
+            raise ConfigError("[model] provider openai needs its client: pip install 'docmill[openai]'") from None
+        key = os.environ.get(KEY) or ("none" if options.base_url else "")
+        if not key:
+            raise ConfigError(f"[model] provider openai needs a key in the environment variable {KEY}")
+        self._errors = openai
+        self._options = options
+        self._client = openai.OpenAI(
+            api_key=key, base_url=options.base_url or None, timeout=options.timeout_s, max_retries=RETRIES
+        )
+
+    def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
+        """Return the reply; the parts are one message, so that servers can keep what they begin with."""
+        limit = {"max_tokens" if self._options.base_url else "max_completion_tokens": max_tokens}
+        try:
+            answer = self._client.chat.completions.create(
+                model=self._options.model,
+                messages=[{"role": "user", "content": "\n\n".join(parts)}],
+                extra_body=limit,
+            )
+        except (self._errors.AuthenticationError, self._errors.PermissionDeniedError):
+            raise ConfigError(f"[model] the key in {KEY} was refused") from None
+        except (
+            self._errors.APIConnectionError,
+            self._errors.RateLimitError,
+            self._errors.InternalServerError,
+        ) as error:
+            raise Transient(f"the model did not answer: {type(error).__name__}") from None
+        except self._errors.OpenAIError as error:
+            raise Terminal(f"the model did not take the prompt: {type(error).__name__}") from None
+        if not answer.choices:
+            return Reply("", Usage(), False)
+        choice, used = answer.choices[0], answer.usage
+        details = used.prompt_tokens_details if used else None
+        usage = (
+            Usage(used.prompt_tokens, (details.cached_tokens or 0) if details else 0, used.completion_tokens)
+            if used
+            else Usage()
+        )
+        return Reply(choice.message.content or "", usage, choice.finish_reason == "stop")

@@ -1,0 +1,85 @@
+"""Completion: what docmill asks of a language model, whoever provides it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from storage.errors import ConfigError
+
+RETRIES = 4
+"""How often a client tries again after 408, 409, 429, 5xx or no answer, with growing pauses or as `retry-after` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """Which model is asked, and how. Keys come from the environment and are part of nothing that is kept.
+
+    `base_url` is that of a server that speaks the provider's protocol; empty is the provider's own.
+    """
+
+    provider: str
+    model: str
+    base_url: str = ""
+    timeout_s: float = 60.0
+    max_concurrency: int = 4
+
+    def __post_init__(self) -> None:
+        if self.provider not in PROVIDERS:
+            raise ConfigError(f"[model] provider must be one of {', '.join(PROVIDERS)}, got {self.provider!r}")
+        if not self.model:
+            raise ConfigError(f"[model] provider is {self.provider!r}, but model is empty; name one")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that were paid for; `cached` are those of the input that the provider had from before."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(self.input + other.input, self.cached + other.cached, self.output + other.output)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said; `whole` is False where it refused or the token limit cut it off."""
+
+    text: str
+    usage: Usage
+    whole: bool
+
+
+class Model(Protocol):
+    """A model that can be asked from several threads."""
+
+    def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
+        """Return the reply to a prompt; all parts but the last stay the same over many calls, and come first.
+
+        Raises `Transient` when it may go better later, `ConfigError` for a key or a model that is wrong,
+        `Terminal` for a prompt that is refused as such. No message holds a key or the prompt.
+        """
+        ...
+
+
+def load_model(options: ModelOptions) -> Model:
+    """Return the model; raise `ConfigError` where its client is not installed or its key is not set."""
+    from tasks.model.breaker import Breaker
+
+    return Breaker(PROVIDERS[options.provider](options))
+
+
+def _openai(options: ModelOptions) -> Model:
+    from tasks.model.chat import Chat
+
+    return Chat(options)
+
+
+def _anthropic(options: ModelOptions) -> Model:
+    from tasks.model.messages import Messages
+
+    return Messages(options)
+
+
+PROVIDERS: dict[str, Callable[[ModelOptions], Model]] = {"openai": _openai, "anthropic": _anthropic}

@@ -1,0 +1,128 @@
+"""A loopback server that speaks OpenAI's and Anthropic's protocol, with extractive answers that never vary.
+
+To a prompt of numbered sentences it answers with the numbers of those that begin with the word "New"; to any
+other with the prompt's last line. `mood` is what it does next: "well", "429", "500", "slow", "truncated",
+"nonsense", "refusal", "unauthorized"; `times` how often, then it is well again.
+"""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+_NUMBERED = re.compile(r"^\[(\d+)\] New\b", re.MULTILINE)
+STATUS = {"429": 429, "500": 500, "unauthorized": 401}
+
+
+class ModelServer:
+    """What a test tells the server, and what the server was asked: (path, headers, body) of each request."""
+
+    def __init__(self) -> None:
+        self.mood = "well"
+        self.times = 10_000
+        self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+        self.url = ""
+
+    def behave(self, mood: str, times: int = 10_000) -> None:
+        """Answer the next requests in a mood."""
+        self.mood, self.times = mood, times
+
+    def take_mood(self) -> str:
+        """Return the mood for one request."""
+        self.times -= 1
+        return self.mood if self.times >= 0 else "well"
+
+
+def answer_to(prompt: str) -> str:
+    """Return the answer to a prompt."""
+    if "[1] " in prompt:
+        return ", ".join(_NUMBERED.findall(prompt)) or "none"
+    return prompt.strip().splitlines()[-1]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Any
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        own: ModelServer = self.server.own
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        own.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+        mood = own.take_mood()
+        if mood == "slow":
+            time.sleep(0.5)
+        if mood in STATUS:
+            return self._send(STATUS[mood], {"error": {"message": mood, "type": mood}})
+        content = body["messages"][0]["content"]
+        prompt = content if isinstance(content, str) else "\n\n".join(block["text"] for block in content)
+        text = {"nonsense": "As a model I would cut at 99999!", "refusal": ""}.get(mood, answer_to(prompt))
+        make = _message if self.path.endswith("/messages") else _completion
+        return self._send(200, make(text, mood, len(prompt) // 4))
+
+    def _send(self, status: int, payload: dict[str, Any]) -> None:
+        data = json.dumps(payload).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.send_header("retry-after-ms", "10")
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _completion(text: str, mood: str, tokens: int) -> dict[str, Any]:
+    reason = {"truncated": "length", "refusal": "content_filter"}.get(mood, "stop")
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "loopback",
+        "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": text}}],
+        "usage": {
+            "prompt_tokens": tokens,
+            "completion_tokens": 3,
+            "total_tokens": tokens + 3,
+            "prompt_tokens_details": {"cached_tokens": 2},
+        },
+    }
+
+
+def _message(text: str, mood: str, tokens: int) -> dict[str, Any]:
+    reason = {"truncated": "max_tokens", "refusal": "refusal"}.get(mood, "end_turn")
+    return {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "loopback",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": tokens - 2,
+            "cache_read_input_tokens": 2,
+            "cache_creation_input_tokens": 0,
+            "output_tokens": 3,
+        },
+    }
+
+
+@contextmanager
+def model_server() -> Iterator[ModelServer]:
+    """Serve on a free port of this machine."""
+    own = ModelServer()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.own = own  # type: ignore[attr-defined]
+    own.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield own
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
