@@ -87,9 +87,12 @@ def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Expl
 
 
 def _chunks(pool: Pool, settings: Settings, task: Splitting) -> list[Draft]:
-    """Return the chunks of a document; what its strategies ask of the embedding model is embedded here."""
+    """Return the chunks of a document; what its strategies ask of the embedding model is embedded here.
+
+    A language model is not asked: that costs money.
+    """
     chunks, lookup = _call(pool, split, task)
-    if lookup.complete:
+    if not lookup.wanted:
         return chunks
     encoder, asked = load_encoder(settings.embedding.model, settings.embedding.revision), list(lookup.wanted)
     return _call(pool, split, replace(task, lookup=Lookup(dict(zip(asked, encoder.encode(asked), strict=True)))))[0]

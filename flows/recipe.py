@@ -10,6 +10,8 @@ from storage.retention import Retention
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions
 from tasks.discover import DiscoverOptions
+from tasks.model.completion import ModelOptions
+from tasks.model.replies import model_key
 from tasks.parse import ParseOptions
 from tasks.pool import Limits
 from tasks.process import Recipe
@@ -43,6 +45,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
         max_file_bytes=settings.discover.max_file_bytes,
         archives=archive_options(settings),
         limits=limits_of(settings),
+        model_id=model_key(model) if (model := model_of(settings)) else "",
     )
 
 
@@ -57,6 +60,14 @@ def archive_options(settings: Settings) -> ArchiveOptions:
         member_bytes=settings.discover.max_file_bytes,
         passwords=settings.parse.passwords,
     )
+
+
+def model_of(settings: Settings) -> ModelOptions | None:
+    """Return the language model that the settings name, or None; raise ConfigError where they are not enough."""
+    chosen = settings.model
+    if not chosen.provider:
+        return None
+    return ModelOptions(chosen.provider, chosen.model, chosen.base_url, chosen.timeout_s, chosen.max_concurrency)
 
 
 def routes_of(settings: Settings) -> RouteTable:

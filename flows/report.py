@@ -1,7 +1,10 @@
 """What a run did, for machines and for people."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from tasks.model.replies import Spent
 
 EXIT_DONE = 0
 EXIT_PARTLY = 3
@@ -34,6 +37,7 @@ class Report:
     """One run, done or planned. `seconds` is wall clock by step; `problems` are lines for a person.
 
     `rechunked` are the uris of documents that did not change and are split anew, from their stored text.
+    `model` counts what a language model was asked, or would be: calls, tokens, money.
     """
 
     snapshot: int | None = None
@@ -47,6 +51,7 @@ class Report:
     dry_run: bool = False
     problems: list[str] = field(default_factory=list)
     rechunked: list[str] = field(default_factory=list)
+    model: dict[str, float] = field(default_factory=dict)
 
     @property
     def exit_status(self) -> int:
@@ -63,6 +68,7 @@ class Report:
             "embedded": self.embedded,
             "tokens_embedded": self.tokens_embedded,
             "rechunked": self.rechunked,
+            "model": self.model,
             "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
         }
 
@@ -78,6 +84,8 @@ class Report:
             f"  time       {steps or 'under 0.1 s'}",
             *(f"  ! {line}" for line in self.problems),
         ]
+        if self.model:
+            lines.insert(4, f"  model      {', '.join(f'{count:g} {name}' for name, count in self.model.items())}")
         if self.rechunked:
             lines.insert(3, f"  re-chunk   {self._some_rechunked()}")
         return "\n".join(lines)
@@ -109,6 +117,20 @@ class Report:
     def _work(self) -> int:
         documents = self.documents
         return documents.added + documents.changed + documents.moved + documents.deleted
+
+
+def spent(what: Spent, prices: Mapping[Any, float]) -> dict[str, float]:
+    """Return calls, tokens and, where prices are set, money for a report; nothing where no call was due."""
+    if not what.calls:
+        return {}
+    used = what.usage
+    found: dict[str, float] = {"calls": what.calls, "failed": what.failed, **asdict(used)}
+    if not prices:
+        return found
+    parts = {"input": used.input - used.cached, "cached": used.cached, "output": used.output}
+    fallback = {"cached": prices.get("input", 0.0)}
+    money = sum(count * prices.get(name, fallback.get(name, 0.0)) for name, count in parts.items()) / 1e6
+    return {**found, "money": round(money, 6)}
 
 
 def _counts(values: dict[str, int]) -> str:

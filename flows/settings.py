@@ -21,6 +21,9 @@ def _decode_texts(value: Any) -> Any:
 Texts = Annotated[tuple[str, ...], BeforeValidator(_decode_texts)]
 
 
+Prices = Annotated[dict[Literal["input", "cached", "output"], float], BeforeValidator(_decode)]
+
+
 class Section(BaseModel):
     """A table of docmill.toml."""
 
@@ -88,6 +91,23 @@ class Chunk(Section):
     )
 
 
+class Model(Section):
+    """The language model that agentic asks; none unless a provider is named. Keys come from the environment only."""
+
+    provider: Literal["", "openai", "anthropic"] = Field(
+        default="", description="openai (or any server that speaks its protocol, by base_url), anthropic, or none."
+    )
+    model: str = Field(default="", description="The model's name at its provider.")
+    base_url: str = Field(default="", description="Address of a server of your own, such as http://localhost:8000/v1.")
+    timeout_s: float = Field(default=60.0, gt=0, description="Seconds to wait for one answer.")
+    max_concurrency: int = Field(default=4, ge=1, le=64, description="Calls at a time.")
+    prices: Prices = Field(
+        default={},
+        description="Money for a million tokens: input, cached (of the input), output; none is built in.",
+        examples=["[model.prices]\ninput = 1.0\ncached = 0.1\noutput = 4.0"],
+    )
+
+
 class Search(Section):
     """How the two rankings of a hybrid search become one."""
 
@@ -148,6 +168,7 @@ class Settings(Section):
     embedding: Embedding = Embedding()
     chunk: Chunk = Chunk()
     search: Search = Search()
+    model: Model = Model()
     retention: Retention = Retention()
     routes: Routes = Field(
         default=(),

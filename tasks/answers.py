@@ -1,11 +1,12 @@
-"""Answers: the vectors that splitters ask for, found between two passes of the workers, each text once.
+"""Answers: what splitters ask for, found between two passes of the workers, each text and each prompt once.
 
-They lie in the same packs as those of chunks, addressed by content: a second run finds all of them, an
+Vectors lie in the same packs as those of chunks, addressed by content: a second run finds all of them, an
 edit embeds the sentences that are new.
 """
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,26 +14,52 @@ import pyarrow.parquet as pq
 
 from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.encoder import describe_model, load_encoder, model_dir
-from storage.files import TEMPORARY
+from storage.files import TEMPORARY, write_whole
 from storage.keys import embedding_key
 from tasks.counter import counter_of
 from tasks.embed import Embedding
-from tasks.split.lookup import Vector
+from tasks.model.completion import Usage
+from tasks.model.replies import Asking, Spent, replies_to
+from tasks.split.lookup import Lookup, Prompt, Vector
 from tasks.tokens import load_tokenizer
 
 ASKED = "embeddings-asked-"
 """How the names of packs begin that hold what splitters asked for."""
 _TOKENS = b"tokens"
+_SPENT = ".spent.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The packs that hold vectors already, the pack to write, and the model."""
+    """The packs that hold vectors already, the pack to write, the embedding model, and how a language model is asked.
+
+    What that cost is written beside `target`.
+    """
 
     packs: tuple[Path, ...]
     target: Path
     model: str
     revision: str
+    asking: Asking | None = None
+
+
+def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: Answering) -> Lookup:
+    """Return the vectors of texts, and the replies to prompts as far as there are any."""
+    vectors = vectors_of(texts, task) if texts else {}
+    if not prompts or task.asking is None:
+        return Lookup(vectors)
+    replies, spent = replies_to(prompts, task.asking)
+    write_whole(task.target.with_suffix(_SPENT), json.dumps(asdict(spent)).encode())
+    return Lookup(vectors, replies)
+
+
+def spent_on(folder: Path) -> Spent:
+    """Return what a run asked of the language model, or what it would have asked."""
+    total = Spent()
+    for path in sorted(folder.glob(f"*{_SPENT}")):
+        one = json.loads(path.read_text())
+        total += Spent(one["calls"], one["failed"], Usage(**one["usage"]))
+    return total
 
 
 def vectors_of(texts: Sequence[str], task: Answering) -> dict[str, Vector]:

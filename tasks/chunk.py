@@ -106,7 +106,7 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequenc
             page=places.page(span.start),
             line=places.line(span.start),
             content_type=one.region.verdict.content_type,
-            strategy=one.route.strategy,
+            strategy=part.strategy_at(span.start, one.route.strategy),
             tokens=tokens,
             role=node.role,
             depth=node.depth,

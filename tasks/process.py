@@ -5,7 +5,7 @@ Workers import this module, and need no Arrow: what stages a batch is imported w
 
 import json
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from tasks.parse.file_type import VERSION as FILE_TYPE_VERSION
 from tasks.pool import Limits, Pool, shared_pool
 from tasks.route import OWN_KEY, Route, RouteTable
 from tasks.split import SPLITTERS
-from tasks.split.lookup import Lookup, Vector
+from tasks.split.lookup import Lookup, Prompt
 from tasks.tokens import load_tokenizer
 from tasks.unpack import unpack, why_missing
 from tasks.worker import announce
@@ -51,6 +51,7 @@ class Recipe:
     max_file_bytes: int
     archives: ArchiveOptions
     limits: Limits
+    model_id: str = ""
 
     def attempt_key(self, reason: str, parser: str) -> str:
         """Return what must change before a rejected file is tried again, besides its content.
@@ -94,7 +95,8 @@ class Recipe:
 
     def _chunker_key(self, route: Route) -> str:
         own = chunker_key(route, self.chunk, self.tokenizer_id)
-        return key_of(own, self.space_id) if SPLITTERS[route.strategy].asks == "vectors" else own
+        asked = {"vectors": self.space_id, "replies": self.model_id}.get(SPLITTERS[route.strategy].asks)
+        return own if asked is None else key_of(own, asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +147,15 @@ class Job:
 class Processed:
     """What one worker call gives: the row, its chunks, the parsed document where it is new, and what it asks.
 
-    While `asked` holds texts whose vectors were missing, the chunks are not yet those of its strategies.
+    While `asked` holds texts whose vectors were missing, or `unsaid` prompts without a reply, the chunks are
+    not yet those of its strategies.
     """
 
     document: StagedDocument
     drafts: list[Draft]
     parsed: Parsed | None
     asked: tuple[str, ...] = ()
+    unsaid: tuple[Prompt, ...] = ()
 
 
 def suffix_of(uri: str) -> str:
@@ -165,17 +169,19 @@ def process_batch(order: Path) -> Path:
     from storage.artifacts import pack_texts
     from storage.schema import to_table
     from storage.staging import DOCUMENTS, write_batch
-    from tasks.answers import vectors_of
+    from tasks.answers import answer
 
     task: Order = load_order(order)
     pool = shared_pool(task.recipe.limits)
     unpack(task.unpacks, pool)
     jobs = list(_jobs(task))
     results = _map(pool, jobs)
-    asking = {i: one for i, one in enumerate(results) if one.asked}
+    asking = {i: one for i, one in enumerate(results) if one.asked or (one.unsaid and task.answering.asking)}
     if asking:
-        vectors = vectors_of([text for one in asking.values() for text in one.asked], task.answering)
-        again = _map(pool, [_asked_again(jobs[i], one, vectors) for i, one in asking.items()])
+        texts = [text for one in asking.values() for text in one.asked]
+        prompts = [prompt for one in asking.values() for prompt in one.unsaid]
+        answers = answer(texts, prompts, task.answering)
+        again = _map(pool, [_asked_again(jobs[i], one, answers) for i, one in asking.items()])
         for i, result in zip(asking, again, strict=True):
             results[i] = _answered(results[i], result)
     write_batch(
@@ -198,18 +204,23 @@ def _map(pool: Pool, jobs: Sequence[Job]) -> list[Processed]:
     ]
 
 
-def _asked_again(job: Job, asking: Processed, vectors: Mapping[str, Vector]) -> Job:
-    """Return the job that splits a document once more, now that the vectors it asked for are known."""
+def _asked_again(job: Job, asking: Processed, answers: Lookup) -> Job:
+    """Return the job that splits a document once more, now that what it asked for is known."""
     row = asking.document
     known = replace(job.work, content_hash=row.content_hash, size=row.size, format=row.format, language=row.language)
-    lookup = Lookup({text: vectors[text] for text in asking.asked})
+    lookup = answers.only(asking.asked, asking.unsaid)
     return replace(job, work=known, stored=asking.parsed or job.stored, lookup=lookup)
 
 
 def _answered(first: Processed, second: Processed) -> Processed:
-    """Return what the second call made of a document that the first one parsed."""
-    document = replace(second.document, parsed=first.document.parsed)
-    return replace(second, document=document, parsed=None if second.document.reason else first.parsed)
+    """Return what the second call made of a document that the first one parsed.
+
+    Where a reply is still missing, its chunks get a key that no plan looks for: the next run splits it again.
+    """
+    row = second.document
+    chunk_key = key_of(row.chunk_key, "unsaid") if second.unsaid else row.chunk_key
+    document = replace(row, parsed=first.document.parsed, chunk_key=chunk_key)
+    return replace(second, document=document, parsed=None if row.reason else first.parsed)
 
 
 def _jobs(task: Order) -> Iterable[Job]:
@@ -270,7 +281,8 @@ def process_document(job: Job) -> Processed:
         content_types=content_types,
         regions=tuple(one.row() for one in routed),
     )
-    return Processed(document, drafts, parsed if job.stored is None else None, tuple(job.lookup.wanted))
+    new = parsed if job.stored is None else None
+    return Processed(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid))
 
 
 def _read(work: Work, limit: int) -> bytes:

@@ -7,7 +7,7 @@ from typing import Protocol
 from storage.errors import ConfigError
 
 RETRIES = 4
-"""How often a client tries again after 408, 409, 429, 5xx or no answer, with growing pauses or as `retry-after` says."""
+"""How often a client tries again after 408, 409, 429, 5xx or no answer; it waits as `retry-after` says, or longer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from storage.errors import ConfigError
+from tasks.split.agentic import Agentic, split_agentic
 from tasks.split.chat import Chat, split_chat
 from tasks.split.cluster import Cluster, split_cluster
 from tasks.split.code import Code, split_code
@@ -38,11 +39,11 @@ class Splitter:
     `split(part, options)` proposes spans in order that hold all of the part, which may be a region of the
     document, that is not blank, front matter or furniture, each at most `options.size` tokens long, as far
     as these add up. It imports what is slow where it is used, and counts tokens by `part.tokens` only.
-    What only a model knows it asks of `part.lookup`, and splits in a plainer way while that is missing; `asks`
-    says of which model: "vectors" of the embedding model. `role` is what its chunks are called
-    where there are `levels` of more below them. `lead(part)` gives for a chunk what its context should say besides
-    the headings above it, such as the question that it answers. One that `crosses` is called once for neighbouring
-    regions of the same route.
+    What only a model knows it asks of `part.lookup`, and splits in a plainer way while that is missing; `asks` says
+    of which model: "vectors" of the embedding model, "replies" of a language model. `role` is what its chunks are
+    called where there are `levels` of more below them. `lead(part)` gives for a chunk what its context should say
+    besides the headings above it, such as the question that it answers. One that `crosses` is called once for
+    neighbouring regions of the same route.
     """
 
     name: str
@@ -67,6 +68,7 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("separator", 1, Separator, split_separator),
         Splitter("code", 1, Code, split_code),
         Splitter("semantic", 1, Semantic, split_semantic, asks="vectors"),
+        Splitter("agentic", 1, Agentic, split_agentic, asks="replies"),
         Splitter("cluster", 1, Cluster, split_cluster, asks="vectors"),
         Splitter("hierarchical", 1, Hierarchical, split_sections, "section", LEVELS),
         Splitter("page", 1, Page, split_pages),

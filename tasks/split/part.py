@@ -18,6 +18,7 @@ class Index:
     def __init__(self, parsed: Parsed, lookup: Lookup) -> None:
         self.parsed = parsed
         self.lookup = lookup
+        self.plain: list[tuple[int, int, str]] = []
 
     @cached_property
     def starts(self) -> list[int]:
@@ -95,6 +96,14 @@ class Part:
     def lookup(self) -> Lookup:
         """Return where to ask for what only a model knows."""
         return self.index.lookup
+
+    def note_plain(self, strategy: str) -> None:
+        """Note that this part is split by another strategy than the one that was asked for."""
+        self.index.plain.append((self.start, self.end, strategy))
+
+    def strategy_at(self, position: int, asked: str) -> str:
+        """Return the strategy that split what is at a position: the one asked for unless another was noted."""
+        return next((name for start, end, name in self.index.plain if start <= position < end), asked)
 
     @property
     def elements(self) -> Sequence[Element]:
