@@ -53,7 +53,7 @@ def texts_of(parsed: Parsed, strategy: str, **options: Any) -> list[str]:
 
 
 @each_case
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(parsed=documents(), limit=st.sampled_from([32, 64, 256]))
 def test_chunks_keep_every_promise(strategy: str, options: dict[str, Any], parsed: Parsed, limit: int) -> None:
     found = chunks(parsed, strategy, limit, context=8, **options)
@@ -92,7 +92,7 @@ def check(parsed: Parsed, found: list[Draft], limit: int) -> None:
 
 
 @each_case
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(parsed=documents(), data=st.data())
 def test_a_part_is_split_as_the_whole_is(
     strategy: str, options: dict[str, Any], parsed: Parsed, data: st.DataObject
@@ -114,7 +114,7 @@ def test_next_to_nothing_is_at_most_one_chunk(strategy: str, text: str) -> None:
 @each_strategy
 @pytest.mark.parametrize("unit", ["word ", "Sentence here. ", "x", "{a:1,b:[2]},"])
 def test_a_long_single_line_is_split(strategy: str, unit: str) -> None:
-    whole_line_is_in_chunks(unit * (100_000 // len(unit)), strategy)
+    whole_line_is_in_chunks(unit * (50_000 // len(unit)), strategy)
 
 
 @pytest.mark.slow
