@@ -7,6 +7,7 @@ import pytest
 
 from storage.errors import Rejected
 from tasks.parse import ParseOptions, detect_file_type, parse
+from tasks.parse.unlock import fill_keys
 from tests.make_golden import FOLDER
 from tests.ole_writer import compound_file
 from tests.workbook_writer import with_members
@@ -63,3 +64,12 @@ def test_an_encrypted_open_document_workbook_says_so() -> None:
     data = with_members((FOLDER / "ods/budget.ods").read_bytes(), {"META-INF/manifest.xml": manifest})
     with pytest.raises(Rejected, match="encrypted: the workbook's members are encrypted"):
         parse(data, detect_file_type("a.ods", data), ParseOptions())
+
+
+def test_a_key_longer_than_its_hash_is_filled() -> None:
+    from msoffcrypto.method.ecma376_agile import ECMA376Agile
+
+    fill_keys()
+    key = ECMA376Agile._derive_encryption_key(b"digest", b"block", "SHA1", 256)
+    assert (len(key), key[20:]) == (32, b"\x36" * 12)
+    assert len(ECMA376Agile._derive_encryption_key(b"digest", b"block", "SHA512", 128)) == 16

@@ -1,6 +1,7 @@
 """Unlock: Office documents opened with a password before any parser sees them, by `msoffcrypto`."""
 
 import io
+from functools import cache
 
 from storage.errors import Rejected
 from tasks.parse.signatures import binary_kind
@@ -24,6 +25,7 @@ def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
         return data
     if not locked:
         return data
+    fill_keys()
     strange = ""
     for password in (*passwords, _BY_DEFAULT):
         opened, why = _opened(data, password)
@@ -36,6 +38,20 @@ def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
         f"none of the {len(passwords)} in [parse.passwords] opens it" if passwords else "give it in [parse.passwords]"
     )
     raise Rejected("encrypted", f"an Office document that needs a password; {tried}")
+
+
+@cache
+def fill_keys() -> None:
+    """Let `msoffcrypto` fill a key that is longer than its hash, as MS-OFFCRYPTO 2.3.4.11 wants and it does not."""
+    from msoffcrypto.method.ecma376_agile import ECMA376Agile
+
+    derive = ECMA376Agile._derive_encryption_key
+
+    def filled(digest: bytes, block: bytes, algorithm: str, bits: int) -> bytes:
+        key: bytes = derive(digest, block, algorithm, bits)
+        return key.ljust(bits // 8, b"\x36")
+
+    ECMA376Agile._derive_encryption_key = staticmethod(filled)
 
 
 def _opened(data: bytes, password: str) -> tuple[bytes, str]:
