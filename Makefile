@@ -29,6 +29,7 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.vectors
 	@$(IN) -m tests.bench.encode
 	@$(IN) -m tests.bench.split
+	@$(IN) -m tests.bench.pool
 	@$(if $(LABELLED),$(IN) -m tests.bench.detect --data '$(LABELLED)')
 	@$(IN) -m tests.bench.incremental $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.ingest $(if $(DATA),--data '$(DATA)')

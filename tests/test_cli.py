@@ -278,7 +278,10 @@ def test_verify_finds_nothing_then_a_lost_index_which_repair_brings_back(store: 
 @pytest.mark.usefixtures("store")
 def test_rejects_are_listed_and_tried_again() -> None:
     assert "broken.pdf" in call("rejects").stdout
-    assert json.loads(call("rejects", "--json").stdout)[0]["uri"] == "broken.pdf"
+    row = json.loads(call("rejects", "--json").stdout)[0]
+    assert (row["uri"], row["reason"], row["parser"].split()[0]) == ("broken.pdf", "corrupt", "pdf")
+    assert row["content_hash"]
+    assert row["first_seen"] == row["last_seen"]
     assert call("rejects", "--retry", "--sources", "docs", "--engine", "local").exit_code == 3
 
 

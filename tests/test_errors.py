@@ -1,6 +1,7 @@
 """Every reason that a document is rejected for is one that is told in the one list of them."""
 
 import ast
+import re
 from pathlib import Path
 
 from storage.errors import REASONS
@@ -20,3 +21,11 @@ def raised() -> set[str]:
 
 def test_every_reason_in_the_code_is_in_the_list_and_every_one_in_the_list_is_used() -> None:
     assert raised() == set(REASONS)
+
+
+def test_the_readme_tells_every_reason_in_the_same_words() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.+) \|$", readme.split("<!-- reasons")[1].split("<!-- /reasons")[0], re.MULTILINE
+    )
+    assert dict(rows) == REASONS

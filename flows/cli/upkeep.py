@@ -119,7 +119,7 @@ def rejects(
         print_report(run(settings, Order(retry=True)), as_json)
     from storage.store import open_store
 
-    columns = "uri, reason, message, source, first_seen, last_seen"
+    columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"
     rows = open_store(settings.store).sql(f"SELECT {columns} FROM rejects ORDER BY uri").to_pylist()
     if as_json:
         print_json(rows)
