@@ -99,6 +99,13 @@ def test_a_bad_document_is_lost_alone_with_its_reason(pool: Pool, how: str, expe
     assert message in str(results[1])
 
 
+def test_documents_that_a_dead_worker_was_given_ahead_are_done_by_the_next() -> None:
+    items = ["good", "good", "abort", "hang", "fine", "abort", "abort", "well", *["good"] * 8]
+    with Pool(Limits(workers=1, timeout_s=3, recycle=5)) as pool:
+        results = [reason(result) for result in pool.map(misbehave, items)]
+    assert results == [{"abort": "crashed", "hang": "timeout"}.get(item, item) for item in items]
+
+
 def test_many_threads_may_use_one_pool(pool: Pool) -> None:
     with ThreadPoolExecutor(8) as threads:
         maps = [threads.submit(lambda: list(pool.map(double, range(50)))) for _ in range(8)]
