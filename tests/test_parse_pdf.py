@@ -168,6 +168,28 @@ def test_page_numbers_and_running_titles_are_furniture_on_left_and_right_pages()
     assert all("text of its own" in part for part in parts(parsed, "paragraph"))
 
 
+def test_what_stands_beside_a_page_number_is_furniture() -> None:
+    pdf = Pdf({})
+    for number, chapter in enumerate(("Sea", "Sea", "Hill", "Hill", "Road")):
+        pdf.add_page()
+        pdf.text(60, 30, chapter, 9)
+        pdf.text(500, 30, str(number + 7), 9)
+        pdf.lines(60, 700, [f"Page {number} has a text of its own."])
+    parsed = read(pdf)
+    assert parts(parsed, "furniture")[::2] == ["Sea 7", "Hill 9", "Road 11"]
+    assert len(parts(parsed, "paragraph")) == 5
+
+
+def test_a_dash_within_a_sentence_begins_no_item() -> None:
+    pdf = page()
+    pdf.lines(
+        60, 700, ["The miller, who never slept and never ate", "- or so it was told in all of the towns -", "was thin."]
+    )
+    assert parts(read(pdf)) == [
+        "The miller, who never slept and never ate - or so it was told in all of the towns - was thin."
+    ]
+
+
 def test_a_page_that_is_turned_reads_as_one_that_is_not() -> None:
     upright, turned, drawn = page(), Pdf({}), page()
     turned.add_page(90)

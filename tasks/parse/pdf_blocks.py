@@ -106,6 +106,15 @@ def marker_of(text: str) -> re.Match[str] | None:
     return NUMBER.match(text) if "." in head or ")" in head else None
 
 
+def _is_bullet(mark: re.Match[str], before: Line) -> bool:
+    """Return whether a sign begins an item, and is no dash or dot of the text that the line before begins."""
+    if mark[1] in "-–—":
+        return (
+            before.text.endswith(_ENDS) or not mark.string[mark.end()].islower() or marker_of(before.text) is not None
+        )
+    return mark[1] != "·" or " · " not in before.text
+
+
 def _mark_note(block: Block, body: float) -> None:
     """Note the number of what may be a footnote: small text that begins with a number."""
     first = block.lines[0]
@@ -141,7 +150,7 @@ def _usual_gap(block: list[Line]) -> float:
 def _begins(block: list[Line], line: Line, first: Line, last: Line) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
     mark = marker_of(line.text)
-    if mark and (mark.re is BULLET or line.box[0] <= first.box[0] + line.size):
+    if mark and (_is_bullet(mark, last) if mark.re is BULLET else line.box[0] <= first.box[0] + line.size):
         return True
     if line.text.startswith(RAISED):
         return True

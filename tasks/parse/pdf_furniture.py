@@ -79,8 +79,9 @@ def _mark_counts(lines: list[tuple[bool, Line]], written: int) -> None:
             pages[key].add(line.page)
             counting.append((key, line))
     most = {key for key, counted in pages.items() if len(counted) > 2 and _on_most(counted, written)}
-    for key, line in counting:
-        line.furniture |= key in most
+    counts = {(line.page, round(line.box[3])) for key, line in counting if key in most}
+    for _, line in lines:  # what stands beside the number of the page belongs to it
+        line.furniture |= any((line.page, round(line.box[3]) + near) in counts for near in (-1, 0, 1))
 
 
 def body_size(sheets: list[Sheet]) -> float:
