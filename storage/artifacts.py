@@ -26,6 +26,7 @@ TEXTS = pa.schema(
         ("metadata", pa.string()),
     ]
 )
+_FEW_GROUPS = 8
 _ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024}
 
 
@@ -120,23 +121,27 @@ class Packs:
         for pack in np.unique(packs):
             here = np.flatnonzero(packs == pack)
             start = self._ends[pack] - len(self._keys.chunk(int(pack)))
-            parts.append(_take_rows(self.paths[pack], rows[here] - start))
+            parts.append(take_rows(self.paths[pack], rows[here] - start))
             order.append(here)
         table = pa.concat_tables(parts)
         return table.take(pa.array(np.argsort(np.concatenate(order), kind="stable")))
 
 
-def _take_rows(path: Path, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """Read rows of one pack, opening only the row groups that hold them."""
+def take_rows(path: Path, rows: npt.NDArray[np.int64]) -> pa.Table:
+    """Read rows of one Parquet file by number, opening only the row groups that hold them."""
     try:
-        file = pq.ParquetFile(path, memory_map=True)
-        sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
-        ends = np.cumsum(sizes)
-        groups = np.searchsorted(ends, rows, side="right")
-        used = np.unique(groups)
-        table = file.read_row_groups(used.tolist())
+        return take_from(pq.ParquetFile(path, memory_map=True), rows)
     except (OSError, pa.ArrowInvalid) as error:
         raise StoreError(f"{path} cannot be read: {error}; see: docmill verify") from error
+
+
+def take_from(file: pq.ParquetFile, rows: npt.NDArray[np.int64]) -> pa.Table:
+    """Read rows of an open file; few row groups are read quicker without threads."""
+    sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    ends = np.cumsum(sizes)
+    groups = np.searchsorted(ends, rows, side="right")
+    used = np.unique(groups)
+    table = file.read_row_groups(used.tolist(), use_threads=len(used) > _FEW_GROUPS)
     shift = np.zeros(len(sizes), dtype=np.int64)
     shift[used] = np.concatenate([[0], np.cumsum(np.asarray(sizes)[used])[:-1]]) - (
         ends[used] - np.asarray(sizes)[used]

@@ -46,6 +46,7 @@ def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: floa
         before = _size(root)
         gone = drop(root, removable(root, retention))
         done = _tidy(root, retention, replace_all=False) if gone else None
+        gone += _drop_former(root, retention) if done else []
         sweep(root)
         return Compaction(tuple(gone), before - _size(root), done)
 
@@ -61,8 +62,18 @@ def compact_held(root: Path, retention: Retention, replace_all: bool = False) ->
     before = _size(root)
     gone = drop(root, removable(root, retention))
     done = _tidy(root, retention, replace_all)
+    gone += _drop_former(root, retention) if done else []
     sweep(root)
     return Compaction(tuple(gone), before - _size(root), done)
+
+
+def _drop_former(root: Path, retention: Retention) -> list[int]:
+    """Remove what the snapshot just committed has made superfluous, so that nothing is there twice for long."""
+    gone = drop(root, removable(root, retention))
+    if gone:
+        newest = snapshots.read(root)
+        vectors.prune(root, newest.vectors, _kept_versions(root, newest, retention))
+    return gone
 
 
 def _tidy(root: Path, retention: Retention, replace_all: bool) -> int | None:

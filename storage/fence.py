@@ -18,7 +18,7 @@ MAX_FRAGMENTS = 64
 MAX_SEGMENTS = 8
 _IDS_AT_ONCE = 10_000
 _FOR_EVER = timedelta(days=36_500)
-_MARGIN_S = 5.0
+_MARGINS_S = (0.0, 0.1, 5.0)
 
 
 def schema(dimension: int) -> pa.Schema:
@@ -94,16 +94,23 @@ class Writer:
     def clean(self, oldest: int) -> None:
         """Merge small files and remove the versions before `oldest`, none of which has a tag any more."""
         self._optimize(_FOR_EVER)
-        made = {entry["version"]: entry["timestamp"] for entry in self._table.list_versions()}
-        if min(made) < oldest and oldest in made:
-            # By age alone: what is a few seconds older than `oldest` stays until the next time, since age is
-            # counted from a moment that comes later, and a version with a tag among the old is an error.
-            age = timedelta(seconds=time.time() - made[oldest].timestamp() + _MARGIN_S)
-            try:
-                self._optimize(age, delete_unverified=True)
-            except RuntimeError as error:
-                if "tagged version" not in str(error):
-                    raise
+        self.prune(oldest)
+
+    def prune(self, oldest: int) -> None:
+        """Remove the versions before `oldest`, none of which has a tag any more.
+
+        LanceDB goes by age, counted from a moment that comes a little later than ours, and raises where that makes
+        a version with a tag one of the old; then a little more is left.
+        """
+        made = {entry["version"]: entry["timestamp"].timestamp() for entry in self._table.list_versions()}
+        if oldest in made and min(made) < oldest:
+            for margin_s in _MARGINS_S:
+                try:
+                    self._optimize(timedelta(seconds=time.time() - made[oldest] + margin_s), delete_unverified=True)
+                    break
+                except RuntimeError as error:
+                    if "tagged version" not in str(error):
+                        raise
         self.version = int(self._table.version)
 
     def index(self, rows: int, configs: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -15,6 +16,8 @@ from storage.errors import Transient
 from storage.keys import KEY_BYTES
 
 TEMPORARY = ".tmp-"
+_SYNCS_AT_ONCE = 16
+_unsettled: set[Path] = set()
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -86,8 +89,7 @@ def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path]
 
 
 def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
-    """Move a finished file of the same file system into the store, under the name of its content."""
-    _sync(file)
+    """Move a finished file of the same file system into the store, under the name of its content; see `settle`."""
     digest = hash_file(file)
     final = root / folder / f"{digest}{suffix}"
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -95,8 +97,20 @@ def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
     file.chmod(0o644)
     with boundary(f"rename {folder}"):
         file.replace(final)
-    sync_folder(final.parent)
+    _unsettled.add(final)
     return ref
+
+
+def settle() -> None:
+    """Make the files that this process has moved into the store survive a power cut, many at a time.
+
+    Until then no snapshot may name them. What a power cut leaves of one is swept, or written over.
+    """
+    files = [_unsettled.pop() for _ in range(len(_unsettled))]
+    folders = {file.parent for file in files}
+    with boundary("settle"), ThreadPoolExecutor(_SYNCS_AT_ONCE) as pool:
+        list(pool.map(_sync, filter(Path.exists, files)))
+        list(pool.map(sync_folder, filter(Path.exists, folders)))
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -7,6 +7,7 @@ what is held is not removed. What a tag names is never removed.
 import fcntl
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -80,12 +81,13 @@ def is_held(root: Path, number: int) -> bool:
 def hold(root: Path, at: int | str | None) -> tuple[Snapshot, int]:
     """Return a snapshot, the newest or the one that `at` says, and the open file that holds it until it is closed."""
     while True:
-        snapshot = snapshots.read(root, tags.find(root, at))
-        handle = _share(path_of(root, snapshot.number))
-        if handle is not None:
-            return snapshot, handle
+        with suppress(FileNotFoundError):  # removed since it was listed
+            snapshot = snapshots.read(root, tags.find(root, at))
+            handle = _share(path_of(root, snapshot.number))
+            if handle is not None:
+                return snapshot, handle
         if at is not None:
-            raise StoreError(f"snapshot {snapshot.number} of {root} has just been removed; open another one")
+            raise StoreError(f"snapshot {at} of {root} has just been removed; open another one")
 
 
 def _share(path: Path) -> int | None:

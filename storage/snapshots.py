@@ -5,13 +5,14 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from storage.encoder import EmbeddingSpace
 from storage.errors import StoreError
-from storage.files import FileRef, put_if_absent
+from storage.files import FileRef, put_if_absent, settle
 from storage.keywords.state import KeywordState
 from storage.vectors import VectorState
 
@@ -88,6 +89,14 @@ def read(root: Path, number: int | None = None) -> Snapshot:
     return decode(path_of(root, wanted))
 
 
+def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
+    """Yield the kept snapshots up to number `last`, oldest first; one that is removed meanwhile is left out."""
+    for number in numbers(root):
+        if last is None or number <= last:
+            with suppress(FileNotFoundError):
+                yield decode(path_of(root, number))
+
+
 def existing(root: Path) -> Path:
     """Return `root`, having checked that it is a store."""
     if not numbers(root):
@@ -127,6 +136,7 @@ def decode(path: Path) -> Snapshot:
 
 def commit(root: Path, snapshot: Snapshot) -> None:
     """Make a snapshot the newest one; this single write is the commit."""
+    settle()
     data = _adapter().dump_json(snapshot, indent=1)
     if not put_if_absent(path_of(root, snapshot.number), data):
         raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from storage.artifacts import TEXTS
 from storage.boundary import boundary
-from storage.files import TEMPORARY, adopt, link, remove
+from storage.files import TEMPORARY, adopt, link, remove, settle
 from storage.schema import CHUNKS, StagedDocument
 from storage.schema import DOCUMENTS as COMMITTED
 from storage.snapshots import Piece
@@ -126,10 +126,12 @@ def text_packs(root: Path) -> list[Path]:
 
 def promote(root: Path) -> dict[str, tuple[Piece, ...]]:
     """Link all staged artifacts into the store's, also those of earlier runs: they are addressed by content."""
-    return {
+    promoted = {
         kind: tuple(_promote(root, kind, paths))
         for kind, paths in (("texts", text_packs(root)), ("embeddings", embedding_packs(root)))
     }
+    settle()  # another process may commit them
+    return promoted
 
 
 def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[Piece]:

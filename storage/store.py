@@ -26,7 +26,7 @@ from storage.schema import CHUNKS, SCHEMAS, ChunkRow, DocumentRow, Element, from
 from storage.search import CHILDREN_PER_PARENT, Fusion, Hit, Mode, SearchOptions, climb, fuse
 from storage.snapshots import Snapshot
 from storage.sql import query, select_ids
-from storage.tables import read_piece, read_table
+from storage.tables import read_rows, read_table
 from storage.vectors import VectorIndex
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
@@ -139,8 +139,7 @@ class Store:
         wanted = pa.array(ids, pa.string())
         buckets = {bucket_of(key, self.snapshot.buckets) for key in ids}
         pieces = [piece for piece in self.snapshot.tables.get("chunks", ()) if piece.bucket in buckets]
-        tables = [read_piece(self.root, piece) for piece in pieces]
-        found = [table.filter(pc.is_in(table.column("chunk_id"), value_set=wanted)) for table in tables]
+        found = [read_rows(self.root, piece, "chunk_id", wanted) for piece in pieces]
         rows = from_table(pa.concat_tables([CHUNKS.empty_table(), *found]), ChunkRow)
         return {row.chunk_id: row for row in rows}
 
@@ -168,7 +167,10 @@ class Store:
         named = set(_AT.findall(statement))
         found = {at: number for at, number in tags.tags(self.root).items() if at in named}
         found |= {str(number): number for number in snapshots.numbers(self.root) if str(number) in named}
-        states = {at: snapshots.read(self.root, number) for at, number in found.items()}
+        if not found:
+            return {}
+        kept = {state.number: state for state in snapshots.each(self.root) if state.number in found.values()}
+        states = {at: kept[number] for at, number in found.items() if number in kept}
         return {at: {name: state.paths(self.root, name) for name in SCHEMAS} for at, state in states.items()}
 
     def _paths(self, table: str) -> list[Path]:
@@ -200,12 +202,10 @@ class Store:
 
 def history_table(root: Path, last: int) -> pa.Table:
     """Return one row for each kept snapshot up to number `last`."""
-    rows = [_history_row(root, number) for number in snapshots.numbers(root) if number <= last]
-    return pa.Table.from_pylist(rows)
+    return pa.Table.from_pylist([_history_row(snapshot) for snapshot in snapshots.each(root, last)])
 
 
-def _history_row(root: Path, number: int) -> dict[str, Any]:
-    snapshot = snapshots.read(root, number)
+def _history_row(snapshot: Snapshot) -> dict[str, Any]:
     return {
         "snapshot": snapshot.number,
         "created": snapshot.created,

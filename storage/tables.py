@@ -7,10 +7,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from storage.artifacts import take_from
 from storage.errors import StoreError
 from storage.files import write_immutable
 from storage.growth import conform, lacking
@@ -19,6 +21,7 @@ from storage.schema import SCHEMA_VERSION, SCHEMAS
 from storage.snapshots import Piece, Snapshot
 
 CHUNKS_PER_BUCKET = 2_000
+_ROWS_PER_GROUP = 256  # a hit's row is fetched with so many others
 _SORT = {
     "documents": [("document_id", "ascending")],
     "chunks": [("document_id", "ascending"), ("ordinal", "ascending")],
@@ -55,6 +58,19 @@ def read_piece(root: Path, piece: Piece, columns: list[str] | None = None) -> pa
         raise StoreError(f"{path} cannot be read: {error}; see: docmill verify --store {root}") from error
 
 
+def read_rows(root: Path, piece: Piece, column: str, wanted: pa.Array) -> pa.Table:
+    """Read the rows of one Parquet file of a table whose `column` is among `wanted`, and few others."""
+    path = root / piece.file.path
+    schema = SCHEMAS[path.parent.name]
+    try:
+        file = pq.ParquetFile(path, memory_map=True)
+        keys = file.read([column], use_threads=False).column(0)
+        places = np.flatnonzero(pc.is_in(keys, value_set=wanted).to_numpy())
+        return conform(take_from(file, places), schema) if len(places) else schema.empty_table()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise StoreError(f"{path} cannot be read: {error}; see: docmill verify --store {root}") from error
+
+
 def read_table(root: Path, snapshot: Snapshot | None, name: str, columns: list[str] | None = None) -> pa.Table:
     """Read a table of a snapshot, or some columns of it."""
     schema = SCHEMAS[name]
@@ -68,7 +84,10 @@ def _write(root: Path, name: str, table: pa.Table, bucket: int) -> Piece:
     schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
     ordered = table.sort_by(_SORT[name]).combine_chunks().cast(schema)
     file = write_immutable(
-        root, f"tables/{name}", ".parquet", lambda path: pq.write_table(ordered, path, compression="zstd")
+        root,
+        f"tables/{name}",
+        ".parquet",
+        lambda path: pq.write_table(ordered, path, compression="zstd", row_group_size=_ROWS_PER_GROUP),
     )
     return Piece(file, ordered.num_rows, bucket)
 

@@ -88,13 +88,25 @@ def clean(root: Path, state: VectorState, kept: Mapping[str, int], tag: str) -> 
     with _explained(root):
         table = _open(root, state)
         _take_back(table, state)
-        for name in table.tags.list():
-            if name not in kept:
-                with boundary("lance untag"):
-                    table.tags.delete(name)
+        _untag(table, kept)
         writer = Writer(table)
         writer.clean(min([state.version, *kept.values()]))
         return _finish(table, writer, state.rows, tag)
+
+
+def prune(root: Path, state: VectorState, kept: Mapping[str, int]) -> None:
+    """Remove the versions before the oldest of `kept`, versions by tag, and leave the state as it is."""
+    with _explained(root):
+        table = _open(root, state)
+        _untag(table, kept)
+        Writer(table).prune(min([state.version, *kept.values()]))
+
+
+def _untag(table: Any, kept: Mapping[str, int]) -> None:
+    for name in table.tags.list():
+        if name not in kept:
+            with boundary("lance untag"):
+                table.tags.delete(name)
 
 
 def sweep(root: Path, named: Collection[VectorState]) -> list[str]:

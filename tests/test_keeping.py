@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from storage import fence, pruning, snapshots, tags
+from storage import pruning, snapshots, tags
 from storage.compact import compact, vacuum
 from storage.errors import QueryError, StoreError
 from storage.retention import Retention, expired
@@ -137,10 +137,7 @@ def test_vacuum_goes_by_age_too(bench: Workbench) -> None:
     assert expired(bench.root, Retention(keep_snapshots=1)) == [1, 2]
 
 
-def test_a_tagged_snapshot_is_searched_though_its_version_of_the_index_is_gone(
-    bench: Workbench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fence, "_MARGIN_S", 0.01)
+def test_a_tagged_snapshot_is_searched_though_its_version_of_the_index_is_gone(bench: Workbench) -> None:
     tags.set_tag(bench.root, "first", 1)
     before = answers(bench, 1)
     edit(bench, 4)
@@ -169,8 +166,7 @@ def test_a_reader_keeps_its_snapshot_through_commits_compaction_and_vacuum(bench
         open_store(bench.root, 1)
 
 
-def test_compaction_changes_files_and_nothing_else(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fence, "_MARGIN_S", 0.01)
+def test_compaction_changes_files_and_nothing_else(bench: Workbench) -> None:
     edit(bench, 12)
     before, chunks, count = answers(bench), bench.chunks(), files(bench)
     done = compact(bench.root, Retention(keep_snapshots=1))

@@ -1,0 +1,70 @@
+"""Ten readers beside a writer: each sees one snapshot or another, never a mix, and none waits."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from storage import snapshots
+from storage.compact import compact
+from storage.retention import Retention
+from storage.store import open_store
+from tests.workbench import Workbench
+
+pytestmark = pytest.mark.usefixtures("fake_model")
+
+READERS = 10
+COMMITS = 6
+PAGES = 5
+
+
+def write(bench: Workbench, number: int) -> None:
+    """Write pages that all say the same number."""
+    bench.write({f"page-{page}.md": f"# Page {page}\n\nThe state of all is number{number}.\n" for page in range(PAGES)})
+
+
+def look(root: Path) -> int:
+    """Open the store, hold all its parts against each other, and return the number that all of them say."""
+    store = open_store(root)
+    rows = store.sql("SELECT DISTINCT regexp_extract(text, 'number[0-9]+') AS state FROM chunks").to_pylist()
+    assert len(rows) == 1, "pages of two snapshots"
+    (state,) = rows[0].values()
+    for mode in ("keyword", "vector", "hybrid"):
+        hits = store.search(f"page state of {state}", k=PAGES, mode=mode)
+        assert {hit.uri for hit in hits} == {f"page-{page}.md" for page in range(PAGES)}
+        assert all(state in hit.text for hit in hits)
+    assert all(store.document(f"page-{page}.md").text.count(state) == 1 for page in range(PAGES))
+    assert store.sql("SELECT count(*) AS n FROM documents").to_pylist() == [{"n": PAGES}]
+    return int(state.removeprefix("number"))
+
+
+@pytest.mark.slow
+def test_ten_readers_beside_a_writer_never_see_a_mix(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    write(bench, 0)
+    bench.ingest()
+    done = threading.Event()
+
+    def read() -> list[int]:
+        seen = [look(bench.root)]
+        while not done.is_set():
+            seen.append(look(bench.root))
+        return [*seen, look(bench.root)]
+
+    with ThreadPoolExecutor(READERS) as pool:
+        reading = [pool.submit(read) for _ in range(READERS)]
+        try:
+            for number in range(1, COMMITS + 1):
+                write(bench, number)
+                bench.ingest()
+                if number % 3 == 0:
+                    compact(bench.root, Retention(keep_snapshots=1))
+        finally:
+            done.set()
+        seen = [future.result() for future in reading]
+    for numbers in seen:
+        assert numbers == sorted(numbers), "no reader goes back"
+        assert numbers[-1] == COMMITS
+    compact(bench.root, Retention(keep_snapshots=1))
+    assert len(snapshots.numbers(bench.root)) == 1
