@@ -46,7 +46,6 @@ def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: floa
         before = _size(root)
         gone = drop(root, removable(root, retention))
         done = _tidy(root, retention, replace_all=False) if gone else None
-        gone += _drop_former(root, retention) if done else []
         sweep(root)
         return Compaction(tuple(gone), before - _size(root), done)
 
