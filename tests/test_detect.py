@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tasks.detect import CONTENT_TYPES, Region, find_regions
 from tasks.detect.islands import LONG
-from tasks.parse import FileType, ParseOptions, parse
+from tasks.detect.verdict import BY_FORMAT
+from tasks.parse import FORMATS, FileType, ParseOptions, parse
 
 PROSE = "The mill stands by the river, and the wheel turns while there is water enough to carry it round.\n\n"
 TABLE = (
@@ -79,6 +80,22 @@ def test_a_file_type_that_leaves_no_question_is_one_region() -> None:
     )
     (only,) = regions_of("a: 1\nb: 2\n", FileType("code", "yaml"))
     assert only.verdict.content_type == "data"
+
+
+def test_formats_that_decide_alone_are_formats_and_their_types_are_types() -> None:
+    assert set(BY_FORMAT) <= set(FORMATS)
+    assert {kind for kind, _ in BY_FORMAT.values()} <= set(CONTENT_TYPES)
+
+
+def test_a_table_of_questions_and_answers_is_a_faq() -> None:
+    (only,) = regions_of("Frage,Antwort\nWann?,Um neun.\nWo?,Hier.\n", FileType("csv"))
+    assert (only.verdict.content_type, only.verdict.runner_up) == ("faq", "table")
+
+
+def test_records_of_prose_are_judged_by_what_they_say() -> None:
+    fields = "".join(f"<part><name>stone {i}</name><weight>{i}</weight></part>" for i in range(30))
+    (only,) = regions_of(f"<?xml version='1.0'?><mill>{fields}</mill>", FileType("xml"))
+    assert (only.verdict.content_type, only.verdict.evidence) == ("data", ("the file is xml, mostly fields",))
 
 
 def test_evidence_is_what_a_person_would_say() -> None:

@@ -11,7 +11,7 @@ from tasks.parse.format import FileType
 
 DETECTOR_VERSION = 2
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
-_BY_FORMAT = {
+BY_FORMAT = {
     "code": ("code", "the file is source code"),
     "csv": ("table", "the file is a table"),
     "eml": ("email", "the file is a mail"),
@@ -21,6 +21,10 @@ _BY_FORMAT = {
     "log": ("log", "the file is a log"),
     "subtitles": ("transcript", "the file holds subtitles"),
     "pptx": ("slides", "the file is a presentation"),
+    "ppt": ("slides", "the file is a presentation"),
+    "xlsx": ("table", "the file is a spreadsheet"),
+    "xls": ("table", "the file is a spreadsheet"),
+    "ods": ("table", "the file is a spreadsheet"),
 }
 """Formats whose content is no question."""
 _FIELDS = frozenset({"json", "jsonl", "xml"})
@@ -68,7 +72,7 @@ def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
         return "data", f"the file is {file_type.language}"
     if file_type.format == "csv" and _asks_and_answers(parsed):
         return "faq", "its columns are a question and an answer"
-    kind, because = _BY_FORMAT.get(file_type.format, ("", ""))
+    kind, because = BY_FORMAT.get(file_type.format, ("", ""))
     return (kind, f"{because} in {file_type.language}" if file_type.language else because) if kind else None
 
 
