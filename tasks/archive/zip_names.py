@@ -4,6 +4,7 @@ import zipfile
 from collections.abc import Sequence
 
 _UTF8 = 0x800
+_SAMPLE = 20_000
 
 
 def readable_names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
@@ -29,7 +30,7 @@ def _encoding(names: list[bytes]) -> str:
     """Return the encoding that all names are valid in, or nothing where only code page 437 is left."""
     import chardet
 
-    found = chardet.detect(b"\n".join(names))["encoding"] or ""
+    found = chardet.detect(b"\n".join(names)[:_SAMPLE])["encoding"] or ""
     return next((encoding for encoding in ("utf-8", found) if encoding and _reads(names, encoding)), "")
 
 
