@@ -170,7 +170,7 @@ FORMATS: dict[str, Format] = {
             parse=_by("spreadsheet.parse_xls"),
             suffixes=frozenset({".xls", ".xlt"}),
             files="Excel until 2003",
-            by="calamine: sheets, tables",
+            by="xlrd: sheets, tables, dates and percentages as shown",
         ),
         Format(
             name="ods",

@@ -7,7 +7,7 @@ from typing import Any
 
 from storage.errors import Rejected
 from storage.schema import Parsed
-from tasks.parse import sheets_odf, sheets_xml
+from tasks.parse import sheets_biff, sheets_odf, sheets_xml
 from tasks.parse.canvas import Canvas
 from tasks.parse.cells import shown_date, shown_number
 from tasks.parse.format import ParseOptions
@@ -28,7 +28,7 @@ def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
 
 def parse_xls(data: bytes, options: ParseOptions) -> Parsed:
     """Return an old workbook's sheets, as `parse_xlsx` does."""
-    return _drawn(_binary_sheets(data, Budget(options.max_characters)), compound_properties(data))
+    return _drawn(sheets_biff.read_sheets(data, Budget(options.max_characters)), compound_properties(data))
 
 
 def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
