@@ -160,4 +160,5 @@ def test_switching_ocr_on_changes_the_keys_of_what_it_may_read() -> None:
     space = space_of(settings)
     scanning = settings.model_copy(update={"parse": Parse(ocr=True, ocr_languages="deu")})
     assert recipe_of(scanning, space).parse == ParseOptions(ocr=True, ocr_languages="deu")
-    assert recipe_of(scanning, space).attempt_key != recipe_of(settings, space).attempt_key
+    recipes = (recipe_of(scanning, space), recipe_of(settings, space))
+    assert len({recipe.attempt_key("no_text", "pdf 2") for recipe in recipes}) == 2
