@@ -246,6 +246,14 @@ def test_items_have_the_depth_of_their_indent() -> None:
     assert [one.level for one in read(pdf).elements] == [1, 2, 3, 2, 1]
 
 
+def test_text_without_height_is_read_all_the_same() -> None:
+    pdf = page()
+    pdf.pages[-1].append("BT /F0 0 Tf 60 700 Td (A line of text that nobody can see at all) Tj ET")
+    pdf.pages[-1].append("BT /F0 10 Tf 1 0 0 0 60 600 Tm (A line of text that is quite flat) Tj ET")
+    pdf.text(60, 500, "An ordinary line of text.")
+    assert "An ordinary line of text." in read(pdf).text
+
+
 def test_more_characters_than_allowed_are_rejected_before_the_last_page() -> None:
     pdf = Pdf({})
     for _ in range(3):

@@ -312,4 +312,4 @@ def _clean_raised(text: str) -> str:
 def _true_size(size: float, box: Box) -> float:
     """Return a font size; where the page scales a font of another nominal size, the line's height tells."""
     height = box[3] - box[1]
-    return round(size if 0.5 * size <= height <= 2.5 * size and size > 2 else height * 0.85, 1)
+    return max(round(size if 0.5 * size <= height <= 2.5 * size and size > 2 else height * 0.85, 1), 0.1)
