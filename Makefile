@@ -30,6 +30,7 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.encode
 	@$(IN) -m tests.bench.split
 	@$(IN) -m tests.bench.pool
+	@$(IN) -m tests.bench.markup
 	@$(if $(LABELLED),$(IN) -m tests.bench.detect --data '$(LABELLED)')
 	@$(IN) -m tests.bench.incremental $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.ingest $(if $(DATA),--data '$(DATA)')

@@ -13,7 +13,6 @@ from storage.schema import Element, Parsed
 Box = tuple[float, float, float, float]
 Rows = Sequence[Sequence[str]]
 
-_SPACES = re.compile(r"[^\S\n]+")
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _MAX_INDENT = 10
 
@@ -106,8 +105,7 @@ class Canvas:
 
 def tidy(text: str) -> str:
     """Return lines without outer space, runs of space as one, and no empty lines."""
-    lines = (_SPACES.sub(" ", line).strip() for line in text.splitlines())
-    return "\n".join(filter(None, lines))
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
 
 def even(rows: Rows) -> list[list[str]]:

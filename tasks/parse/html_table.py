@@ -65,7 +65,10 @@ def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str)
 
 
 def _span(cell: Any, name: str) -> int:
-    value = (cell.get(name) or "1").strip()
+    stated = cell.get(name)
+    if stated is None:
+        return 1
+    value = stated.strip()
     return max(1, min(int(value), _MAX_SPAN)) if value.isascii() and value.isdigit() and len(value) < 6 else 1
 
 

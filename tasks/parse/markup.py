@@ -74,7 +74,7 @@ def _read(text: str, reader: str, found: Decoded) -> Parsed:
     try:
         parsed = read_document(text.encode("utf-8", "replace"), reader)
     except Rejected as why:
-        if why.reason != "corrupt":
+        if why.reason == "not_installed":
             raise
         return _as_text(found, why.message)
     if not parsed.text.strip():

@@ -16,7 +16,7 @@ from storage.errors import Rejected
 
 _HEAP_MB = 1024
 _MAX_OUTPUT = 400_000_000
-_TIMEOUT_S = 100.0
+_TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # of sound documents a megabyte takes about 5 s
 _HEAP_EXHAUSTED = 251
 _MAX_MESSAGE = 200
 
@@ -31,10 +31,11 @@ def read_tree(data: bytes, reader: str) -> dict[str, Any]:
         raise Rejected("not_installed", f"{reader} is read by pandoc: pip install pypandoc_binary")
     limits = ["+RTS", f"-M{_HEAP_MB}m", "-RTS"]
     command = [program, "--sandbox", "--standalone", "--quiet", f"--from={reader}", "--to=json", *limits]
+    seconds = min(_MAX_TIMEOUT_S, _TIMEOUT_S + _TIMEOUT_S_PER_MB * len(data) / 1e6)
     try:
-        done = subprocess.run(command, input=data, capture_output=True, timeout=_TIMEOUT_S, check=False)
+        done = subprocess.run(command, input=data, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as error:
-        raise Rejected("timeout", f"pandoc took more than {_TIMEOUT_S:g} seconds") from error
+        raise Rejected("timeout", f"pandoc took more than {seconds:.0f} seconds") from error
     if done.returncode:
         raise _reason(done.returncode, done.stderr.decode("utf-8", "replace"), reader)
     if len(done.stdout) > _MAX_OUTPUT:
