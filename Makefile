@@ -27,6 +27,7 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.start
 	@$(IN) -m tests.bench.keywords
 	@$(IN) -m tests.bench.vectors
+	@$(IN) -m tests.bench.store
 	@$(IN) -m tests.bench.encode
 	@$(IN) -m tests.bench.split
 	@$(IN) -m tests.bench.pool

@@ -21,7 +21,7 @@ from storage.schema import SCHEMA_VERSION, SCHEMAS
 from storage.snapshots import Piece, Snapshot
 
 CHUNKS_PER_BUCKET = 2_000
-_ROWS_PER_GROUP = 256  # a hit's row is fetched with so many others
+_ROWS_PER_GROUP = 512  # a hit's row is fetched with so many others
 _SORT = {
     "documents": [("document_id", "ascending")],
     "chunks": [("document_id", "ascending"), ("ordinal", "ascending")],

@@ -232,6 +232,13 @@ SELECTS = [
     "SELECT * FROM xyzzy_of_the_caller",
     "SELECT * FROM read_duckdb('{out}')",
     "SELECT * FROM sqlite_scan('{secret}', 't')",
+    "SELECT * FROM query_table('{chunks}')",
+    "SELECT * FROM query_table(['{secret}'])",
+    "SELECT * FROM chunks_at('{chunks}')",
+    """SELECT * FROM chunks_at('" UNION ALL FROM read_text(''{secret}'') --')""",
+    "SELECT * FROM chunks_at((SELECT content FROM read_text('{secret}')))",
+    "CREATE MACRO chunks_at(n) AS TABLE FROM read_text('{secret}')",
+    "WITH x AS (CREATE MACRO f() AS TABLE FROM read_text('{secret}')) SELECT 1",
 ]
 
 
