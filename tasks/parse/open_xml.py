@@ -73,15 +73,13 @@ def member(container: zipfile.ZipFile, name: str) -> bytes:
         return b""
 
 
-def read_member(container: zipfile.ZipFile, name: str, holding: bytes = b"") -> Any:
-    """Return the root of a member, or None where it lacks `holding`, is missing or is damaged.
+def read_member(container: zipfile.ZipFile, name: str) -> Any:
+    """Return the root of a member, or None where it is missing or damaged.
 
     Damage is for the parser to tell.
     """
     try:
         content = container.read(name)
-        if holding not in content:
-            return None
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         return etree.fromstring(_STRICT.sub(_USUAL, content), parser)
     except Exception:
