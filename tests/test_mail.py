@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
-from tasks.parse.letter import unique_names
-from tasks.parse.mail import attachments
-from tasks.parse.mime import decoded
+from tasks.parse.mail.letter import unique_names
+from tasks.parse.mail.messages import attachments
+from tasks.parse.mail.mime import decoded
 from tests import outlook_writer as outlook
 
 

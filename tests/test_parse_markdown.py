@@ -9,8 +9,8 @@ from markdown_it.token import Token
 
 from storage.schema import Element, Parsed
 from tasks.parse import FileType, ParseOptions, parse
-from tasks.parse.marked import parse_markdown
-from tasks.parse.table_rule import with_tables
+from tasks.parse.markup.marked import parse_markdown
+from tasks.parse.markup.table_rule import with_tables
 
 GUIDE = """\
 ---

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from storage.errors import Rejected
 from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, pandoc, parse
+from tasks.parse import FileType, ParseOptions, parse
 from tasks.parse.dates import iso_date
+from tasks.parse.pandoc import program
 from tasks.parse.spans import faults
 from tasks.pool import Limits, Pool
 
@@ -90,14 +91,14 @@ def test_in_a_word_document_without_headings_short_bold_paragraphs_are_headings(
 def test_a_word_document_that_pandoc_refuses_is_read_by_unstructured(monkeypatch: pytest.MonkeyPatch) -> None:
     document = Document()
     document.add_heading("Report", 1)
-    monkeypatch.setattr(pandoc, "_program", lambda: "")
+    monkeypatch.setattr(program, "_program", lambda: "")
     parsed = read("docx", saved(document))
     assert (parsed.text, parsed.title) == ("# Report", "Report")
     assert "pip install pypandoc_binary" in parsed.metadata["read_as"]
 
 
 def test_without_pandoc_the_reason_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pandoc, "_program", lambda: "")
+    monkeypatch.setattr(program, "_program", lambda: "")
     with pytest.raises(Rejected, match="not_installed: odt is read by pandoc: pip install pypandoc_binary"):
         read("odt", (GOLDEN / "odt" / "guide.odt").read_bytes())
 

@@ -3,7 +3,7 @@
 import struct
 from datetime import datetime
 
-from tasks.parse.properties import compound_properties
+from tasks.parse.office.properties import compound_properties
 from tests.ole_writer import compound_file
 
 

@@ -11,7 +11,7 @@ import pytest
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
-from tasks.parse.cells import format_kind, shown_number
+from tasks.parse.office.cells import format_kind, shown_number
 from tests.workbook_writer import old_workbook, open_workbook, with_members
 
 

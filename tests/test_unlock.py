@@ -7,7 +7,7 @@ import pytest
 
 from storage.errors import Rejected
 from tasks.parse import ParseOptions, detect_file_type, parse
-from tasks.parse.unlock import fill_keys
+from tasks.parse.office.unlock import fill_keys
 from tests.make_golden import FOLDER
 from tests.ole_writer import compound_file
 from tests.workbook_writer import with_members

@@ -13,7 +13,7 @@ from storage.errors import Rejected
 from tasks.archive import zip_aes
 from tasks.archive.options import Share
 from tasks.archive.zip_names import readable_names
-from tasks.parse.mail import attachments
+from tasks.parse.mail.messages import attachments
 
 _PIECE = 1 << 20
 _LOCAL_HEADER = 30

@@ -1,27 +1,16 @@
-"""The formats that can be parsed, and the one function that parses: a new format is one entry here."""
+"""The formats that can be parsed: a new one is a function, and an entry here."""
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from importlib import import_module
 
-from storage.errors import Rejected
-from storage.keys import key_of
 from storage.schema import Parsed
-from tasks.parse.format import FileType, Format, ParseOptions
+from tasks.parse.format import Format, ParseOptions
 from tasks.parse.languages import LANGUAGES
-from tasks.parse.signatures import binary_kind
-from tasks.parse.spans import faults
-from tasks.parse.unlock import unlocked
-
-_MAX_MESSAGE = 400
-_SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
 
 
 def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
-    """Return the parser named `module.function`; its libraries are imported when it is first called."""
-    module, name = function.split(".")
+    """Return the parser named `room.module.function`; its libraries are imported when it is first called."""
+    module, name = function.rsplit(".", 1)
 
     def parse(data: bytes, options: ParseOptions) -> Parsed:
         parsed: Parsed = getattr(import_module(f"tasks.parse.{module}"), name)(data, options)
@@ -39,7 +28,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="text",
             version=1,
-            parse=_by("plain.parse_text"),
+            parse=_by("records.plain.parse_text"),
             suffixes=_TEXT,
             files="plain text, and markup without a parser of its own",
             by="as it is; paragraphs",
@@ -47,7 +36,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="markdown",
             version=2,
-            parse=_by("marked.parse_markdown"),
+            parse=_by("markup.marked.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
             by="markdown-it-py: headings, lists, tables, code, front matter",
@@ -55,7 +44,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="html",
             version=1,
-            parse=_by("hypertext.parse_html"),
+            parse=_by("markup.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
             by="a walk over lxml's tree: headings, nested lists, tables, code",
@@ -63,7 +52,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="pdf",
             version=2,
-            parse=_by("pdf.parse_pdf"),
+            parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
             by="pypdfium2: columns in reading order, headings, tables, footnotes, links; pages and boxes",
@@ -71,7 +60,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="image",
             version=1,
-            parse=_by("image.parse_image"),
+            parse=_by("pdf.image.parse_image"),
             suffixes=frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"}),
             files="PNG, JPEG, TIFF, BMP, GIF and WebP",
             by="tesseract, where `[parse] ocr = true`; each page of a TIFF",
@@ -79,7 +68,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="docx",
             version=2,
-            parse=_by("word.parse_docx"),
+            parse=_by("pandoc.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
             by="pandoc: headings, numbered lists, tables, notes; pages and text boxes by our own",
@@ -87,7 +76,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="odt",
             version=1,
-            parse=_by("rich_text.parse_odt"),
+            parse=_by("pandoc.rich_text.parse_odt"),
             suffixes=frozenset({".odt", ".ott"}),
             files="OpenDocument text",
             by="pandoc",
@@ -95,7 +84,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="rtf",
             version=1,
-            parse=_by("rich_text.parse_rtf"),
+            parse=_by("pandoc.rich_text.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
             by="pandoc",
@@ -103,7 +92,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="epub",
             version=1,
-            parse=_by("book.parse_epub"),
+            parse=_by("pandoc.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
             by="pandoc, in reading order; chapters by their headings or the table of contents",
@@ -111,7 +100,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="rst",
             version=1,
-            parse=_by("markup.parse_rst"),
+            parse=_by("pandoc.markup.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
             by="pandoc: headings, lists, tables, code, directives",
@@ -119,7 +108,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="org",
             version=1,
-            parse=_by("markup.parse_org"),
+            parse=_by("pandoc.markup.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
             by="pandoc",
@@ -127,7 +116,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="latex",
             version=1,
-            parse=_by("markup.parse_latex"),
+            parse=_by("pandoc.markup.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
             by="pandoc; macros that it does not know keep their arguments",
@@ -135,7 +124,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="doc",
             version=1,
-            parse=_by("libreoffice.parse_doc"),
+            parse=_by("office.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
             by="LibreOffice, where it is installed, to `docx`",
@@ -143,7 +132,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="ppt",
             version=1,
-            parse=_by("old_slides.parse_ppt"),
+            parse=_by("office.old_slides.parse_ppt"),
             suffixes=frozenset({".ppt", ".pps", ".pot"}),
             files="PowerPoint until 2003",
             by="a walk over its records: titles, nested lists, tables, notes, by their places",
@@ -151,7 +140,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="pptx",
             version=1,
-            parse=_by("slides.parse_pptx"),
+            parse=_by("office.slides.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
             by="a walk over its XML: titles, nested lists, tables, charts, diagrams, notes, by their places",
@@ -159,7 +148,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="xlsx",
             version=1,
-            parse=_by("spreadsheet.parse_xlsx"),
+            parse=_by("office.spreadsheet.parse_xlsx"),
             suffixes=frozenset({".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb"}),
             files="Excel",
             by="a walk over its XML, XLSB by calamine: sheets, tables, dates and percentages as shown, notes",
@@ -167,7 +156,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="xls",
             version=1,
-            parse=_by("spreadsheet.parse_xls"),
+            parse=_by("office.spreadsheet.parse_xls"),
             suffixes=frozenset({".xls", ".xlt"}),
             files="Excel until 2003",
             by="xlrd: sheets, tables, dates and percentages as shown",
@@ -175,7 +164,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="ods",
             version=1,
-            parse=_by("spreadsheet.parse_ods"),
+            parse=_by("office.spreadsheet.parse_ods"),
             suffixes=frozenset({".ods", ".ots"}),
             files="OpenDocument spreadsheets",
             by="a walk over its XML: sheets, tables, values as shown, notes",
@@ -183,7 +172,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="eml",
             version=1,
-            parse=_by("mail.parse_mail"),
+            parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
             by="the standard library: head, plain text or HTML, quoted history and signature apart",
@@ -191,7 +180,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="msg",
             version=1,
-            parse=_by("mail.parse_outlook"),
+            parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
             by="olefile, then as other mail",
@@ -199,7 +188,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="mbox",
             version=1,
-            parse=_by("mail.parse_mbox"),
+            parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
             by="as mail; each message a section",
@@ -207,7 +196,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="xml",
             version=1,
-            parse=_by("generic_xml.parse_xml"),
+            parse=_by("markup.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
             by="a walk over lxml's tree: titles, paragraphs, tables, records of lines with element paths",
@@ -215,7 +204,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="json",
             version=1,
-            parse=_by("records.parse_json"),
+            parse=_by("records.values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
             files="JSON, chats exported as JSON",
             by="records as lines of key and value; turns with speaker and time",
@@ -223,7 +212,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="jsonl",
             version=1,
-            parse=_by("records.parse_json_lines"),
+            parse=_by("records.values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",
             by="one record a line",
@@ -231,7 +220,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="ipynb",
             version=1,
-            parse=_by("notebook.parse_notebook"),
+            parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",
             by="cells in order, code in its language, printed output",
@@ -239,7 +228,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="subtitles",
             version=1,
-            parse=_by("subtitles.parse_subtitles"),
+            parse=_by("records.subtitles.parse_subtitles"),
             suffixes=frozenset({".srt", ".vtt"}),
             files="SubRip and WebVTT subtitles",
             by="cues joined to turns with speaker and times",
@@ -247,7 +236,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="chat",
             version=1,
-            parse=_by("chat.parse_chat"),
+            parse=_by("records.chat.parse_chat"),
             suffixes=frozenset({".irc", ".weechatlog"}),
             files="chat logs: IRC, WhatsApp, Discord",
             by="as it is; a turn with speaker and time for each message",
@@ -255,7 +244,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="log",
             version=1,
-            parse=_by("log_lines.parse_log"),
+            parse=_by("records.log_lines.parse_log"),
             suffixes=frozenset({".log"}),
             files="log files",
             by="as it is; entries with time and level, stack traces in one piece",
@@ -263,7 +252,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="csv",
             version=1,
-            parse=_by("delimited.parse_delimited"),
+            parse=_by("records.delimited.parse_delimited"),
             suffixes=frozenset({".csv", ".tsv", ".tab"}),
             files="CSV and TSV",
             by="rows of a pipe table",
@@ -271,78 +260,10 @@ FORMATS: dict[str, Format] = {
         Format(
             name="code",
             version=1,
-            parse=_by("source_code.parse_code"),
+            parse=_by("records.source_code.parse_code"),
             suffixes=_CODE,
             files=f"source code in {len(LANGUAGES)} languages",
             by="the text itself",
         ),
     )
 }
-
-
-def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
-    """Return a document's canonical text and elements; raise Rejected with the reason for any failure."""
-    if not data.strip(b"\0 \t\r\n"):
-        raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
-    form = FORMATS.get(file_type.format)
-    if form is None:
-        raise Rejected("unsupported", f"format {file_type.format!r} is none of {', '.join(FORMATS)}")
-    opened = unlocked(data, options.passwords)
-    if opened is not data:
-        form = FORMATS.get(binary_kind(opened), form)
-    parsed = _guarded(form, opened, replace(options, language=file_type.language))
-    return _checked(form, parsed, options)
-
-
-def parser_key(file_type: FileType, options: ParseOptions) -> str:
-    """Return the key of all that a canonical text depends on besides its file's content.
-
-    Passwords and limits decide whether there is a text, not what it is, so they are not in it.
-    """
-    form = FORMATS.get(file_type.format)
-    ocr = (options.ocr_languages,) if options.ocr and file_type.format in _SCANNED else ()
-    return key_of("parser", file_type.format, form.version if form else 0, file_type.language, *ocr)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from walking, again and again, over the many objects of a large document."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _guarded(form: Format, data: bytes, options: ParseOptions) -> Parsed:
-    try:
-        with _no_collection():
-            return form.parse(data, options)
-    except Rejected:
-        raise
-    except MemoryError as error:
-        raise Rejected("memory", f"{len(data)} bytes of {form.name} need more memory than allowed") from error
-    except RecursionError as error:
-        raise Rejected("corrupt", f"nested too deeply to be {form.name} that people write") from error
-    except Exception as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].removesuffix(":")
-        raise Rejected("corrupt", f"cannot be read as {form.name}: {message}") from error
-
-
-def _checked(form: Format, parsed: Parsed, options: ParseOptions) -> Parsed:
-    if not parsed.text.strip():
-        raise Rejected("no_text", f"the {form.name} file holds no text")
-    if len(parsed.text) > options.max_characters:
-        raise Rejected("too_large", f"{len(parsed.text)} characters, the limit is {options.max_characters}")
-    if len(parsed.elements) > options.max_elements:
-        raise Rejected("too_large", f"{len(parsed.elements)} elements, the limit is {options.max_elements}")
-    found = faults(parsed)
-    if found:
-        raise Rejected("crashed", f"the {form.name} parser broke its promise: {found[0]}")
-    try:
-        parsed.text.encode()
-    except UnicodeEncodeError:  # lone surrogates, which no file could hold
-        return replace(parsed, text=parsed.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-    return parsed

@@ -5,9 +5,9 @@ import re
 from itertools import islice
 
 from tasks.parse.decode import decode
-from tasks.parse.delimited import DELIMITERS, find_delimiter
 from tasks.parse.format import FileType
 from tasks.parse.languages import language_of_interpreter, signs
+from tasks.parse.records.delimited import DELIMITERS, find_delimiter
 
 MAX_JSON = 20_000_000
 _SAMPLE_WIDTH = 250

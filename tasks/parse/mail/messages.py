@@ -1,0 +1,126 @@
+"""Mail: messages of the internet and of Outlook, and what is attached to them."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse.canvas import Canvas
+from tasks.parse.format import ParseOptions
+from tasks.parse.mail.body import draw_body
+from tasks.parse.mail.letter import Letter, unique_names
+from tasks.parse.mail.mime import read_mime
+from tasks.parse.mail.outlook import read_outlook
+
+_ENVELOPE = re.compile(rb"(?:\A|(?<=\n)\r?\n)From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")
+
+
+_SHOWN = {"from": "From", "to": "To", "cc": "Cc", "date": "Date"}
+_MAX_SHOWN = 1_000
+_MAX_DATE = 100
+
+
+def parse_mail(data: bytes, _: ParseOptions) -> Parsed:
+    """Return a message of the internet: its subject as heading, who wrote to whom and when, its text.
+
+    History that it quotes is of kind `quote`, a signature is furniture. Attachments are named only.
+    """
+    return _parsed(read_mime(data))
+
+
+def parse_outlook(data: bytes, _: ParseOptions) -> Parsed:
+    """Return a message of Outlook, drawn as one of the internet is."""
+    return _parsed(read_outlook(data))
+
+
+def parse_mbox(data: bytes, _: ParseOptions) -> Parsed:
+    """Return the messages of an mbox file, each a section; pages are their numbers. One alone is a mail."""
+    letters = list(_letters(data, "mbox"))
+    if len(letters) == 1:
+        return _parsed(letters[0])
+    canvas = Canvas()
+    for number, letter in enumerate(letters, 1):
+        canvas.page = number
+        canvas.heading(letter.head.get("subject") or f"Message {number}", 1)
+        _draw(canvas, letter)
+    return canvas.parsed(metadata={"messages": len(letters)})
+
+
+def _parsed(letter: Letter) -> Parsed:
+    canvas = Canvas()
+    canvas.heading(letter.head.get("subject", ""), 1)
+    _draw(canvas, letter)
+    if letter.encrypted and not letter.bodies:
+        raise Rejected("encrypted", f"a mail locked with its receiver's key ({letter.encrypted}); store it unlocked")
+    return canvas.parsed(letter.head.get("subject", ""), _metadata(letter))
+
+
+def _draw(canvas: Canvas, letter: Letter) -> None:
+    shown = [f"{label}: {_short(letter.head[name])}" for name, label in _SHOWN.items() if letter.head.get(name)]
+    names = [name for name, _ in unique_names(letter.attached)]
+    if names:
+        shown.append(f"Attachments: {_short(', '.join(names))}")
+    canvas.paragraph("\n".join(shown))
+    for options in letter.bodies:
+        draw_body(canvas, options)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + " …"
+
+
+def _metadata(letter: Letter) -> dict[str, Any]:
+    head = letter.head
+    found: dict[str, Any] = {name: head.get(name, "") for name in ("subject", "from", "to", "cc", "keywords")}
+    found["author"] = _person(head.get("from", ""))
+    found["created"] = _iso_date(head.get("date", ""))
+    found["language"] = head.get("content-language", "").partition(",")[0]
+    found["message_id"], found["in_reply_to"] = head.get("message-id", ""), head.get("in-reply-to", "")
+    found["attachments"] = [name for name, _ in unique_names(letter.attached)]
+    found["undecodable_bytes"] = letter.damage
+    return {name: value for name, value in found.items() if value}
+
+
+def _person(address: str) -> str:
+    name = address.partition("<")[0].strip(" \"'")
+    return name or address.strip("<> ")
+
+
+def _iso_date(date: str) -> str:
+    """Return a date as ISO 8601 has it, or nothing for what is no date."""
+    for read in (parsedate_to_datetime, datetime.fromisoformat):
+        try:
+            return read(date[:_MAX_DATE]).isoformat()
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+    return ""
+
+
+def attachments(data: bytes, file_format: str) -> list[tuple[str, bytes]]:
+    """Return the attachments of a mail of format "eml", "msg" or "mbox", in order.
+
+    Names are safe and distinct, without folders; an enclosed message is an `.eml` file. A mail that
+    cannot be read, or an encrypted one, has none.
+    """
+    try:
+        found = [attached for letter in _letters(data, file_format) for attached in letter.attached]
+    except Rejected:
+        return []
+    return unique_names(found)
+
+
+def _letters(data: bytes, file_format: str) -> Iterator[Letter]:
+    if file_format == "mbox":
+        yield from map(read_mime, messages_of(data))
+    else:
+        yield (read_outlook if file_format == "msg" else read_mime)(data)
+
+
+def messages_of(data: bytes) -> list[bytes]:
+    """Return the messages of an mbox file, cut at lines such as `From ann Mon Jun 01 10:00:00 2009`."""
+    cuts = [(found.start(), found.end()) for found in _ENVELOPE.finditer(data)]
+    ends = [start for start, _ in cuts[1:]] + [len(data)]
+    return [data[begin:end].replace(b"\n>From ", b"\nFrom ") for (_, begin), end in zip(cuts, ends, strict=True)]

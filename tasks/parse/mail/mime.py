@@ -1,0 +1,178 @@
+"""Internet mail: from the bytes of a message to its letter, by the standard library's `email`.
+
+Its older policy is used: the newer one raises on many headers that real mail has. Headers are decoded here.
+"""
+
+import re
+from base64 import b64decode
+from email import message_from_bytes
+from email.message import Message
+from email.utils import collapse_rfc2231_value
+from quopri import decodestring
+
+from storage.errors import Rejected
+from tasks.parse.decode import decode
+from tasks.parse.mail.letter import Body, Letter, message_name, name_for
+
+_WORD = re.compile(r"=\?([\w.:+-]{1,40})(?:\*[\w-]{0,20})?\?([bBqQ])\?([^?]{0,2000})\?=(?:\s+(?==\?))?")
+_FOLD = re.compile(r"\r?\n|\r|\0")
+_SEVEN_BIT = ("iso-2022", "iso2022", "hz", "utf-7", "utf7")
+_MAX_HEADER = 20_000
+_READ = ("text/plain", "text/html", "text/enriched", "text/rfc822-headers")
+_SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
+_LOCKED = ("enveloped-data", "authenveloped-data", "")
+
+
+def read_mime(data: bytes) -> Letter:
+    """Return the letter of a message; raise Rejected where its parts are nested too deeply."""
+    letter = Letter()
+    try:
+        message = message_from_bytes(_narrow(data))
+        for name, value in message.raw_items():
+            letter.head.setdefault(name.lower(), decoded(value))
+        letter.bodies = _walk(message, letter)
+    except RecursionError as error:
+        raise Rejected("corrupt", "a mail whose parts are nested some hundred deep") from error
+    return letter
+
+
+def decoded(value: str) -> str:
+    """Return a header in one line with its encoded words decoded (RFC 2047), cut at 20,000 characters."""
+    value = _FOLD.sub("", value[:_MAX_HEADER])
+    if not value.isascii():
+        value = _text(value.encode("utf-8", "surrogateescape"), "")[0]
+    text, at, pending, charset = "", 0, b"", ""
+    for word in _WORD.finditer(value):
+        if word.start() != at or word[1].lower() != charset:  # a character may be cut between two words
+            text, pending = text + _text(pending, charset)[0], b""
+        text += value[at : word.start()]
+        pending, charset, at = pending + _bytes_of(word), word[1].lower(), word.end()
+    return " ".join((text + _text(pending, charset)[0] + value[at:]).split())
+
+
+def _bytes_of(word: re.Match[str]) -> bytes:
+    try:
+        if word[2] in "qQ":
+            return decodestring(word[3].encode(), header=True)
+        return b64decode(word[3] + "===")
+    except ValueError:
+        return word[0].encode()
+
+
+def _narrow(data: bytes) -> bytes:
+    """Return a message as bytes of which those of ASCII are ASCII, and without what stands before its head."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:100]:
+        data = decode(data).text.encode()
+    return data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+
+
+def _walk(part: Message, letter: Letter) -> list[tuple[Body, ...]]:
+    """Return what is to be read of a part and those inside of it; put its attachments into the letter."""
+    kind = part.get_content_type()
+    if kind == "multipart/encrypted" or _is_enveloped(part, kind):
+        letter.encrypted = str(part.get_param("protocol") or kind)
+        return []
+    if kind == "message/delivery-status":
+        return [(Body("\n".join(str(block) for block in _parts(part))),)]
+    if kind == "message/rfc822":
+        letter.attached += _enclosed(part)
+        return []
+    if part.is_multipart():
+        inside = [_walk(one, letter) for one in _parts(part)]
+        if kind == "multipart/alternative":
+            options = tuple(body for found in inside for body in _joined(found))
+            return [options] if options else []
+        return [group for found in inside for group in found]
+    name = _name(part)
+    if kind in _READ and not name and part.get_content_disposition() != "attachment":
+        return [(_body(part, kind, letter),)]
+    if kind not in _SIGNATURES:
+        content = _content(part)
+        if content.strip():
+            letter.attached.append((name or name_for(kind), content))
+    return []
+
+
+def _parts(part: Message) -> list[Message]:
+    payload = part.get_payload()
+    return [one for one in payload if isinstance(one, Message)] if isinstance(payload, list) else []
+
+
+def _joined(groups: list[tuple[Body, ...]]) -> list[Body]:
+    """Return one body for what are several texts, such as HTML before and after an enclosed picture."""
+    bodies = [group[-1] for group in groups]
+    if len({body.html for body in bodies}) == 1:
+        return [Body("\n\n".join(body.text for body in bodies), bodies[0].html)]
+    return bodies
+
+
+def _body(part: Message, kind: str, letter: Letter) -> Body:
+    text, damage = _text(_content(part), _parameter(part, "charset"))
+    letter.damage += damage
+    if _parameter(part, "format").lower() == "flowed":
+        text = _unflowed(text, _parameter(part, "delsp").lower() == "yes")
+    return Body(text, html=kind == "text/html")
+
+
+def _text(data: bytes, charset: str) -> tuple[str, int]:
+    """Return the text of bytes and how many of them were none; a charset that is wrong or unknown is not believed."""
+    if charset.lower().startswith(_SEVEN_BIT):
+        try:
+            return data.decode(charset), 0
+        except (UnicodeError, LookupError):
+            pass
+    try:
+        found = decode(data, charset)
+    except Rejected:
+        text = data.decode("utf-8", "replace").replace("\0", "")
+        return text, text.count("\ufffd")
+    return found.text, found.damage
+
+
+def _unflowed(text: str, delete_space: bool) -> str:
+    """Return a text with the lines joined that its writer did not part (RFC 3676)."""
+    lines: list[str] = []
+    soft, depth = False, 0
+    for line in text.splitlines():
+        quotes = len(line) - len(line.lstrip(">"))
+        content = line[quotes:].removeprefix(" ")
+        if soft and quotes == depth and content != "-- ":
+            lines[-1] = (lines[-1][:-1] if delete_space else lines[-1]) + content
+        else:
+            lines.append(">" * quotes + " " * bool(quotes) + content)
+        soft, depth = content.endswith(" ") and content != "-- ", quotes
+    return "\n".join(lines)
+
+
+def _content(part: Message) -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
+
+
+def _enclosed(part: Message) -> list[tuple[str, bytes]]:
+    """Return the messages that a part encloses, each as a file of its own."""
+    found = []
+    for one in _parts(part):
+        if part.get("content-transfer-encoding", "").strip().lower() in ("base64", "quoted-printable"):
+            one["Content-Transfer-Encoding"] = part["content-transfer-encoding"]
+            data = _content(one)
+        else:
+            data = one.as_bytes()
+        if data.strip():
+            subject = decoded(str(one.get("subject", "")))
+            found.append((_name(part) or message_name(subject), data))
+    return found
+
+
+def _name(part: Message) -> str:
+    value = part.get_param("filename", None, "content-disposition") or part.get_param("name")
+    return decoded(collapse_rfc2231_value(value)) if value else ""
+
+
+def _parameter(part: Message, name: str) -> str:
+    value = part.get_param(name)
+    return collapse_rfc2231_value(value).strip() if value else ""
+
+
+def _is_enveloped(part: Message, kind: str) -> bool:
+    return kind in ("application/pkcs7-mime", "application/x-pkcs7-mime") and _parameter(part, "smime-type") in _LOCKED

@@ -1,0 +1,202 @@
+"""Outlook's messages: from the bytes of a .msg file to its letter, by `olefile` (MS-OXMSG, MS-OXPROPS).
+
+A property is a stream whose name ends in its number and type; dates stand in a table of fixed properties.
+"""
+
+import codecs
+import io
+import struct
+from datetime import UTC, datetime, timedelta
+from email.header import Header
+from email.mime.application import MIMEApplication
+from email.mime.base import MIMEBase
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+from email.parser import HeaderParser
+from hashlib import sha256
+from typing import Any
+
+from storage.errors import Rejected
+from tasks.parse.decode import decode
+from tasks.parse.mail.letter import Body, Letter, message_name
+from tasks.parse.mail.mime import decoded
+
+_SUBJECT, _BODY, _HTML, _HEADERS, _CLASS = 0x0037, 0x1000, 0x1013, 0x007D, 0x001A
+_SENDER, _SENDER_MAIL, _SENDER_SMTP, _SENT_FOR = 0x0C1A, 0x0C1F, 0x5D01, 0x0042
+_NAME, _MAIL, _SMTP, _KIND = 0x3001, 0x3003, 0x39FE, 0x0C15
+_CONTENT_TYPE = 0x370E
+_LONG_FILE, _FILE, _CONTENT, _CODEPAGE, _INTERNET_CODEPAGE = 0x3707, 0x3704, 0x3701, 0x3FFD, 0x3FDE
+_DATES = (0x0039, 0x0E06, 0x3007)  # sent, delivered, made
+_MESSAGE_ID, _ANSWERS = 0x1035, 0x1042
+_RECEIVERS = {1: "to", 2: "cc", 3: "bcc"}
+_WIDE, _NARROW, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"
+_KEPT = ("from", "to", "cc", "subject", "date", "message-id", "in-reply-to")
+_CODEPAGES = {65001: "utf-8", 20127: "ascii", 28591: "cp1252", 50220: "iso-2022-jp", 51949: "euc-kr", 54936: "gb18030"}
+_MAX_DEPTH = 10
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+
+def read_outlook(data: bytes) -> Letter:
+    """Return the letter of a .msg file; raise Rejected where the container is damaged."""
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as container:
+            return _Folder(container, []).letter()
+    except (OSError, struct.error, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise Rejected("corrupt", f"cannot be read as msg: {type(error).__name__}: {error}") from error
+
+
+class _Folder:
+    """A storage of the container: a message, a receiver or an attachment."""
+
+    def __init__(self, container: Any, path: list[str], header: int = 32, charset: str = "") -> None:
+        self._container = container
+        self._path = path
+        self._fixed = self._read("__properties_version1.0")[header:]
+        self._charset = charset
+        self._charset = self._codepage(_CODEPAGE, _INTERNET_CODEPAGE)
+
+    def letter(self, depth: int = 0) -> Letter:
+        """Return the message that this storage is."""
+        letter = Letter(self._head())
+        html = self._read(f"__substg1.0_{_HTML:04X}{_BINARY}")
+        options = [Body(self.text(_BODY)), Body(_decoded(html, self._codepage(_INTERNET_CODEPAGE)), html=True)]
+        if not html:
+            options[1] = Body(self.text(_HTML), html=True)
+        letter.bodies = [tuple(option for option in options if option.text.strip())]
+        if self.text(_CLASS).upper() == "IPM.NOTE.SMIME":
+            letter.encrypted = "S/MIME"
+        for folder in self._folders("__attach_version1.0_#"):
+            attached = folder.attachment(depth)
+            letter.attached += [attached] if attached else []
+            if folder.text(_CONTENT_TYPE) == "application/pgp-encrypted":
+                letter.encrypted = "application/pgp-encrypted"
+        if letter.encrypted and not letter.bodies[0]:
+            letter.bodies, letter.attached = [], []
+        return letter
+
+    def text(self, number: int) -> str:
+        """Return a property that is a text, or nothing."""
+        wide = self._read(f"__substg1.0_{number:04X}{_WIDE}")
+        if wide:
+            return wide.decode("utf-16-le", "replace").rstrip("\0")
+        return _decoded(self._read(f"__substg1.0_{number:04X}{_NARROW}"), self._charset).rstrip("\0")
+
+    def number(self, number: int) -> int:
+        """Return a property that is a whole number, or 0."""
+        return int.from_bytes(self._value(number, 0x0003)[:4], "little")
+
+    def attachment(self, depth: int) -> tuple[str, bytes] | None:
+        """Return an attachment's name and content; a message becomes internet mail."""
+        name = self.text(_LONG_FILE) or self.text(_FILE) or self.text(_NAME)
+        inside = f"__substg1.0_{_CONTENT:04X}{_OBJECT}"
+        if self._container.exists("/".join([*self._path, inside, "__properties_version1.0"])):
+            if depth >= _MAX_DEPTH:
+                raise Rejected("corrupt", f"messages enclosed in messages more than {_MAX_DEPTH} deep")
+            letter = _Folder(self._container, [*self._path, inside], 24, self._charset).letter(depth + 1)
+            return message_name(letter.head.get("subject") or name), _as_mime(letter)
+        content = self._read(f"__substg1.0_{_CONTENT:04X}{_BINARY}")
+        return (name, content) if content else None
+
+    def _head(self) -> dict[str, str]:
+        raw = HeaderParser().parsestr(self.text(_HEADERS)).raw_items()
+        head: dict[str, str] = {}
+        for name, value in raw:
+            head.setdefault(name.lower(), decoded(value))
+        receivers: dict[str, list[str]] = {}
+        for folder in self._folders("__recip_version1.0_#"):
+            kind = _RECEIVERS.get(folder.number(_KIND), "to")
+            receivers.setdefault(kind, []).append(
+                _address(folder.text(_NAME), folder.text(_SMTP) or folder.text(_MAIL))
+            )
+        sender = _address(
+            self.text(_SENDER) or self.text(_SENT_FOR), self.text(_SENDER_SMTP) or self.text(_SENDER_MAIL)
+        )
+        known = {name: ", ".join(filter(None, found)) for name, found in receivers.items()}
+        known |= {
+            "from": sender,
+            "subject": self.text(_SUBJECT),
+            "date": next(filter(None, map(self._date, _DATES)), ""),
+        }
+        known |= {"message-id": self.text(_MESSAGE_ID), "in-reply-to": self.text(_ANSWERS)}
+        return {name: value for name, value in known.items() if value and name not in head} | head
+
+    def _date(self, number: int) -> str:
+        ticks = int.from_bytes(self._value(number, 0x0040), "little")
+        try:
+            return (_EPOCH + timedelta(microseconds=ticks // 10)).isoformat(timespec="seconds") if ticks else ""
+        except OverflowError:
+            return ""
+
+    def _value(self, number: int, kind: int) -> bytes:
+        """Return the eight bytes of a property of fixed size, or none."""
+        tag = struct.pack("<HH", kind, number)
+        at = next((at for at in range(0, len(self._fixed) - 15, 16) if self._fixed[at : at + 4] == tag), None)
+        return b"" if at is None else self._fixed[at + 8 : at + 16]
+
+    def _codepage(self, *numbers: int) -> str:
+        for page in filter(None, map(self.number, numbers)):
+            try:
+                return codecs.lookup(_CODEPAGES.get(page) or f"cp{page}").name
+            except LookupError:
+                continue
+        return self._charset
+
+    def _folders(self, prefix: str) -> list["_Folder"]:
+        depth = len(self._path)
+        names = {
+            entry[depth]
+            for entry in self._container.listdir(streams=False, storages=True)
+            if len(entry) == depth + 1 and entry[:depth] == self._path and entry[depth].startswith(prefix)
+        }
+        return [_Folder(self._container, [*self._path, name], 8, self._charset) for name in sorted(names)]
+
+    def _read(self, name: str) -> bytes:
+        path = "/".join([*self._path, name])
+        if not self._container.exists(path):
+            return b""
+        with self._container.openstream(path) as stream:
+            content: bytes = stream.read()
+        return content
+
+
+def _decoded(data: bytes, charset: str) -> str:
+    try:
+        return decode(data, charset).text if data else ""
+    except Rejected:
+        return data.decode("utf-8", "replace")
+
+
+def _address(name: str, mail: str) -> str:
+    if not mail or "@" not in mail or mail == name:
+        return name or mail
+    return f"{name} <{mail}>" if name else mail
+
+
+def _as_mime(letter: Letter) -> bytes:
+    """Return a letter as internet mail, so that an enclosed message can be a document of its own."""
+    parts: list[MIMEBase] = [
+        MIMEText(body.text, "html" if body.html else "plain", "utf-8") for group in letter.bodies for body in group
+    ]
+    kind = "alternative"
+    if letter.attached or not parts:
+        parts = [_joined("alternative", parts), *(_attachment(name, data) for name, data in letter.attached)]
+        kind = "mixed"
+    message = _joined(kind, parts)
+    for name in _KEPT:
+        if letter.head.get(name):
+            message.add_header(name.title(), Header(letter.head[name], "utf-8").encode())
+    return message.as_bytes()
+
+
+def _joined(kind: str, parts: list[MIMEBase]) -> MIMEBase:
+    """Return parts in one; the line between them is made of what they say, so that equal letters are equal bytes."""
+    digest = sha256(b"".join(part.as_bytes() for part in parts)).hexdigest()
+    return MIMEMultipart(kind, f"=={digest[:32]}", parts)
+
+
+def _attachment(name: str, data: bytes) -> MIMEBase:
+    part = MIMEApplication(data)
+    part.add_header("Content-Disposition", "attachment", filename=("utf-8", "", name))
+    return part

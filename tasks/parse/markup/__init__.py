@@ -1,0 +1,1 @@
+"""Markdown, HTML and XML: documents whose markup is read from their text."""

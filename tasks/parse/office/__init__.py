@@ -1,0 +1,1 @@
+"""Spreadsheets, presentations, and what Office documents need before and beside their reading."""

@@ -1,0 +1,83 @@
+"""Electronic books (EPUB), by pandoc: chapters in reading order below their titles."""
+
+import posixpath
+import zipfile
+from typing import Any
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse.canvas import Canvas
+from tasks.parse.format import ParseOptions
+from tasks.parse.office.open_xml import member, read_member
+from tasks.parse.pandoc.document import draw_tree
+from tasks.parse.pandoc.inlines import Node
+from tasks.parse.pandoc.program import read_tree
+from tasks.parse.unpacking import check_container
+
+_RIGHTS = "META-INF/rights.xml"
+_LOCKS = "META-INF/encryption.xml"
+# Fonts alone are scrambled in these two ways.
+_FONTS = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
+_MAX_DEPTH = 5
+
+
+def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a book drawn as Markdown; a book locked by its publisher is encrypted.
+
+    A chapter whose text has no heading stands below its title in the table of contents.
+    """
+    with check_container(data, options.max_unpacked_bytes) as container:
+        locks = member(container, _LOCKS)
+        if member(container, _RIGHTS) or locks.count(b"<EncryptionMethod") > sum(map(locks.count, _FONTS)):
+            raise Rejected("encrypted", "the book is locked by its publisher (DRM)")
+        titles = _chapter_titles(container)
+    tree = read_tree(data, "epub")
+    tree["blocks"] = _with_titles(tree["blocks"], titles)
+    canvas = Canvas()
+    title, metadata = draw_tree(tree, canvas)
+    return canvas.parsed(title, metadata)
+
+
+def _chapter_titles(container: zipfile.ZipFile) -> dict[str, tuple[int, str]]:
+    """Return the depth and title of each file that the table of contents names."""
+    titles: dict[str, tuple[int, str]] = {}
+    for name in container.namelist():
+        if name.endswith(".ncx"):
+            _read_contents(read_member(container, name), titles)
+    return titles
+
+
+def _read_contents(root: Any, titles: dict[str, tuple[int, str]]) -> None:
+    for point in () if root is None else root.iter("{*}navPoint"):
+        source, label = point.find("{*}content"), point.find("{*}navLabel/{*}text")
+        if source is None or label is None or not (label.text or "").strip():
+            continue
+        depth = sum(1 for _ in point.iterancestors("{*}navPoint")) + 1
+        name = posixpath.basename((source.get("src") or "").partition("#")[0])
+        titles.setdefault(name, (min(depth, _MAX_DEPTH), " ".join(label.text.split())))
+
+
+def _with_titles(blocks: list[Node], titles: dict[str, tuple[int, str]]) -> list[Node]:
+    """Return the blocks with a heading at the beginning of each file that has none."""
+    starts = [index for index, node in enumerate(blocks) if _file_of(node)]
+    whole = blocks[: starts[0]] if starts else blocks
+    for start, end in zip(starts, [*starts[1:], len(blocks)], strict=True):
+        depth, title = titles.get(_file_of(blocks[start]), (0, ""))
+        own = blocks[start + 1 : end]
+        if title and not any(map(_holds_heading, own)) and any(node["t"] != "Div" or node["c"][1] for node in own):
+            words = [{"t": "Str", "c": title}]
+            whole = [*whole, {"t": "Header", "c": [depth, ["", [], []], words]}]
+        whole = whole + own
+    return whole
+
+
+def _file_of(node: Node) -> str:
+    """Return the name of the file that begins with a block, an empty span whose id is that name."""
+    if node["t"] != "Para" or len(node["c"]) != 1 or node["c"][0]["t"] != "Span":
+        return ""
+    (name, _, _), inside = node["c"][0]["c"]
+    return str(name) if not inside and "." in name else ""
+
+
+def _holds_heading(node: Node) -> bool:
+    return node["t"] == "Header" or (node["t"] == "Div" and any(map(_holds_heading, node["c"][1])))

@@ -1,0 +1,110 @@
+"""A document as pandoc reads it: what it says of itself, its title as heading, its blocks on a canvas."""
+
+import re
+from typing import Any
+
+from storage.schema import Parsed
+from tasks.parse.canvas import Canvas
+from tasks.parse.dates import iso_date
+from tasks.parse.pandoc.blocks import Walker, block_lines
+from tasks.parse.pandoc.inlines import Node, plain_text
+from tasks.parse.pandoc.program import read_tree
+
+_SAME = "author institute created language keywords description subtitle publisher version status organization modified"
+_OTHER = (
+    "authors=author creator=author date=created lang=language tags=keywords subject=keywords last-modified=modified"
+)
+_NAMES = {name: name for name in _SAME.split()} | dict(pair.split("=") for pair in _OTHER.split())
+_SINGLE = ("created", "modified", "language")
+_DRAWN = ("subtitle", "abstract", "dedication")
+
+
+def draw_tree(
+    tree: dict[str, Any], canvas: Canvas, office: bool = False, title: str = ""
+) -> tuple[str, dict[str, Any]]:
+    """Draw a syntax tree as Markdown; return its title and what it says of itself.
+
+    `title` is what the file says besides its text: a first paragraph that says the same is a heading.
+    A title that stands apart from the text becomes a heading of level 1, and all others go one down.
+    Notes follow the paragraph that refers to them. In `office` documents indented text is no quote,
+    and short paragraphs in bold stand for headings where there are none.
+    """
+    meta, blocks = tree["meta"], tree["blocks"]
+    stated = _text(meta.get("title"))
+    if title and not stated and blocks[:1] and blocks[0]["t"] == "Para" and plain_text(blocks[0]["c"]) == title:
+        stated, blocks = title, blocks[1:]
+    headings = list(_headings(blocks))
+    apart = stated and not any(plain_text(one["c"][2]) == stated for one in headings[:1])
+    if apart:
+        canvas.heading(stated, 1)
+    highest = min((one["c"][0] for one in headings), default=2)
+    walker = Walker(canvas, int(bool(apart) and highest == 1), not office, office and not headings)
+    for name in _DRAWN:
+        walker.blocks(_blocks(meta.get(name), name))
+    walker.blocks(blocks)
+    return stated or canvas.first_heading(), _metadata(meta)
+
+
+def read_document(data: bytes, reader: str, stated: dict[str, Any] | None = None, page: int = 0) -> Parsed:
+    """Return a document that pandoc reads from its bytes.
+
+    For a word processor's document `stated` is what its container says: title, author, dates; it
+    goes before what the text says. `page` is the number of the first page, 0 where pages are unknown.
+    """
+    canvas = Canvas()
+    canvas.page = page
+    known = stated or {}
+    title, metadata = draw_tree(read_tree(data, reader), canvas, stated is not None, known.get("title", ""))
+    return canvas.parsed(known.pop("title", "") or title, metadata | known)
+
+
+def _headings(blocks: list[Node]) -> Any:
+    for node in blocks:
+        if node["t"] == "Header":
+            yield node
+        elif node["t"] == "Div":
+            yield from _headings(node["c"][1])
+
+
+def _metadata(meta: dict[str, Node]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in meta.items():
+        ours = _NAMES.get(name.lower())
+        said = _text(_first(value) if ours in _SINGLE else value)
+        if ours and said:
+            found.setdefault(ours, iso_date(said) if ours in ("created", "modified") else said)
+    return found
+
+
+def _first(value: Node) -> Node | None:
+    return next(iter(value["c"]), None) if value["t"] == "MetaList" else value
+
+
+def _text(value: Node | None) -> str:
+    """Return a value of the metadata as one line; several are joined by commas."""
+    if value is None:
+        return ""
+    kind: str = value["t"]
+    content: Any = value.get("c")
+    if kind == "MetaList":
+        return ", ".join(filter(None, map(_text, content)))
+    if kind == "MetaMap":
+        inner = content.get("text") or content.get("name")
+        return _text(inner) if inner else ""
+    if kind == "MetaBlocks":
+        return " ".join(plain_text(line) for line in block_lines(content))
+    if kind == "MetaInlines":
+        content = plain_text(content)
+    return re.sub(r"\s+", " ", str(content)).strip() if kind != "MetaBool" else ""
+
+
+def _blocks(value: Node | None, name: str) -> list[Node]:
+    if value is None:
+        return []
+    content: Any = value.get("c")
+    if not isinstance(content, list) or not content:
+        return []
+    blocks: list[Node] = content if value["t"] == "MetaBlocks" else [{"t": "Para", "c": content}]
+    if name == "abstract" and not any(node["t"] == "Header" for node in blocks):
+        return [{"t": "Header", "c": [1, ["", [], []], [{"t": "Str", "c": "Abstract"}]]}, *blocks]
+    return blocks

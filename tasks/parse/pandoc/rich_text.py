@@ -1,0 +1,88 @@
+"""Documents of word processors other than Word: OpenDocument and RTF, by pandoc."""
+
+import re
+import zipfile
+from typing import Any
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse.dates import iso_date
+from tasks.parse.format import ParseOptions
+from tasks.parse.office.open_xml import member, read_member, rewritten
+from tasks.parse.pandoc.document import read_document
+from tasks.parse.pandoc.inlines import PAGE_MARK
+from tasks.parse.unpacking import check_container
+
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
+_OPEN_DOCUMENT = {
+    _DC + "title": "title",
+    _DC + "creator": "author",
+    _META + "initial-creator": "author",
+    _DC + "language": "language",
+    _DC + "date": "modified",
+    _META + "creation-date": "created",
+    _DC + "description": "description",
+    _META + "keyword": "keywords",
+    _DC + "subject": "subject",
+}
+_PAGE_BREAK = b"<text:soft-page-break/>"
+_RTF_INFO = re.compile(rb"\{\\(title|author|subject|keywords|doccomm)\s((?:[^{}\\]|\\[^{}])*)\}")
+_RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr(\d+)\\min(\d+))?")
+_RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips what is marked as skippable
+_RTF_LETTER = re.compile(rb"\\'([0-9a-fA-F]{2})|\\u(-?\d+) ?(?:\\'[0-9a-fA-F]{2}|\?)?")
+_RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
+_RTF_HEAD = 200_000
+
+
+def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
+    """Return an OpenDocument text drawn as Markdown, with its own title, authors, dates and language.
+
+    Pages are those that the program broke when it last saved the file.
+    """
+    with check_container(data, options.max_unpacked_bytes) as container:
+        if b"encryption-data" in member(container, "META-INF/manifest.xml"):
+            raise Rejected("encrypted", "the document's members are encrypted; it needs a password")
+        metadata = _open_document_metadata(container)
+        paged = _PAGE_BREAK in member(container, "content.xml")
+        data = rewritten(container, _with_page_marks) if paged else data
+    return read_document(data, "odt", metadata, int(paged))
+
+
+def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
+    """Return a rich text document drawn as Markdown, with the title, author and dates of its info group."""
+    metadata = _rtf_metadata(data[:_RTF_HEAD])
+    return read_document(_RTF_NOTE.sub(rb"{\\footnote", data), "rtf", metadata)
+
+
+def _with_page_marks(name: str, content: bytes) -> bytes:
+    return content.replace(_PAGE_BREAK, PAGE_MARK.encode()) if name == "content.xml" else content
+
+
+def _open_document_metadata(container: zipfile.ZipFile) -> dict[str, Any]:
+    root = read_member(container, "meta.xml")
+    metadata: dict[str, Any] = {}
+    for node in () if root is None else root.iter():
+        name, said = _OPEN_DOCUMENT.get(node.tag), " ".join((node.text or "").split())
+        if name and said:
+            metadata.setdefault(name, iso_date(said) if name in ("created", "modified") else said)
+    return metadata
+
+
+def _rtf_metadata(head: bytes) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    for name, value in _RTF_INFO.findall(head):
+        said = " ".join(_RTF_LETTER.sub(_letter, value).decode("utf-8", "replace").split())
+        if said:
+            metadata.setdefault(_RTF_NAMES.get(name.decode(), name.decode()), said)
+    for name, year, month, day, hour, minute in _RTF_DATE.findall(head):
+        if int(year) > 1900:
+            time = f"T{int(hour):02}:{int(minute):02}" if hour else ""
+            metadata[_RTF_NAMES[name.decode()]] = f"{int(year):04}-{int(month):02}-{int(day):02}{time}"
+    return metadata
+
+
+def _letter(match: re.Match[bytes]) -> bytes:
+    if match[1]:
+        return bytes.fromhex(match[1].decode()).decode("cp1252", "replace").encode()
+    return chr(int(match[2]) % 65_536).encode("utf-8", "replace")

@@ -1,0 +1,164 @@
+"""PDF blocks: runs of lines that make one heading, list item, paragraph or block of code."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from tasks.parse.canvas import Box
+from tasks.parse.pdf.grid import Item, Table
+from tasks.parse.pdf.headings import MAX_HEADING
+from tasks.parse.pdf.page import LOWERED, RAISED, Line
+
+BULLET = re.compile(r"([•●▪■◦○‣∙·*–—➢➤✓❖-]|[\u2043\uf0a7\uf0b7\uf0a8\uf0d8]|o(?=\s))\s+(?=\S)")
+NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+(?=\S)")
+_NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LOWERED}|(\d{{1,3}})(?=\s))\s*(?=\S)")
+_ENDS = (".", "!", "?", ":", "”", '"')
+_SMALL = 0.93
+
+
+@dataclass(slots=True)
+class Block:
+    """Lines, or a table, that become one element; `note` is the number of a footnote.
+
+    `later` are the lines with which its text goes on in another column or on another page.
+    """
+
+    kind: str
+    items: list[Item]
+    page: int
+    level: int = 0
+    marker: str = ""
+    note: str = ""
+    later: list[Line] = field(default_factory=list)
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[Line]:
+        """Return the lines, with those that go on elsewhere; a table has none."""
+        return [item for item in self.items if isinstance(item, Line)] + self.later
+
+    @property
+    def box(self) -> Box:
+        """Return the box around the items, where the block begins."""
+        if len(self.items) == 1:
+            return self.items[0].box
+        lefts, tops, rights, bottoms = zip(*(item.box for item in self.items), strict=True)
+        return (min(lefts), min(tops), max(rights), max(bottoms))
+
+
+def blocks(flow: list[Item], body: float, code: bool) -> list[Block]:
+    """Return the blocks of a flow; lines in a font of one width are code if `code`."""
+    lefts: list[float] = []
+    found = []
+    for group in _groups(flow, code):
+        block = _block(group, code, lefts)
+        if block.kind == "paragraph":
+            _mark_note(block, body)
+        found.append(block)
+    return found
+
+
+def _groups(flow: list[Item], code: bool) -> Iterator[list[Item]]:
+    group: list[Line] = []
+    for item in flow:
+        if isinstance(item, Table):
+            if group:
+                yield [*group]
+            yield [item]
+            group = []
+            continue
+        if group and not _continues(group, item, code):
+            yield [*group]
+            group = []
+        group.append(item)
+    if group:
+        yield [*group]
+
+
+def _block(group: list[Item], code: bool, lefts: list[float]) -> Block:
+    first = group[0]
+    if isinstance(first, Table):
+        return Block("table", group, first.page)
+    if first.furniture:
+        return Block("furniture", group, first.page)
+    if first.level:
+        lefts.clear()
+        return Block("title", group, first.page, first.level)
+    if code and first.font.mono:
+        return Block("code", group, first.page)
+    marker = marker_of(first.text)
+    if not marker:
+        return Block("paragraph", group, first.page)
+    while lefts and lefts[-1] > first.box[0] + 3:
+        lefts.pop()
+    if not lefts or lefts[-1] < first.box[0] - 6:
+        lefts.append(first.box[0])
+    return Block("list_item", group, first.page, len(lefts), marker[1] if marker.re is NUMBER else "-")
+
+
+def marker_of(text: str) -> re.Match[str] | None:
+    """Return the sign or number that a list item begins with."""
+    if text[1:2] == " ":
+        return BULLET.match(text)
+    head = text[:6]
+    return NUMBER.match(text) if "." in head or ")" in head else None
+
+
+def _is_bullet(mark: re.Match[str], before: Line) -> bool:
+    """Return whether a sign begins an item, and is no dash or dot of the text that the line before begins."""
+    if mark[1] in "-–—":
+        return (
+            before.text.endswith(_ENDS) or not mark.string[mark.end()].islower() or marker_of(before.text) is not None
+        )
+    return mark[1] != "·" or " · " not in before.text
+
+
+def _mark_note(block: Block, body: float) -> None:
+    """Note the number of what may be a footnote: small text that begins with a number."""
+    first = block.lines[0]
+    match = _NOTE.match(first.text) if first.size < body * _SMALL else None
+    if match:
+        block.note = match[1] or match[2]
+
+
+def _continues(block: list[Line], line: Line, code: bool) -> bool:
+    last, first = block[-1], block[0]
+    if line.furniture or last.furniture:
+        return False
+    if code and (line.font.mono or last.font.mono):
+        return line.font.mono and last.font.mono and -last.size < line.box[1] - last.box[3] < 2.2 * last.size
+    if line.level != last.level or abs(line.size - last.size) > 0.15 * last.size:
+        return False
+    gap = line.box[1] - last.box[3]
+    if line.box[1] <= last.box[1] or gap > max(0.6 * last.size, _usual_gap(block) + 0.35 * last.size):
+        return False
+    if line.box[0] > last.box[2]:
+        return False
+    if line.level:
+        return gap < 0.8 * line.size and len(line.text) + sum(len(one.text) for one in block) < MAX_HEADING
+    if line.font.bold != last.font.bold and len(block) == 1 and last.font.bold:
+        return False
+    return not _begins(block, line, first, last)
+
+
+def _usual_gap(block: list[Line]) -> float:
+    return min((lower.box[1] - upper.box[3] for upper, lower in pairwise(block[-4:])), default=0.0)
+
+
+def _begins(block: list[Line], line: Line, first: Line, last: Line) -> bool:
+    """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
+    mark = marker_of(line.text)
+    if mark and (_is_bullet(mark, last) if mark.re is BULLET else line.box[0] <= first.box[0] + line.size):
+        return True
+    if line.text.startswith(RAISED):
+        return True
+    if marker_of(first.text):
+        return line.box[0] < first.box[0] - 0.5 * line.size
+    if not last.text.endswith(_ENDS) or len(block) < 2:
+        return False
+    recent = block[-8:]
+    right = max(one.box[2] for one in recent)
+    width = max(right - min(one.box[0] for one in recent), 1)
+    return line.box[0] - last.box[0] > line.size or right - last.box[2] > 0.2 * width

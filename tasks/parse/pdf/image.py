@@ -1,0 +1,103 @@
+"""Images: their text by OCR, each frame a page."""
+
+import warnings
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse.format import ParseOptions
+from tasks.parse.pdf.draw import draw, first_heading
+from tasks.parse.pdf.ocr import Picture
+from tasks.parse.pdf.scan import scanned
+
+_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
+_MAX_PIXELS = 80_000_000
+_MAX_FRAMES = 1_000
+_PER_INCH = range(90, 1201)
+_SCREEN, _SCAN = 96.0, 300.0
+_SMALL = 1_200  # pixels of the longer side: letters are too small for tesseract
+_DATE_TAG, _AUTHOR_TAG = 306, 315
+
+
+def parse_image(data: bytes, options: ParseOptions) -> Parsed:
+    """Return the text that tesseract reads in an image; a page for each frame of a TIFF, the first of a moving image.
+
+    Raise Rejected: `no_text` where OCR is off or reads nothing, `not_installed`, `too_large`, `corrupt`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Pillow remarks on broken metadata; sizes are checked here
+        image = _opened(data)
+        if not options.ocr:
+            size = f"{image.width} × {image.height} pixels"
+            raise Rejected("no_text", f"an image of {size}; [parse] ocr = true reads its text with tesseract")
+        sheets = [scanned(picture, number, options.ocr_languages) for number, picture in enumerate(_frames(image), 1)]
+        facts = _facts(image)
+    if not any(sheet.items for sheet in sheets):
+        raise Rejected("no_text", "OCR reads no text in the image")
+    empty = [sheet.number for sheet in sheets if not sheet.items]
+    facts |= {"pages": len(sheets), "ocr_pages": [sheet.number for sheet in sheets if sheet.items]}
+    canvas = draw(sheets, {})
+    return canvas.parsed(first_heading(canvas), facts | ({"pages_without_text": empty} if empty else {}))
+
+
+def _opened(data: bytes) -> Any:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        image = Image.open(BytesIO(data), formats=_FORMATS)
+    except UnidentifiedImageError as error:
+        raise Rejected("corrupt", "cannot be read as an image: its head is broken") from error
+    except Image.DecompressionBombError as error:
+        raise Rejected("too_large", f"an image of more pixels than the limit, {_MAX_PIXELS}") from error
+    return image
+
+
+def _frames(image: Any) -> Iterator[Picture]:
+    count = image.n_frames if image.format == "TIFF" else 1
+    if count > _MAX_FRAMES:
+        raise Rejected("too_large", f"{count} pages in one image, the limit is {_MAX_FRAMES}")
+    for number in range(count):
+        image.seek(number)
+        if image.width * image.height > _MAX_PIXELS:
+            size = f"{image.width} × {image.height}"
+            raise Rejected("too_large", f"an image of {size} pixels, the limit is {_MAX_PIXELS}")
+        yield _picture(image)
+
+
+def _picture(image: Any) -> Picture:
+    from PIL import Image, ImageOps
+
+    per_inch = _per_inch(image)
+    upright = ImageOps.exif_transpose(image)
+    if upright.mode in ("RGBA", "LA", "PA", "P"):  # what is seen through is paper
+        layer = upright.convert("RGBA")
+        upright = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
+    grey = upright.convert("L")
+    if max(grey.size) < _SMALL:
+        grey, per_inch = grey.resize((2 * grey.width, 2 * grey.height), Image.Resampling.BICUBIC), 2 * per_inch
+    return Picture(grey.tobytes(), grey.width, grey.height, per_inch)
+
+
+def _per_inch(image: Any) -> float:
+    """Return the resolution that an image names, if it is one that scanners have, else a usual one for its size."""
+    try:
+        named = float(image.info.get("dpi", (0, 0))[0])
+    except (TypeError, ValueError, IndexError, ZeroDivisionError):
+        named = 0.0
+    if round(named) in _PER_INCH:
+        return named
+    return _SCREEN if max(image.size) < 2 * _SMALL else _SCAN
+
+
+def _facts(image: Any) -> dict[str, Any]:
+    try:
+        tags = image.getexif()
+    except Exception:  # broken metadata leaves the picture whole
+        return {}
+    author, date = str(tags.get(_AUTHOR_TAG, "")).strip(), str(tags.get(_DATE_TAG, "")).strip()
+    found = {"author": author} if author else {}
+    if len(date) >= 19 and date[4] == date[7] == ":":
+        found["created"] = f"{date[:10].replace(':', '-')}T{date[11:19]}"
+    return found

@@ -1,0 +1,99 @@
+"""PDF, by pdfium: pages in reading order, drawn as headings, paragraphs, items, tables, code and furniture."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse.format import ParseOptions
+from tasks.parse.pdf.draw import draw, first_heading
+from tasks.parse.pdf.opened import metadata, open_pdf, outline
+from tasks.parse.pdf.scan import is_scan, read_scan
+from tasks.parse.pdf.sheet import Sheet, read_sheet
+
+
+def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a PDF drawn as Markdown; each element has its page from 1 and its box in points.
+
+    The title is the document's own, else its first heading of the highest level. Raise Rejected
+    `encrypted` when none of the passwords opens it, `no_text` when its pages are only pictures,
+    `undecodable` when its fonts do not say which letters they draw.
+    """
+    with _uncollected():
+        return _parse(data, options)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep Python from looking for garbage: there is none in cycles, and the search takes a quarter of the time."""
+    wanted = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if wanted:
+            gc.enable()
+
+
+def _parse(data: bytes, options: ParseOptions) -> Parsed:
+    document = open_pdf(data, options.passwords)
+    try:
+        sheets = _read(document, options)
+        facts = metadata(document) | {"pages": len(sheets)}
+        marks = outline(document)
+    finally:
+        document.close()
+    if not any(sheet.items for sheet in sheets):
+        raise _no_text(sheets, options.ocr)
+    canvas = draw(sheets, marks)
+    facts |= _gaps(sheets)
+    return canvas.parsed(facts.pop("title", "") or first_heading(canvas), facts)
+
+
+def _read(document: Any, options: ParseOptions) -> list[Sheet]:
+    sheets: list[Sheet] = []
+    characters = 0
+    for number in range(1, len(document) + 1):
+        sheets.append(_sheet(document, number, options))
+        characters += sheets[-1].characters
+        if characters > options.max_characters:
+            raise Rejected("too_large", f"more characters on {number} pages than the limit, {options.max_characters}")
+    return sheets
+
+
+def _sheet(document: Any, number: int, options: ParseOptions) -> Sheet:
+    import pypdfium2
+
+    try:
+        page = document[number - 1]
+    except pypdfium2.PdfiumError:
+        return Sheet(number, 1.0, 1.0, damaged=True)
+    try:
+        sheet = read_sheet(page, number)
+        return read_scan(page, sheet, options.ocr_languages) if options.ocr and is_scan(page, sheet) else sheet
+    finally:
+        page.close()
+
+
+def _no_text(sheets: list[Sheet], ocr: bool) -> Rejected:
+    advice = "OCR reads none either" if ocr else "[parse] ocr = true reads what is scanned, with tesseract"
+    garbled = sum(sheet.garbled for sheet in sheets)
+    if garbled:
+        return Rejected("undecodable", f"the fonts of {garbled} pages do not say which letters they draw; {advice}")
+    damaged = sum(sheet.damaged for sheet in sheets)
+    if damaged:
+        return Rejected("corrupt", f"{damaged} of {len(sheets)} pages cannot be read, the others hold no text")
+    return Rejected("no_text", f"none of {len(sheets)} pages holds text; {advice}")
+
+
+def _gaps(sheets: list[Sheet]) -> dict[str, list[int]]:
+    """Return the numbers of pages that gave no text, by why, and of those that OCR has read."""
+    found = {
+        "pages_without_text": [sheet.number for sheet in sheets if not sheet.items],
+        "garbled_pages": [sheet.number for sheet in sheets if sheet.garbled],
+        "ocr_pages": [sheet.number for sheet in sheets if sheet.paragraphs],
+        "damaged_pages": [sheet.number for sheet in sheets if sheet.damaged],
+    }
+    return {name: numbers for name, numbers in found.items() if numbers}

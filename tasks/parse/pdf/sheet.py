@@ -1,0 +1,117 @@
+"""PDF sheets: one page as it is read, before it is known what repeats on others."""
+
+import ctypes
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from tasks.parse.canvas import Box
+from tasks.parse.pdf.grid import Table, may_hold_table, ruled_tables
+from tasks.parse.pdf.links import Link, page_links
+from tasks.parse.pdf.page import Line, TextLayer
+from tasks.parse.pdf.rules import page_rules
+
+_SCALE = 100  # device units a point: PageToDevice gives whole numbers
+_REACH = 500.0
+_BAD = re.compile(r"[\ufffd\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
+_MOSTLY = 0.4
+_FEW = 4
+
+Place = tuple[float, float, float, float, float, float]
+
+
+@dataclass(slots=True)
+class Sheet:
+    """A page: its size in points, its lines and ruled tables in the order of the content, and its links.
+
+    `paragraphs` holds the lines of a page that OCR has read, in its order. `turn` is 1 where the text
+    runs up the page and -1 where it runs down: boxes are of the page turned upright.
+    """
+
+    number: int
+    width: float
+    height: float
+    items: list[Line | Table] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    paragraphs: list[list[Line]] = field(default_factory=list)
+    turn: int = 0
+    garbled: bool = False
+    damaged: bool = False
+
+    @property
+    def characters(self) -> int:
+        """Return how many characters the page's lines hold."""
+        return sum(len(item.text) for item in self.items if isinstance(item, Line))
+
+    def box(self, box: Box) -> Box:
+        """Return a box as it stands on the page as shown, to a tenth of a point."""
+        left, top, right, bottom = box
+        if self.turn > 0:
+            left, top, right, bottom = top, self.width - right, bottom, self.width - left
+        elif self.turn < 0:
+            left, top, right, bottom = self.height - bottom, left, self.height - top, right
+        return (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
+
+
+def read_sheet(page: Any, number: int) -> Sheet:
+    """Return what stands on a page; nothing where most of its characters have no known meaning."""
+    width, height = page.get_size()
+    sheet = Sheet(number, width, height)
+    place = _transform(page)
+    text_page = page.get_textpage()
+    try:
+        layer = TextLayer(text_page, place, number)
+        if _is_garbled(layer.text):
+            sheet.garbled = True
+            return sheet
+        lines = layer.lines()
+        sheet.turn = _turn(lines, layer)
+        if sheet.turn:
+            place = _turned(place, sheet)
+            sheet.width, sheet.height = height, width
+            layer = TextLayer(text_page, place, number)
+            lines = layer.lines()
+        sheet.items = ruled_tables(lines, page_rules(page, place), layer) if may_hold_table(lines) else [*lines]
+        sheet.links = page_links(page, layer, place)
+    finally:
+        text_page.close()
+    return sheet
+
+
+def _is_garbled(text: str) -> bool:
+    if text.isascii() and text.replace("\r\n", "").isprintable():
+        return False
+    return len(_BAD.findall(text)) > _MOSTLY * len("".join(text.split()))
+
+
+def _turn(lines: list[Line], layer: TextLayer) -> int:
+    """Return 1 where most text runs up the page, -1 where it runs down, else 0."""
+    across = [line for line in lines if len(line.text) >= _FEW and line.height > 1.5 * (line.box[2] - line.box[0])]
+    if 2 * sum(len(line.text) for line in across) <= sum(len(line.text) for line in lines):
+        return 0
+    longest = max(across, key=lambda line: len(line.text))
+    return 1 if layer.runs_up(longest) else -1
+
+
+def _turned(place: Place, sheet: Sheet) -> Place:
+    """Return the map to points from the top left of a page that is turned so that its text stands upright."""
+    a, b, c, d, e, f = place
+    return (-b, a, -d, c, sheet.height - f, e) if sheet.turn > 0 else (b, -a, d, -c, f, sheet.width - e)
+
+
+def _transform(page: Any) -> Place:
+    """Return the affine map (a, b, c, d, e, f) from the page's own coordinates to points from its top left."""
+    import pypdfium2.raw as pdfium
+
+    width, height = page.get_size()
+    x, y = ctypes.c_int(), ctypes.c_int()
+
+    def place(left: float, up: float) -> tuple[float, float]:
+        size = (int(width * _SCALE), int(height * _SCALE))
+        pdfium.FPDF_PageToDevice(page, 0, 0, *size, 0, left, up, ctypes.byref(x), ctypes.byref(y))
+        return x.value / _SCALE, y.value / _SCALE
+
+    origin, right, above = place(0, 0), place(_REACH, 0), place(0, _REACH)
+    a, b = ((right[0] - origin[0]) / _REACH, (right[1] - origin[1]) / _REACH)
+    c, d = ((above[0] - origin[0]) / _REACH, (above[1] - origin[1]) / _REACH)
+    return a, b, c, d, *origin

@@ -1,0 +1,94 @@
+"""Jupyter notebooks: cells in order, Markdown as it is, code in its language, what it printed below it."""
+
+import json
+import re
+from typing import Any
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse.canvas import Canvas
+from tasks.parse.decode import decode
+from tasks.parse.format import ParseOptions
+from tasks.parse.markup.marked import parse_markdown
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_NAME = re.compile(r"\w[\w+#-]*")
+
+
+def parse_notebook(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a notebook drawn as Markdown; every element has its `cell`, from 1, and outputs say that they are.
+
+    Pictures and pages among the outputs are left out; of an error its name and message stay.
+    """
+    found = decode(data)
+    try:
+        notebook = json.loads(found.text)
+    except ValueError as error:
+        raise Rejected("corrupt", f"not JSON, as notebooks are: {error}") from error
+    cells = _cells(notebook)
+    language = _language(notebook)
+    canvas = Canvas()
+    for number, cell in enumerate(cells, 1):
+        _draw(canvas, cell, number, language, options)
+    stated = notebook.get("metadata") or {}
+    title = str(stated.get("title") or "")
+    authors = [str(one["name"]) for one in stated.get("authors") or [] if isinstance(one, dict) and one.get("name")]
+    metadata = {"code_language": language, "cells": len(cells)} | ({"author": ", ".join(authors)} if authors else {})
+    return canvas.parsed(title or canvas.first_heading(), metadata)
+
+
+def _cells(notebook: Any) -> list[dict[str, Any]]:
+    if not isinstance(notebook, dict):
+        raise Rejected("corrupt", "not a notebook: its JSON is no object")
+    sheets = notebook.get("worksheets") or []  # the form before 2015
+    cells = notebook.get("cells") or [cell for sheet in sheets for cell in sheet.get("cells", [])]
+    return [cell for cell in cells if isinstance(cell, dict)]
+
+
+def _language(notebook: dict[str, Any]) -> str:
+    stated = notebook.get("metadata") or {}
+    named = (stated.get("language_info") or {}).get("name") or (stated.get("kernelspec") or {}).get("language")
+    match = _NAME.match(str(named or "python"))
+    return match[0].lower() if match else ""
+
+
+def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, options: ParseOptions) -> None:
+    source = _text(cell.get("source", cell.get("input", "")))
+    first = len(canvas.elements)
+    kind = cell.get("cell_type")
+    if kind == "heading":
+        canvas.heading(source, int(cell.get("level") or 1))
+    elif kind == "code":
+        canvas.code(source, str(cell.get("language") or language).lower())
+    elif source.strip():
+        _draw_markdown(canvas, source, options)
+    printed = len(canvas.elements)
+    for output in cell.get("outputs") or []:
+        canvas.code(_ESCAPE.sub("", _output(output)))
+    for index, element in enumerate(canvas.elements[first:], first):
+        element.attributes["cell"] = number
+        if index >= printed:
+            element.attributes["output"] = True
+
+
+def _draw_markdown(canvas: Canvas, source: str, options: ParseOptions) -> None:
+    parsed = parse_markdown(source.encode("utf-8", "replace"), options)
+    end = 0
+    for element in parsed.elements:
+        if element.start >= end:
+            canvas.copy(element, parsed.text[element.start : element.end])
+            end = element.end
+
+
+def _output(output: Any) -> str:
+    if not isinstance(output, dict):
+        return ""
+    if output.get("output_type") in ("error", "pyerr"):
+        return f"{output.get('ename', '')}: {output.get('evalue', '')}"
+    data = output.get("data")
+    told = data.get("text/plain", "") if isinstance(data, dict) else ""
+    return _text(output.get("text") or told)
+
+
+def _text(source: Any) -> str:
+    return "".join(map(str, source)) if isinstance(source, list) else str(source or "")

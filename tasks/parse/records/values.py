@@ -1,0 +1,253 @@
+"""JSON and JSON lines, drawn as text: headings for large parts, and for each record its lines `key: value`.
+
+The file itself is written for programs: braces, quotes and escapes, often all in one line. Every
+element carries the `path` of what it shows, such as `$.items[3]`; numbers stand as the file writes them.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse.canvas import Canvas
+from tasks.parse.decode import decode
+from tasks.parse.format import ParseOptions
+from tasks.parse.records.chat_json import draw_chat, is_chat
+
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
+_SPACE = re.compile(r"\s*")
+# Half a character, as an escape; escaped backslashes and whole pairs are passed over.
+_LONE = re.compile(r"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
+_SMALL = 1_500  # characters of a part that is drawn whole
+_MAX_LEVEL = 5  # of headings; what lies deeper is drawn whole
+_MAX_PATH = 6  # keys in the name of a value
+_MAX_BAD = 0.1
+_LONG_LIST = 400
+_NAMES = ("title", "name", "label", "id", "key", "question", "subject", "headline")
+_MAX_NAME = 100
+
+
+def parse_json(data: bytes, _: ParseOptions) -> Parsed:
+    """Return the values of a JSON document, or the turns of an exported chat; comments are allowed in it."""
+    found = decode(data)
+    value = _load(found.text)
+    canvas = Canvas()
+    if is_chat(value):
+        draw_chat(canvas, value)
+    else:
+        _Drawing(canvas).value(value, "$", 1)
+    return canvas.parsed(_title(value), found.metadata)
+
+
+def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
+    """Return one record for every line; a few damaged lines are kept as they are and counted."""
+    found = decode(data)
+    canvas = Canvas()
+    drawing = _Drawing(canvas)
+    values, bad = _load_lines(found.text)
+    if is_chat([value for value in values if not isinstance(value, _Bad)]):
+        draw_chat(canvas, values)
+    else:
+        for number, value in enumerate(values):
+            drawing.record(value.line if isinstance(value, _Bad) else value, f"$[{number}]", 1)
+    metadata: dict[str, Any] = found.metadata | {"records": len(values)}
+    return canvas.parsed("", metadata | ({"bad_lines": bad} if bad else {}))
+
+
+class _Bad:
+    """A line that is no JSON."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+
+
+def _load(text: str) -> Any:
+    try:
+        return _loads(text)
+    except ValueError as error:
+        bare = _COMMENT.sub(lambda match: match[1] or " ", text)
+        bare = _LAST_COMMA.sub(lambda match: match[1] or "", bare)
+        try:
+            return _loads(bare)
+        except ValueError:
+            values = _one_after_another(bare)
+        if values is None:
+            raise Rejected("corrupt", f"not JSON: {error}") from error
+        return values
+
+
+def _loads(text: str) -> Any:
+    return _DECODER.decode(_LONE.sub(lambda match: match[1] or r"\ufffd", text) if "\\u" in text else text)
+
+
+def _one_after_another(text: str) -> list[Any] | None:
+    """Return objects and lists that stand one after another, or None where there is anything else."""
+    values, at = [], len(text) - len(text.lstrip())
+    while at < len(text):
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except ValueError:
+            return None
+        if not isinstance(value, dict | list):
+            return None
+        values.append(value)
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+    return values
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; of a key that occurs twice, both values are kept."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        for number, (key, value) in enumerate(pairs):
+            if made[key] is not value:
+                made[f"{key} ({number})"] = value
+    return made
+
+
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_object)
+
+
+def _load_lines(text: str) -> tuple[list[Any], int]:
+    values: list[Any] = []
+    first = ""
+    for number, line in enumerate(re.split(r"\r\n?|\n", text), 1):
+        if line.strip():
+            try:
+                values.append(_loads(line))
+            except ValueError as error:
+                first = first or f"line {number}: {error}"
+                values.append(_Bad(line.strip()))
+    bad = sum(isinstance(value, _Bad) for value in values)
+    if bad > _MAX_BAD * len(values):
+        raise Rejected("corrupt", f"{bad} of {len(values)} lines are no JSON; {first}")
+    return values, bad
+
+
+def _title(value: Any) -> str:
+    stated = value.get("title") if isinstance(value, dict) else None
+    return stated if isinstance(stated, str) else ""
+
+
+class _Drawing:
+    """Draws values on a canvas: small ones whole, large ones part by part below headings."""
+
+    def __init__(self, canvas: Canvas) -> None:
+        self.canvas = canvas
+
+    def value(self, value: Any, path: str, level: int) -> None:
+        """Draw a value, what is in it as records or below headings of `level`."""
+        if isinstance(value, dict) and level <= _MAX_LEVEL:
+            self._object(value, path, level)
+        elif isinstance(value, list) and level <= _MAX_LEVEL and any(isinstance(one, dict) for one in value):
+            for number, one in enumerate(value):
+                self.record(one, f"{path}[{number}]", level)
+        else:
+            self._lines(value, path)
+
+    def record(self, value: Any, path: str, level: int) -> None:
+        """Draw an item of a list: whole if small, else below a heading with its name."""
+        lines = _small_lines(value)
+        if lines is not None:
+            self.canvas.paragraph("\n".join(lines), kind="text", path=path)
+        elif not isinstance(value, dict) or level > _MAX_LEVEL:
+            self._lines(value, path)
+        else:
+            self._large(value, path, level)
+
+    def _large(self, value: dict[str, Any], path: str, level: int) -> None:
+        name = next((value[key] for key in _NAMES if isinstance(value.get(key), str) and value[key].strip()), "")
+        if any(isinstance(one, dict | list) for one in value.values()) and 0 < len(name) <= _MAX_NAME:
+            self.canvas.heading(name, level)
+            level += 1
+        self._object(value, path, level)
+
+    def _object(self, value: dict[str, Any], path: str, level: int) -> None:
+        """Draw first what is small in an object, then its large parts, each below its key."""
+        outermost = path == "$"
+        large = {key for key, one in value.items() if _is_large(one) or (outermost and _are_records(one))}
+        self._lines({key: one for key, one in value.items() if key not in large}, path)
+        for key, one in value.items():
+            if key in large:
+                self.canvas.heading(key, level)
+                self.value(one, f"{path}.{key}", level + 1)
+
+    def _lines(self, value: Any, path: str) -> None:
+        lines: list[str] = []
+        size = 0
+        for line in flat_lines(value):
+            if size > 2 * _SMALL:
+                self.canvas.paragraph("\n".join(lines), kind="text", path=path)
+                lines, size = [], 0
+            lines.append(line)
+            size += len(line)
+        self.canvas.paragraph("\n".join(lines), kind="text", path=path)
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, dict | list) and _small_lines(value) is None
+
+
+def _are_records(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1 and all(isinstance(one, dict) for one in value)
+
+
+def _small_lines(value: Any) -> list[str] | None:
+    """Return the lines of a value, or None where they are too many to be drawn whole."""
+    lines: list[str] = []
+    size = 0
+    for line in flat_lines(value):
+        lines.append(line)
+        size += len(line)
+        if size > _SMALL:
+            return None
+    return lines
+
+
+def flat_lines(value: Any) -> Iterator[str]:
+    """Yield `key: value` for every value inside of a value, in order; depth costs no stack."""
+    stack: list[tuple[tuple[str, ...], Any]] = [((), value)]
+    while stack:
+        names, one = stack.pop()
+        if isinstance(one, str):
+            yield _labelled(names, one)
+        elif isinstance(one, dict) and one:
+            stack += [((*names, key)[-_MAX_PATH:], inner) for key, inner in reversed(one.items())]
+        elif isinstance(one, list) and any(isinstance(inner, dict | list) for inner in one):
+            stack += [(_indexed(names, number), inner) for number, inner in reversed(list(enumerate(one)))]
+        elif isinstance(one, list):
+            yield from _list_lines(names, one)
+        else:
+            yield _labelled(names, _scalar(one))
+
+
+def _indexed(names: tuple[str, ...], number: int) -> tuple[str, ...]:
+    return (*names[:-1], f"{names[-1]}[{number}]") if names else ("",)
+
+
+def _list_lines(names: tuple[str, ...], values: list[Any]) -> Iterator[str]:
+    """Yield a list of plain values in lines of at most some hundred characters, each value whole."""
+    texts = iter(map(_scalar, values))
+    while run := list(islice(texts, 50)):
+        joined = ", ".join(run)
+        if len(joined) <= _LONG_LIST or len(run) == 1:
+            yield _labelled(names, joined)
+        else:
+            yield from (_labelled(names, text) for text in run)
+    if not values:
+        yield _labelled(names, "")
+
+
+def _labelled(names: tuple[str, ...], text: str) -> str:
+    label = names[0] if len(names) == 1 else ".".join(filter(None, names))
+    return f"{label}: {text}" if label else text
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value in ({}, []) else json.dumps(value)
