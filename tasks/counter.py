@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ SPACES = frozenset(
 """What every tokenizer here takes for white space."""
 FALSE_SPACE = re.compile(r"[\x0b\x0c\x1c-\x1f\x85]")
 """What Python takes for white space, too, but BERT drops, joining what stands on its sides."""
+# BERT's pre-tokenizer parts a word at each of these signs. "[" begins the tokens that stand for themselves: "[SEP]".
+_SIGNS = frozenset("!\"#$%&'()*+,-./:;<=>?@\\]^_`{|}~")
+_PLAIN = re.compile(r"[A-Za-z0-9!-/:-@\\-`{-~]+")
+_PARTS = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9]")
 
 
 class Counter:
@@ -32,6 +37,8 @@ class Counter:
         self.local = _is_local(tokenizer)
         self.special: int = tokenizer.num_special_tokens_to_add(False)
         self._known: dict[str, int] = {}
+        self._fold = _fold_of(tokenizer)
+        self._whole = _whole_words(tokenizer) if self.local else frozenset()
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a short text, such as a heading."""
@@ -47,14 +54,34 @@ class Counter:
         """Return the number of tokens of each word, from memory where it was seen before."""
         if len(self._known) > _MAX_KNOWN_WORDS:
             self._known.clear()
-        found = list(map(self._known.get, words))
-        if None in found:
-            missing = sorted({word for word, count in zip(words, found, strict=True) if count is None})
-            for first in range(0, len(missing), _WORDS_AT_ONCE):
-                some = missing[first : first + _WORDS_AT_ONCE]
-                self._known.update(zip(some, self._count_together(some), strict=True))
-            return list(map(self._known.__getitem__, words))
-        return found  # type: ignore[return-value]  # it holds no None
+        missing = set(words).difference(self._known)
+        if missing:
+            (self._learn if self.local else self._tokenize)(missing)
+        return list(map(self._known.__getitem__, words))
+
+    def _learn(self, words: set[str]) -> None:
+        """Count words: what the vocabulary has is one token, and so is a sign; only the rest is tokenized."""
+        compound: dict[str, list[str]] = {}
+        strange: set[str] = set()
+        for word in words:
+            if self._fold(word) in self._whole:
+                self._known[word] = 1
+            elif _PLAIN.fullmatch(word):
+                compound[word] = _PARTS.findall(word)
+            else:
+                strange.add(word)
+        parts = set(chain.from_iterable(compound.values())).difference(self._known)
+        single = {part for part in parts if part in _SIGNS or self._fold(part) in self._whole}
+        self._known.update(dict.fromkeys(single, 1))
+        self._tokenize(strange | (parts - single))
+        known = self._known.__getitem__
+        self._known.update({word: sum(map(known, its)) for word, its in compound.items()})
+
+    def _tokenize(self, words: set[str]) -> None:
+        ordered = sorted(words)
+        for first in range(0, len(ordered), _WORDS_AT_ONCE):
+            some = ordered[first : first + _WORDS_AT_ONCE]
+            self._known.update(zip(some, self._count_together(some), strict=True))
 
     def _count_together(self, words: Sequence[str]) -> list[int]:
         """Return the number of tokens of each word from one tokenization, half as dear as one each."""
@@ -77,3 +104,14 @@ def _is_local(tokenizer: Tokenizer) -> bool:
     added = parts.get("added_tokens") or []
     plain = not any(token["lstrip"] or token["rstrip"] or set(token["content"]) & SPACES for token in added)
     return plain and kinds == ["BertNormalizer", "BertPreTokenizer", "WordPiece"]
+
+
+def _fold_of(tokenizer: Tokenizer) -> Callable[[str], str]:
+    """Return what the tokenizer does to the case of plain letters."""
+    normalizer: dict[str, Any] = json.loads(tokenizer.to_str()).get("normalizer") or {}
+    return str.lower if normalizer.get("lowercase") else str
+
+
+def _whole_words(tokenizer: Tokenizer) -> frozenset[str]:
+    """Return the words of plain letters and digits that are one token each."""
+    return frozenset(word for word in tokenizer.get_vocab() if word.isascii() and word.isalnum())

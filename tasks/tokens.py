@@ -116,7 +116,8 @@ class Tokens:
     def _by_word(self, start: int, end: int) -> tuple[Positions, Positions]:
         starts, words = _words(self.text[start:end])
         starts += start
-        long = [i for i, word in enumerate(words) if len(word) > _LONG_WORD]
+        longest = max(map(len, words), default=0)
+        long = [i for i, word in enumerate(words) if len(word) > _LONG_WORD] if longest > _LONG_WORD else []
         counts = np.array(self.counter.words([w if len(w) <= _LONG_WORD else "" for w in words] if long else words))
         if not long:
             return starts, counts.astype(np.int64)

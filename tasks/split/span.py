@@ -8,6 +8,8 @@ _CLUSTER = regex.compile(r"\X")
 _ORDINARY = regex.compile(r"\p{GCB=Other}{2}")
 _EXTENDS = regex.compile(r"[^\p{GCB=Control}\r\n][\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 _LOOK_BACK = 256
+_DASHES_AND_QUOTES = frozenset(map(chr, range(0x2010, 0x2028)))
+_FIRST_MARK = "\u0300"  # no code point below it extends the one before, but a line feed a carriage return
 
 
 class Span(NamedTuple):
@@ -29,7 +31,7 @@ def is_boundary_plain(text: str, position: int) -> bool:
     if position <= 0 or position >= len(text):
         return True
     before, after = text[position - 1], text[position]
-    if before < "\x7f" and after < "\x7f":
+    if (before < _FIRST_MARK or before in _DASHES_AND_QUOTES) and (after < _FIRST_MARK or after in _DASHES_AND_QUOTES):
         return not (before == "\r" and after == "\n")
     return _ORDINARY.match(text, position - 1, position + 1) is not None
 
@@ -66,5 +68,5 @@ def trim(text: str, start: int, end: int) -> Span:
     last = start + len(piece.rstrip())
     if first >= last:
         return Span(start, start)
-    first = first if text[first] < "\x7f" else max(start, cluster_start(text, first))
-    return Span(first, min(end, cluster_end(text, last)))
+    first = first if text[first] < _FIRST_MARK else max(start, cluster_start(text, first))
+    return Span(first, last if is_boundary_plain(text, last) else min(end, cluster_end(text, last)))
