@@ -16,7 +16,7 @@ CORPUS = Path(__file__).parent / "corpus"
 DOCUMENTS = [*sorted(path for path in CORPUS.rglob("*") if path.is_file()), *samples()]
 SECONDS = 60
 ROUND = 200
-LIMITS = Limits(workers=2, timeout_s=30, memory_mb=2048)
+LIMITS = Limits(workers=2, timeout_s=120, memory_mb=2048)
 
 
 def fates(first: int, pool: Pool) -> list[tuple[Damage, str]]:
