@@ -25,7 +25,7 @@ WORDS = [  # block, paragraph, line, left, top, width, height, confidence, text
     (4, 1, 1, 150, 700, 20, 30, 90, "\u2022"),
     (4, 1, 1, 200, 700, 90, 30, 90, "item"),
 ]
-SCRIPT = """#!{python}
+SCRIPT = """\
 import sys
 sys.stdin.buffer.read()
 if "-l" not in sys.argv or sys.argv[sys.argv.index("-l") + 1] != "eng":
@@ -42,8 +42,9 @@ def table() -> bytes:
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    program = folder / "tesseract"
-    program.write_text(script.format(python=sys.executable, table=table()), encoding="utf-8")
+    code, program = folder / "tesseract.py", folder / "tesseract"
+    code.write_text(script.format(table=table()), encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{code}" "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(folder))
 
@@ -110,7 +111,7 @@ def test_a_language_without_data_is_named() -> None:
 
 
 def test_a_failure_of_tesseract_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, monkeypatch, "#!{python}\nimport sys\nsys.exit('no idea')\n")
+    install(tmp_path, monkeypatch, "import sys\nsys.exit('no idea')\n")
     with pytest.raises(Rejected, match="crashed: tesseract ended with status 1: no idea"):
         parse(scan(""), FileType("pdf"), OCR)
 

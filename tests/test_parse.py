@@ -1,7 +1,5 @@
 """What holds of every parser: exact spans, true reasons, no dependence on anything but the bytes."""
 
-import random
-import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
 from tasks.parse.spans import faults
-from tasks.pool import Limits, Pool
 
 CORPUS = Path(__file__).parent / "corpus"
 FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())
@@ -95,45 +92,6 @@ def test_any_markdown_has_exact_spans_and_loses_nothing(lines: list[str], newlin
     covered = {at for one in parsed.elements for at in range(one.start, one.end)}
     assert parsed.text == text
     assert all(text[at].isspace() for at in set(range(len(text))) - covered)
-
-
-def _damaged(data: bytes, dice: random.Random) -> bytes:
-    if dice.random() < 0.4:
-        return data[: dice.randrange(1, len(data))]
-    spoilt = bytearray(data)
-    for _ in range(dice.choice([1, 5, 50])):
-        spoilt[dice.randrange(len(spoilt))] = dice.randrange(256)
-    return bytes(spoilt)
-
-
-def try_damaged(job: tuple[str, bytes]) -> str:
-    """Parse a spoilt file; nothing but Rejected may come out."""
-    name, data = job
-    parse(data, detect_file_type(name, data), ParseOptions())
-    return "ok"
-
-
-def _fuzz(seconds: float, seed: int) -> list[str]:
-    dice = random.Random(seed)
-    kept = [path for path in FILES if path.stat().st_size < 60_000]
-    reasons: list[str] = []
-    deadline = time.monotonic() + seconds
-    with Pool(Limits(workers=2, timeout_s=30)) as pool:
-        while time.monotonic() < deadline:
-            jobs = [(path.name, _damaged(path.read_bytes(), dice)) for path in dice.choices(kept, k=40)]
-            for job, result in zip(jobs, pool.map(try_damaged, jobs), strict=True):
-                reasons.append(result.reason if isinstance(result, Rejected) else result)
-                assert reasons[-1] not in ("crashed", "timeout", "memory"), (job[0], result)
-    return reasons
-
-
-def test_spoilt_files_are_rejected_or_read_and_kill_nothing() -> None:
-    assert "ok" in _fuzz(2, seed=1)
-
-
-@pytest.mark.slow
-def test_spoilt_files_kill_nothing_for_a_minute() -> None:
-    assert len(_fuzz(60, seed=time.time_ns())) > 500
 
 
 @pytest.mark.parametrize(
