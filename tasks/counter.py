@@ -112,6 +112,7 @@ def _fold_of(tokenizer: Tokenizer) -> Callable[[str], str]:
     return str.lower if normalizer.get("lowercase") else str
 
 
+@lru_cache(maxsize=4)
 def _whole_words(tokenizer: Tokenizer) -> frozenset[str]:
     """Return the words of plain letters and digits that are one token each."""
     return frozenset(word for word in tokenizer.get_vocab() if word.isascii() and word.isalnum())
