@@ -99,7 +99,7 @@ def counter_of(tokenizer: Tokenizer) -> Counter:
 
 
 def _is_local(tokenizer: Tokenizer) -> bool:
-    parts: dict[str, Any] = json.loads(tokenizer.to_str())
+    parts = _parts(tokenizer)
     kinds = [(parts.get(name) or {}).get("type") for name in ("normalizer", "pre_tokenizer", "model")]
     added = parts.get("added_tokens") or []
     plain = not any(token["lstrip"] or token["rstrip"] or set(token["content"]) & SPACES for token in added)
@@ -108,8 +108,14 @@ def _is_local(tokenizer: Tokenizer) -> bool:
 
 def _fold_of(tokenizer: Tokenizer) -> Callable[[str], str]:
     """Return what the tokenizer does to the case of plain letters."""
-    normalizer: dict[str, Any] = json.loads(tokenizer.to_str()).get("normalizer") or {}
-    return str.lower if normalizer.get("lowercase") else str
+    return str.lower if (_parts(tokenizer).get("normalizer") or {}).get("lowercase") else str
+
+
+@lru_cache(maxsize=4)
+def _parts(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return what a tokenizer consists of, without its vocabulary."""
+    parts: dict[str, Any] = json.loads(tokenizer.to_str())
+    return {**parts, "model": {"type": (parts.get("model") or {}).get("type")}}
 
 
 @lru_cache(maxsize=4)
