@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, parse
+from tasks.parse.pdf import opened
 from tests.pdf_writer import Pdf, text_width
 
 LEFT = [
@@ -283,3 +284,8 @@ def test_no_word_is_lost_or_doubled_wherever_lines_stand(found: list[tuple[int, 
         pdf.text(x, y, word, size)
     text = read(pdf).text
     assert Counter({word: text.count(word) for word in words}) == Counter(words)
+
+
+def test_a_password_is_prepared_as_pdf_2_has_it() -> None:
+    assert opened._prepared("S\u00aa\u00adL\u2003x") == "SaL x"
+    assert opened._prepared("plain") == "plain"

@@ -2,6 +2,8 @@
 
 import ctypes
 import re
+import stringprep
+import unicodedata
 from contextlib import suppress
 from typing import Any
 
@@ -25,7 +27,8 @@ def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
     import pypdfium2.raw as pdfium
 
     # pdfium takes UTF-8; files of before PDF 2.0 were locked with Latin-1 bytes, which it converts to itself.
-    for password in (None, *passwords):
+    prepared = (form for password in passwords for form in dict.fromkeys((password, _prepared(password))))
+    for password in (None, *prepared):
         try:
             document = pypdfium2.PdfDocument(data, password=password)
             break
@@ -42,6 +45,12 @@ def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
         document.close()
         raise Rejected("too_large", f"{pages} pages, the limit is {_MAX_PAGES}")
     return document
+
+
+def _prepared(password: str) -> str:
+    """Return a password as PDF 2.0 has it hashed: by SASLprep (RFC 4013)."""
+    mapped = (" " if stringprep.in_table_c12(c) else c for c in password if not stringprep.in_table_b1(c))
+    return unicodedata.normalize("NFKC", "".join(mapped))
 
 
 def outline(document: Any) -> dict[tuple[int, str], int]:
