@@ -10,6 +10,7 @@ from storage.retention import Retention
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions
 from tasks.discover import DiscoverOptions
+from tasks.encodings import counting_folder
 from tasks.model.completion import ModelOptions
 from tasks.model.replies import model_key
 from tasks.parse import ParseOptions
@@ -26,6 +27,7 @@ def space_of(settings: Settings) -> EmbeddingSpace:
 def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
     """Return all that decides what a content becomes."""
     tokenizer = Path(model_dir(settings.embedding.model, settings.embedding.revision)) / "tokenizer.json"
+    sizes_by = counting_folder(settings.chunk.tokenizer) if settings.chunk.tokenizer else ""
     return Recipe(
         parse=ParseOptions(
             passwords=settings.parse.passwords,
@@ -37,6 +39,8 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             token_limit=space.token_limit,
             contextualizer=settings.chunk.contextualizer,
             context_tokens=settings.chunk.context_tokens,
+            sizes_by=sizes_by,
+            sizes_id=hash_file(Path(sizes_by) / "tokenizer.json") if sizes_by else "",
         ),
         routes=routes_of(settings),
         space_id=space.id,

@@ -89,6 +89,10 @@ class Chunk(Section):
     context_tokens: int = Field(
         default=48, ge=0, description="Most tokens that the context may take of the model's limit."
     )
+    tokenizer: str = Field(
+        default="",
+        description="What counts sizes: empty for the model's own, a tokenizer.json, or an encoding of tiktoken.",
+    )
 
 
 class Model(Section):

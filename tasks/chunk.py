@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from tokenizers import Tokenizer
 
@@ -17,7 +17,7 @@ from tasks.split import SPLITTERS, Part, nearest, options_of
 from tasks.split.lookup import Lookup
 from tasks.split.options import MIN_SIZE
 from tasks.split.places import Places
-from tasks.tokens import Tokens
+from tasks.tokens import Tokens, load_tokenizer
 from tasks.tree import Node, grow, in_order
 
 CHUNKER_VERSION = 2
@@ -26,11 +26,17 @@ _SPECIAL_TOKENS = 8  # more than any model adds
 
 @dataclass(frozen=True, slots=True)
 class ChunkOptions:
-    """`token_limit` is the model's, special tokens included; `context_tokens` of it are kept for the context."""
+    """`token_limit` is the model's, special tokens included; `context_tokens` of it are kept for the context.
+
+    `sizes_by` is the folder of the tokenizer that counts the strategies' sizes, empty for the model's own, and
+    `sizes_id` the hash of it.
+    """
 
     token_limit: int
     contextualizer: str = "structural"
     context_tokens: int = 48
+    sizes_by: str = ""
+    sizes_id: str = ""
 
     def __post_init__(self) -> None:
         if self.contextualizer not in CONTEXTUALIZERS:
@@ -67,7 +73,8 @@ def chunk_regions(
     context = CONTEXTUALIZERS[options.contextualizer]
     budget = options.context_tokens if context.name != "none" else 0
     room = options.token_limit - tokens.counter.special - budget
-    part = Part.whole(parsed, tokens, lookup)
+    measure = Tokens(parsed.text, load_tokenizer(options.sizes_by)) if options.sizes_by else tokens
+    part = Part.whole(parsed, measure, lookup)
     setting = setting_of(parsed, part.outline, tokens.counter, budget)
     fitter = Fitter(tokens, setting, context.say, options.token_limit, room // 2)
     nodes = [node for some in _together(routed) for node in _grow(part, some, fitter, room)]
@@ -125,4 +132,4 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     own = asdict(options_of(route.strategy, route.options))
     context = CONTEXTUALIZERS[options.contextualizer]
     versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, context.version]
-    return key_of("chunker", versions, splitter.name, own, asdict(options), tokenizer_id)
+    return key_of("chunker", versions, splitter.name, own, asdict(replace(options, sizes_by="")), tokenizer_id)
