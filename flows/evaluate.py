@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storage.search import Mode
+from storage.search import Fusion, Mode
 from storage.store import Store
 from tasks.evaluate.bootstrap import Interval, difference, interval
 from tasks.evaluate.questions import Question
@@ -18,7 +18,7 @@ class Way:
 
     mode: Mode
     weight: float = 0.5
-    fusion: str = "linear"
+    fusion: Fusion = "linear"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,5 +52,5 @@ def _evaluate(store: Store, questions: Sequence[Question], way: Way, measures: S
 
 def _ask(store: Store, question: Question, way: Way, depth: int) -> list[str]:
     k = depth * _CHUNKS_PER_DOCUMENT
-    hits = store.search(question.text, k, way.mode, weight=way.weight, fusion=way.fusion)  # type: ignore[arg-type]
+    hits = store.search(question.text, k, way.mode, weight=way.weight, fusion=way.fusion)
     return ranked(question, hits)[:depth]

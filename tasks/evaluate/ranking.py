@@ -28,9 +28,10 @@ def ranked(question: Question, hits: Sequence[Hit]) -> list[str]:
     What is found a second time is left out, be it a document or a passage.
     """
     found: list[str] = []
+    targets, by_document = _keys(question), not any(target.quotation for target in question.targets)
     for hit in hits:
-        answered = [key for key, target in _keys(question).items() if answers(hit, target)]
-        if not answered and not any(target.quotation for target in question.targets):
+        answered = [key for key, target in targets.items() if answers(hit, target)]
+        if not answered and by_document:
             answered = [hit.uri]
         found += [key for key in answered or [hit.chunk_id] if key not in found]
     return found
@@ -41,7 +42,7 @@ def answers(hit: Hit, target: Target) -> bool:
     path = PurePosixPath(hit.uri)
     names = (hit.uri, path.name, path.stem)
     at_home = not target.document or target.document in names
-    return at_home and _flat(target.quotation) in _flat(hit.text)
+    return at_home and (not target.quotation or _flat(target.quotation) in _flat(hit.text))
 
 
 def _flat(text: str) -> str:

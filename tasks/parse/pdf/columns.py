@@ -58,22 +58,19 @@ def columns(items: list[Item]) -> list[list[Item]]:
 
 def join_cut(items: list[Item]) -> list[Item]:
     """Join successive pieces that pdfium cut from one line, a superscript for instance."""
-    whole: list[Item] = []
-    for item in items:
-        before = whole[-1] if whole else None
-        if isinstance(item, Line) and isinstance(before, Line) and _beside(before, item, 1.0):
-            _append(before, item)
-        else:
-            whole.append(item)
-    return whole
+    return _joined(items, 1.0)
 
 
 def join_rows(items: list[Item]) -> list[Item]:
     """Join successive pieces that stand on one baseline of one column, however far apart."""
+    return _joined(items, 1000.0)
+
+
+def _joined(items: list[Item], reach: float) -> list[Item]:
     whole: list[Item] = []
     for item in items:
         before = whole[-1] if whole else None
-        if isinstance(item, Line) and isinstance(before, Line) and _beside(before, item, 1000.0):
+        if isinstance(item, Line) and isinstance(before, Line) and _beside(before, item, reach):
             _append(before, item)
         else:
             whole.append(item)

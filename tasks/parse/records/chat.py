@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from storage.schema import Element, Parsed
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
+from tasks.parse.records.lines import numbered
 
 _CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[ ]\w{3,9}[ ]\d{4}|\w{3}[ ]\d{1,2})"
@@ -36,7 +37,6 @@ _COMING = re.compile(
     r"|end-to-end encrypted",
     re.IGNORECASE,
 )
-_LINE = re.compile(r"[^\r\n]+|\r\n?|\n")
 _HEAD = 200
 _MAX_SPEAKERS = 200
 
@@ -54,16 +54,9 @@ def parse_chat(data: bytes, _: ParseOptions) -> Parsed:
 
 def _messages(text: str) -> Iterator[Element]:
     open_: Element | None = None
-    number = 1
-    for match in _LINE.finditer(text):
-        line = match.group()
-        if line[0] in "\r\n":
-            number += 1
-            continue
-        if not line.strip():
-            continue
-        start = match.start() + len(line) - len(line.lstrip())
-        end = match.start() + len(line.rstrip())
+    for at, line, number in numbered(text):
+        start = at + len(line) - len(line.lstrip())
+        end = at + len(line.rstrip())
         begun = _begin(line.strip(), start, end, number)
         if begun is None and open_ is not None and open_.kind == "turn":
             open_ = Element(open_.kind, open_.start, end, 0, 0, open_.line, None, open_.attributes)

@@ -7,6 +7,7 @@ from typing import Any
 from storage.schema import Element, Parsed
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
+from tasks.parse.records.lines import numbered
 
 _TIME = (
     r"\d{4}[-/.]\d\d[-/.]\d\d(?:[T ,]+\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?(?:Z|[ ]?[+-]\d\d:?\d\d)?"
@@ -22,7 +23,6 @@ _LEVEL = (
 # An entry begins with a time, after at most three words such as a host or a colour, or with a level.
 _ENTRY = re.compile(rf"(?:\W{{0,3}}|(?:\S{{1,40}}[ ]){{1,3}}\W{{0,2}})(?P<time>{_TIME})|\W{{0,3}}(?:{_LEVEL})\b")
 _HEAD_LEVEL = re.compile(rf"(?<![\w./-])(?:{_LEVEL})(?![\w./-])")
-_LINE = re.compile(r"[^\r\n]+|\r\n?|\n")
 _TRACE = re.compile(
     r"[ \t}\])]|Traceback |Caused by|\.\.\. \d+ more|During handling|The above exception"
     r"|\w+(?:\.\w+)+(?:Error|Exception)"
@@ -44,21 +44,14 @@ def parse_log(data: bytes, _: ParseOptions) -> Parsed:
 def _entries(text: str) -> Iterator[Element]:
     stamped = _is_stamped(text)
     start = end = first = 0
-    number = 1
-    for match in _LINE.finditer(text):
-        line = match.group()
-        if line[0] in "\r\n":
-            number += 1
-            continue
-        if not line.strip():
-            continue
+    for at, line, number in numbered(text):
         begins = _ENTRY.match(line, 0, _HEAD) if stamped else not _TRACE.match(line)
-        if end and (begins or match.end() - start > _LONGEST):
+        if end and (begins or at + len(line) - start > _LONGEST):
             yield _entry(text, start, end, first)
             end = 0
         if not end:
-            start, first = match.start() + len(line) - len(line.lstrip()), number
-        end = match.start() + len(line.rstrip())
+            start, first = at + len(line) - len(line.lstrip()), number
+        end = at + len(line.rstrip())
     if end:
         yield _entry(text, start, end, first)
 
