@@ -3,8 +3,9 @@
 import os
 from collections.abc import Sequence
 
-from storage.errors import ConfigError, Terminal, Transient
+from storage.errors import ConfigError
 from tasks.model.completion import RETRIES, ModelOptions, Reply, Usage
+from tasks.model.failures import explained
 
 KEY = "OPENAI_API_KEY"
 
@@ -29,22 +30,12 @@ class Chat:
     def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
         """Return the reply; the parts are one message, so that servers can keep what they begin with."""
         limit = {"max_tokens" if self._options.base_url else "max_completion_tokens": max_tokens}
-        try:
+        with explained(self._errors, self._errors.OpenAIError, KEY):
             answer = self._client.chat.completions.create(
                 model=self._options.model,
                 messages=[{"role": "user", "content": "\n\n".join(parts)}],
                 extra_body=limit,
             )
-        except (self._errors.AuthenticationError, self._errors.PermissionDeniedError):
-            raise ConfigError(f"[model] the key in {KEY} was refused") from None
-        except (
-            self._errors.APIConnectionError,
-            self._errors.RateLimitError,
-            self._errors.InternalServerError,
-        ) as error:
-            raise Transient(f"the model did not answer: {type(error).__name__}") from None
-        except self._errors.OpenAIError as error:
-            raise Terminal(f"the model did not take the prompt: {type(error).__name__}") from None
         if not answer.choices:
             return Reply("", Usage(), False)
         choice, used = answer.choices[0], answer.usage

@@ -4,8 +4,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from storage.errors import ConfigError, Terminal, Transient
+from storage.errors import ConfigError
 from tasks.model.completion import RETRIES, ModelOptions, Reply, Usage
+from tasks.model.failures import explained
 
 KEY = "ANTHROPIC_API_KEY"
 
@@ -32,22 +33,12 @@ class Messages:
         blocks: list[Any] = [{"type": "text", "text": part} for part in parts]
         if len(blocks) > 1:
             blocks[-2]["cache_control"] = {"type": "ephemeral"}
-        try:
+        with explained(self._errors, self._errors.AnthropicError, KEY):
             answer = self._client.messages.create(
                 model=self._options.model,
                 max_tokens=max_tokens,
                 messages=[{"role": "user", "content": blocks}],
             )
-        except (self._errors.AuthenticationError, self._errors.PermissionDeniedError):
-            raise ConfigError(f"[model] the key in {KEY} was refused") from None
-        except (
-            self._errors.APIConnectionError,
-            self._errors.RateLimitError,
-            self._errors.InternalServerError,
-        ) as error:
-            raise Transient(f"the model did not answer: {type(error).__name__}") from None
-        except self._errors.AnthropicError as error:
-            raise Terminal(f"the model did not take the prompt: {type(error).__name__}") from None
         text = "".join(block.text for block in answer.content if block.type == "text")
         used = answer.usage
         cached = used.cache_read_input_tokens or 0
