@@ -29,7 +29,6 @@ _MARKUP = (
     (re.compile(r"(?<!\w)([*_])(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
-_UNDERLINE = re.compile(r"(?:\r\n?|\n)[ \t>]*(?:=+|-+)[ \t]*\Z")
 _MAX_NESTING = 40
 _MAX_HEADING = 1_000
 
