@@ -16,7 +16,7 @@ demo: $(INSTALLED)
 	@$(IN) tests/demo.py
 
 test: $(INSTALLED)
-	@$(IN) -m pytest -m ''
+	@$(IN) -m pytest -m '' -n logical --maxprocesses 4 --dist loadfile
 
 lint: $(INSTALLED)
 	@$(IN) -m ruff check .

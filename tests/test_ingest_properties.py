@@ -19,6 +19,7 @@ TEXT = st.lists(_WORDS, min_size=1, max_size=40).map(" ".join).filter(str.strip)
 NAMES = st.sampled_from(["a.md", "b.md", "c.txt", "d/e.md", "d/f.txt", "g.csv"])
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.dictionaries(NAMES, TEXT, min_size=1))
 def test_ingesting_twice_is_ingesting_once(tmp_path_factory: pytest.TempPathFactory, files: dict[str, str]) -> None:

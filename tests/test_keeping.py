@@ -182,6 +182,7 @@ def test_compaction_changes_files_and_nothing_else(bench: Workbench) -> None:
     assert summary(bench.ingest()) == {"unchanged": 2}
 
 
+@pytest.mark.slow
 def test_many_small_commits_are_tidied_up_unasked(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pruning, "MOST_PACKS", 4)
     bench.settings = {"retention": {"keep_snapshots": 3}}

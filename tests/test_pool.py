@@ -99,6 +99,7 @@ def test_a_bad_document_is_lost_alone_with_its_reason(pool: Pool, how: str, expe
     assert message in str(results[1])
 
 
+@pytest.mark.slow
 def test_documents_that_a_dead_worker_was_given_ahead_are_done_by_the_next() -> None:
     items = ["good", "good", "abort", "hang", "fine", "abort", "abort", "well", *["good"] * 8]
     with Pool(Limits(workers=1, timeout_s=3, recycle=5)) as pool:
@@ -141,6 +142,7 @@ def test_equal_limits_share_a_pool() -> None:
     assert shared_pool(Limits(workers=1, timeout_s=9)) is shared_pool(Limits(workers=1, timeout_s=9))
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_too_large_is_a_reason() -> None:
     with Pool(Limits(workers=1)) as pool:
         assert reason(next(pool.map(misbehave, ["large"]))) == "too_large"
@@ -152,6 +154,7 @@ def test_a_death_names_the_parser_that_was_at_work(pool: Pool) -> None:
     assert (died.reason, died.parser, reason(well)) == ("crashed", "pdf 7", "good")
 
 
+@pytest.mark.slow
 def test_each_worker_has_a_folder_of_its_own_that_goes_with_it() -> None:
     with Pool(Limits(workers=1, recycle=1, timeout_s=1)) as pool:
         one, two, _ = pool.map(misbehave, ["write", "write", "hang"])

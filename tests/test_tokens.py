@@ -64,6 +64,7 @@ def test_reach_is_the_last_position_that_fits(text: str, tokens: int) -> None:
     assert end == len(text) or counted.count(0, end + 1) > tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["word ", "x", "a.b", "{}", "水车。", "日本語", "é"])
 def test_a_megabyte_without_line_ends_is_counted_as_the_tokenizer_counts(unit: str) -> None:
     text = unit * (300_000 // len(unit))

@@ -67,7 +67,8 @@ def group(vectors: Vector, pieces: Sequence[Piece], room: Room) -> list[tuple[in
         low = max(low, last + 1 - _MOST_PIECES)
         while low < last and not room.fits(pieces[low].start, piece.end):
             low += 1
-        likeness = (vectors[low:last] @ vectors[last]).astype(np.float64) - mean
+        with np.errstate(invalid="ignore"):  # BLAS may raise the flag though all is finite
+            likeness = (vectors[low:last] @ vectors[last]).astype(np.float64) - mean
         worth = np.append(worth[before - (last - low) :] + 1 + 2 * np.cumsum(likeness[::-1])[::-1], 1.0)
         totals = best[low : last + 1] + worth
         choice.append(low + int(np.argmax(totals)))
