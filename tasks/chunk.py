@@ -9,7 +9,8 @@ from tokenizers import Tokenizer
 from storage.errors import ConfigError
 from storage.keys import key_of
 from storage.schema import Draft, Parsed
-from tasks.contextualize import CONTEXTUALIZERS, Setting, nothing, setting_of
+from tasks.context import CONTEXTUALIZERS, Setting, setting_of
+from tasks.context.setting import nothing
 from tasks.detect import DETECTOR_VERSION, Region, Verdict
 from tasks.fitting import Fitter
 from tasks.route import Route, Routed

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from storage.schema import indexed_text
-from tasks.contextualize import Setting, cut_words
+from tasks.context.setting import Setting, cut_words
 from tasks.split.pieces import Piece, cut, windows
 from tasks.split.sizing import Room
 from tasks.split.span import Span, cluster_end, cluster_start, trim

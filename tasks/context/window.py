@@ -1,0 +1,29 @@
+"""Window: the structural context, and a sentence of each neighbour."""
+
+from tasks.context.setting import Setting, cut_words
+from tasks.context.structural import structural
+from tasks.split.central import most_central, prose_sentences
+from tasks.split.span import Span
+
+_AROUND = 1200
+
+
+def window(setting: Setting, span: Span) -> str:
+    """Return the structural context, and of the text before and of that after a chunk its most central sentence.
+
+    Of the tokens that the structural context leaves, each gets half. The text looked at ends at front matter.
+    """
+    path = structural(setting, span)
+    text, front = setting.parsed.text, setting.parsed.elements[:1]
+    first = front[0].end if front and front[0].kind == "front_matter" else 0
+    sides = (max(first, span.start - _AROUND), span.start), (span.end, min(len(text), span.end + _AROUND))
+    left = (setting.budget - setting.count(path)) // 2 - 1
+    said = [cut_words(_central(text, *side), left, setting.counter) for side in sides] if left > 0 else []
+    together = "\n".join(filter(None, (path, *said)))
+    return together if setting.count(together) <= setting.budget else path
+
+
+def _central(text: str, start: int, end: int) -> str:
+    """Return the most central sentence of a stretch whose ends may cut sentences."""
+    sentences = prose_sentences(text, start, end) if text[start:end].strip() else []
+    return text[slice(*sentences[most_central(text, sentences, 1)[0]])] if sentences else ""
