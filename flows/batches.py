@@ -146,5 +146,7 @@ def _embed(run: Run, batches: Sequence[Batch]) -> Embedding:
             run.folder / f"embeddings-{number:05d}.parquet",
             run.settings.embedding.model,
             run.settings.embedding.revision,
+            run.space.late,
+            artifact_paths(run.root, run.base, "texts"),
         )
         return run.engine.submit(embed_batches, save_order(order, run.folder / f"embed-{number:05d}.pickle")).result()

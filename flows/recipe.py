@@ -7,6 +7,7 @@ from flows.settings import Settings
 from storage.encoder import EmbeddingSpace, describe_model, model_dir
 from storage.files import hash_file
 from storage.retention import Retention
+from storage.space import late_space
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions
 from tasks.discover import DiscoverOptions
@@ -21,7 +22,8 @@ from tasks.route import Route, RouteTable, default_routes
 
 def space_of(settings: Settings) -> EmbeddingSpace:
     """Return the embedding space that the settings name."""
-    return describe_model(settings.embedding.model, settings.embedding.revision)
+    space = describe_model(settings.embedding.model, settings.embedding.revision)
+    return late_space(space) if settings.embedding.late else space
 
 
 def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
@@ -41,6 +43,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             context_tokens=settings.chunk.context_tokens,
             sizes_by=sizes_by,
             sizes_id=hash_file(Path(sizes_by) / "tokenizer.json") if sizes_by else "",
+            late=space.late,
         ),
         routes=routes_of(settings),
         space_id=space.id,

@@ -78,6 +78,9 @@ class Embedding(Section):
     revision: str = Field(
         default="", description="Revision of a hub model; empty takes the newest one in the local cache."
     )
+    late: bool = Field(
+        default=False, description="Read each chunk's vector in a window of its document, as far as the model reaches."
+    )
 
 
 class Chunk(Section):

@@ -59,31 +59,35 @@ def check_space(base: Snapshot | None, space: EmbeddingSpace) -> None:
     if base is not None and base.space.id != space.id:
         raise StoreError(
             f"the store holds vectors of {_name(base.space)}, the settings name {_name(space)}; "
-            "set embedding.model back, or ingest into a new store"
+            "set [embedding] back, or ingest into a new store"
         )
 
 
 def _name(space: EmbeddingSpace) -> str:
-    return f"{space.model} ({space.dimension} dimensions, revision {space.revision[:12]})"
+    late = "late, " if space.late else ""
+    return f"{space.model} ({late}{space.dimension} dimensions, revision {space.revision[:12]})"
 
 
 def compare_chunks(root: Path, base: Snapshot | None, changes: Changes) -> ChunkMoves:
-    """Return which chunks leave, enter and stay when `changes` are applied."""
+    """Return which chunks leave, enter and stay when `changes` are applied; with another vector one does both."""
     old = set(_chunk_ids(root, base, changes.gone))
-    new = set(changes.chunks.column("chunk_id").to_pylist())
+    new = set(zip(*(changes.chunks.column(name).to_pylist() for name in ("chunk_id", "embedding_key")), strict=True))
     untouched = (base.rows("chunks") if base else 0) - len(old)
-    return ChunkMoves(frozenset(old - new), frozenset(new - old), untouched + len(old & new))
+    leaving, entering = (frozenset(key for key, _ in ids) for ids in (old - new, new - old))
+    return ChunkMoves(leaving, entering, untouched + len(old & new))
 
 
-def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> Iterator[str]:
+def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield the id of each chunk of some documents, and the key of its vector."""
     if base is None or not documents:
         return
     touched = {bucket_of(key, base.buckets) for key in documents}
     wanted = pa.array(list(documents), pa.string())
     for piece in base.tables.get("chunks", ()):
         if piece.bucket in touched:
-            table = read_piece(root, piece, ["chunk_id", "document_id"])
-            yield from table.filter(pc.is_in(table.column("document_id"), value_set=wanted)).column(0).to_pylist()
+            table = read_piece(root, piece, ["chunk_id", "embedding_key", "document_id"])
+            found = table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
+            yield from zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True)
 
 
 def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:

@@ -48,3 +48,8 @@ def bucket_of(row_id: str, buckets: int) -> int:
 def embedding_key(indexed_text: str, space_id: str) -> str:
     """Return the key of the vector of `indexed_text` in an embedding space."""
     return key_of("embedding", space_id, indexed_text)
+
+
+def late_key(window: str, start: int, end: int, space_id: str) -> str:
+    """Return the key of the vector of `window[start:end]`, read in that window, in a late embedding space."""
+    return key_of("late embedding", space_id, window, start, end)

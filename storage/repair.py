@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 from storage import current, keywords, snapshots, vectors
 from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.commit import posting_rows, vector_rows, vector_tag
+from storage.encoder import load_encoder
 from storage.errors import StoreError
 from storage.files import hash_file, write_immutable
+from storage.late import encode_windows, late_rows, windows_of
 from storage.lock import writer_lock
 from storage.schema import indexed_text
 from storage.snapshots import Piece, Snapshot
@@ -98,7 +100,7 @@ def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode:
     number = base.number + 1
     chunks = read_table(root, mended, "chunks")
     if "embeddings" in kinds:
-        packs, count = _restore_embeddings(root, base.artifacts["embeddings"], chunks, encode)
+        packs, count = _restore_embeddings(root, mended, chunks, encode)
         mended = replace(mended, artifacts={**mended.artifacts, "embeddings": packs})
         yield f"embedded {count} texts again, whose vectors no pack holds any more"
     if "vectors" in kinds:
@@ -119,25 +121,26 @@ def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode:
         yield f"current/ shows snapshot {mended.number}"
 
 
-def _restore_embeddings(
-    root: Path, pieces: tuple[Piece, ...], chunks: pa.Table, encode: Encode
-) -> tuple[tuple[Piece, ...], int]:
+def _restore_embeddings(root: Path, base: Snapshot, chunks: pa.Table, encode: Encode) -> tuple[tuple[Piece, ...], int]:
     """Return packs that are whole, with one more for the texts whose vector they lack, and how many these are."""
-    whole = tuple(piece for piece in pieces if _is_whole(root, piece))
+    whole = tuple(piece for piece in base.artifacts["embeddings"] if _is_whole(root, piece))
     packs = Packs([root / piece.file.path for piece in whole])
     lost = packs.missing(chunks.column("embedding_key").to_pylist())
     rows = chunks.filter(pc.is_in(chunks.column("embedding_key"), value_set=pa.array(list(lost), pa.string())))
-    texts = {
-        key: indexed_text(context, text)
-        for key, context, text in zip(
-            *(rows.column(name).to_pylist() for name in ("embedding_key", "context", "text")), strict=True
-        )
-    }
-    if not texts:
+    first = {key: row for row, key in reversed([*enumerate(rows.column("embedding_key").to_pylist())])}
+    if not first:
         return whole, 0
-    table = pack_embeddings(list(texts), encode(list(texts.values())))
+    table = pack_embeddings(list(first), _encoded(root, base, rows.take(pa.array(first.values())), encode))
     file = write_immutable(root, "artifacts/embeddings", ".parquet", lambda path: write_pack(path, table, "embeddings"))
-    return (*whole, Piece(file, table.num_rows)), len(texts)
+    return (*whole, Piece(file, table.num_rows)), len(first)
+
+
+def _encoded(root: Path, base: Snapshot, rows: pa.Table, encode: Encode) -> npt.NDArray[np.float32]:
+    """Return the vectors of chunks, late ones where the snapshot has such."""
+    if base.space.late:
+        encoder = load_encoder(base.space.model, base.space.revision)
+        return encode_windows(windows_of(*late_rows(root, base, rows)), encoder)
+    return encode([*map(indexed_text, *(rows.column(name).to_pylist() for name in ("context", "text")))])
 
 
 def _is_whole(root: Path, piece: Piece) -> bool:

@@ -70,6 +70,8 @@ class Draft:
     depth: int = 0
     above: int = 0
     note: str = ""
+    window_start: int = 0
+    window_end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,8 @@ class ChunkRow:
     `role` is what a chunk is to its strategy where that makes several kinds: section, paragraph, sentence,
     summary. `depth` is how many chunks stand above it, `parent_id` the nearest of them or "", which stands
     `above` rows before it in its document; `children` are the ids of those whose parent it is. `note` says
-    what was done to a chunk after its strategy had made it, such as `merged 3` or `split 2`.
+    what was done to a chunk after its strategy had made it, such as `merged 3` or `split 2`. `window_start` and
+    `window_end` are the stretch of the document in which a late vector was read, both 0 where vectors are not late.
     """
 
     chunk_id: str
@@ -141,6 +144,8 @@ class ChunkRow:
     parent_id: str = ""
     children: tuple[str, ...] = ()
     note: str = ""
+    window_start: int = 0
+    window_end: int = 0
 
 
 @dataclass(frozen=True, slots=True)

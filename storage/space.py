@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from storage.files import hash_file, write_whole
 from storage.keys import hash_bytes, key_of
 
 SPACE_VERSION = 1
+LATE_VERSION = 1
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 
 
@@ -23,6 +24,7 @@ class EmbeddingSpace:
 
     `revision` is the hash of weights, tokenizer and pooling. `token_limit` holds for `indexed_text` with the special
     tokens; room for `document_prefix` is already taken off. `model` says where to find it and is no part of `id`.
+    `late` vectors are means over the tokens of a span, read in a window of the text around it; queries are plain.
     """
 
     model: str
@@ -32,11 +34,13 @@ class EmbeddingSpace:
     token_limit: int
     query_prefix: str = ""
     document_prefix: str = ""
+    late: bool = False
 
     @property
     def id(self) -> str:
         """Return the key of all that decides a vector, and of nothing else."""
-        return key_of(
+        own = key_of("late", LATE_VERSION, self.plain().id) if self.late else ""
+        return own or key_of(
             "space",
             SPACE_VERSION,
             self.revision,
@@ -46,6 +50,10 @@ class EmbeddingSpace:
             self.query_prefix,
             self.document_prefix,
         )
+
+    def plain(self) -> "EmbeddingSpace":
+        """Return the space of the same model's vectors of texts by themselves."""
+        return replace(self, late=False)
 
 
 def _packaged() -> Path:
@@ -78,6 +86,25 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
         query_prefix=prompts.get("query") or "",
         document_prefix=document_prefix,
     )
+
+
+def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
+    """Return the space of a model's late vectors; raise ConfigError where its vectors are not means over tokens."""
+    steps = _modules(model_dir(space.model, space.revision))[1:]
+    kinds = [kind for kind, _ in steps if kind not in ("Pooling", "Normalize")]
+    pooled = [_pooling(_read(module / "config.json")) for kind, module in steps if kind == "Pooling"]
+    if kinds or pooled != [["mean"]]:
+        said = ", ".join([*(name for names in pooled for name in names), *kinds]) or "nothing"
+        raise ConfigError(f"embedding.late needs a model that pools by the mean alone, {space.model} has {said}")
+    return replace(space, late=True)
+
+
+def _pooling(config: dict[str, Any]) -> list[str]:
+    """Return the names of a pooling's modes."""
+    ticked = [key.removeprefix("pooling_mode_") for key, on in config.items() if key.startswith("pooling_mode_") and on]
+    chosen = config.get("pooling_mode", "mean")
+    names = ticked or ([chosen] if isinstance(chosen, str) else list(chosen))
+    return ["mean" if name == "mean_tokens" else name for name in names]
 
 
 def model_dir(model: str, revision: str = "") -> Path:
@@ -139,11 +166,8 @@ def _dimension(folder: Path) -> int:
     for kind, module in _modules(folder):
         config = _read(module / "config.json")
         if kind == "Pooling":
-            chosen = config.get("pooling_mode", "mean")
-            ticked = sum(1 for key, on in config.items() if key.startswith("pooling_mode_") and on)
-            modes = ticked or (1 if isinstance(chosen, str) else len(chosen))
             width = config.get("embedding_dimension") or config.get("word_embedding_dimension") or dimension
-            dimension = modes * int(width)
+            dimension = len(_pooling(config)) * int(width)
         elif kind == "Dense":
             dimension = int(config["out_features"])
     return dimension

@@ -108,7 +108,7 @@ class Store:
     ) -> Sequence[tuple[str, float]]:
         space = self.snapshot.space
         encoder = load_encoder(space.model, space.revision)
-        if encoder.space.id != space.id:
+        if encoder.space.id != space.plain().id:
             raise StoreError(f"the store's vectors are of {space.model} {space.revision}, which is not installed here")
         return self._vectors.search(encoder.encode_query(text), options.candidates, allowed)
 

@@ -15,6 +15,7 @@ from storage.fence import schema
 from storage.files import hash_file
 from storage.keys import embedding_key
 from storage.keywords import KeywordIndex
+from storage.late import keys_of, late_rows, windows_of
 from storage.schema import indexed_text
 from storage.snapshots import Snapshot
 from storage.sweep import named_files
@@ -142,9 +143,16 @@ def _check_values(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
 
 def _check_space(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
     """Compare the key of every vector with that of its text in the snapshot's embedding space."""
-    chunks = read_table(root, snapshot, "chunks", ["uri", "context", "text", "embedding_key"])
-    for uri, context, text, key in zip(*(column.to_pylist() for column in chunks.columns), strict=True):
-        if key != embedding_key(indexed_text(context, text), snapshot.space.id):
+    chunks, space = read_table(root, snapshot, "chunks"), snapshot.space.id
+    if snapshot.space.late:
+        wanted = keys_of(windows_of(*late_rows(root, snapshot, chunks)), space)
+    else:
+        texts = map(indexed_text, *(chunks.column(name).to_pylist() for name in ("context", "text")))
+        wanted = [embedding_key(text, space) for text in texts]
+    for uri, key, right in zip(
+        *(chunks.column(name).to_pylist() for name in ("uri", "embedding_key")), wanted, strict=True
+    ):
+        if key != right:
             yield Finding("space", f"a chunk of {uri} names the vector of another text or space", _mend(root, "space"))
 
 

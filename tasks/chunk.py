@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from tokenizers import Tokenizer
 
 from storage.errors import ConfigError
-from storage.keys import key_of
-from storage.schema import Draft, Parsed
+from storage.keys import embedding_key, key_of, late_key
+from storage.schema import Draft, Parsed, indexed_text
 from tasks.context import CONTEXTUALIZERS, Setting, setting_of
 from tasks.context.setting import nothing
 from tasks.detect import DETECTOR_VERSION, Region, Verdict
@@ -18,8 +18,11 @@ from tasks.split import SPLITTERS, Part, nearest, options_of
 from tasks.split.lookup import Lookup
 from tasks.split.options import MIN_SIZE
 from tasks.split.places import Places
+from tasks.split.span import Span
 from tasks.tokens import Tokens, load_tokenizer
 from tasks.tree import Node, grow, in_order
+from tasks.windows import VERSION as WINDOWS_VERSION
+from tasks.windows import windows
 
 CHUNKER_VERSION = 2
 _SPECIAL_TOKENS = 8  # more than any model adds
@@ -30,7 +33,7 @@ class ChunkOptions:
     """`token_limit` is the model's, special tokens included; `context_tokens` of it are kept for the context.
 
     `sizes_by` is the folder of the tokenizer that counts the strategies' sizes, empty for the model's own, and
-    `sizes_id` the hash of it.
+    `sizes_id` the hash of it. `late` gives every chunk a window in which its vector is read.
     """
 
     token_limit: int
@@ -38,6 +41,7 @@ class ChunkOptions:
     context_tokens: int = 48
     sizes_by: str = ""
     sizes_id: str = ""
+    late: bool = False
 
     def __post_init__(self) -> None:
         if self.contextualizer not in CONTEXTUALIZERS:
@@ -79,7 +83,8 @@ def chunk_regions(
     setting = setting_of(parsed, part.outline, tokens.counter, budget)
     fitter = Fitter(tokens, setting, context.say, options.token_limit, room // 2)
     nodes = [node for some in _together(routed) for node in _grow(part, some, fitter, room)]
-    return _drafts(part, setting, nodes, routed)
+    drafts = _drafts(part, setting, nodes, routed)
+    return _with_windows(drafts, tokens, options.token_limit - tokens.counter.special) if options.late else drafts
 
 
 def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
@@ -127,10 +132,28 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequenc
     ]
 
 
+def _with_windows(drafts: Sequence[Draft], tokens: Tokens, room: int) -> list[Draft]:
+    found = windows(tokens, [Span(draft.start, draft.end) for draft in drafts], room)
+    return [replace(draft, window_start=at.start, window_end=at.end) for draft, at in zip(drafts, found, strict=True)]
+
+
+def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -> tuple[str, ...]:
+    """Return the key of the vector of each chunk of a document's canonical text."""
+    if not late:
+        return tuple(embedding_key(indexed_text(draft.context, draft.text), space_id) for draft in drafts)
+    return tuple(
+        late_key(text[first : one.window_end], one.start - first, one.end - first, space_id)
+        for one in drafts
+        for first in [one.window_start]
+    )
+
+
 def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     """Return the key of all that chunks depend on besides the parsed document and its content type."""
     splitter = SPLITTERS[route.strategy]
     own = asdict(options_of(route.strategy, route.options))
     context = CONTEXTUALIZERS[options.contextualizer]
     versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, context.version]
-    return key_of("chunker", versions, splitter.name, own, asdict(replace(options, sizes_by="")), tokenizer_id)
+    said = asdict(replace(options, sizes_by=""))
+    late = [WINDOWS_VERSION] if said.pop("late") else []
+    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -11,8 +13,9 @@ from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.boundary import boundary
 from storage.encoder import load_encoder
 from storage.files import TEMPORARY
+from storage.late import encode_windows, windows_of
 from storage.schema import indexed_text
-from storage.staging import Batch
+from storage.staging import DRAFTS, Batch
 from tasks.orders import load_order
 
 
@@ -29,13 +32,18 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class EmbedOrder:
-    """Finished batches to embed, the packs that hold vectors already, and the pack to write."""
+    """Finished batches to embed, the packs that hold vectors already, and the pack to write.
+
+    `texts` are the packs of canonical texts besides those of the batches, where the vectors are to be `late`.
+    """
 
     batches: tuple[Batch, ...]
     packs: tuple[Path, ...]
     target: Path
     model: str
     revision: str
+    late: bool = False
+    texts: tuple[Path, ...] = ()
 
 
 def embed_batches(order: Path) -> Embedding:
@@ -44,8 +52,8 @@ def embed_batches(order: Path) -> Embedding:
     earlier = sorted(task.target.parent.glob("embeddings-*.parquet"))
     rows = unembedded(task.batches, (*task.packs, *earlier))
     if rows.num_rows:
-        keys, contexts, texts = (rows.column(name).to_pylist() for name in ("embedding_key", "context", "text"))
-        vectors = load_encoder(task.model, task.revision).encode(list(map(indexed_text, contexts, texts)))
+        keys = rows.column("embedding_key").to_pylist()
+        vectors = _late(rows, task) if task.late else _plain(rows, task)
         draft = task.target.with_name(TEMPORARY + task.target.name)
         write_pack(draft, pack_embeddings(keys, vectors), "embeddings")
         with boundary("rename vectors"):
@@ -53,13 +61,23 @@ def embed_batches(order: Path) -> Embedding:
     return count(rows)
 
 
+def _plain(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
+    contexts, texts = (rows.column(name).to_pylist() for name in ("context", "text"))
+    return load_encoder(task.model, task.revision).encode(list(map(indexed_text, contexts, texts)))
+
+
+def _late(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
+    owners = pa.concat_tables([batch.documents().select(["chunk_key", "text_key"]) for batch in task.batches])
+    text_keys = dict(zip(*(column.to_pylist() for column in owners.columns), strict=True))
+    named = [text_keys[key] for key in rows.column("chunk_key").to_pylist()]
+    packs = Packs([*task.texts, *(batch.texts for batch in task.batches)])
+    windows = windows_of(rows.append_column("text_key", pa.array(named, pa.string())), packs)
+    return encode_windows(windows, load_encoder(task.model, task.revision))
+
+
 def unembedded(batches: tuple[Batch, ...], packs: tuple[Path, ...]) -> pa.Table:
-    """Return embedding_key, context, text and tokens of each distinct text without a vector."""
-    columns = ["embedding_key", "context", "text", "tokens"]
-    parts = [batch.chunks(columns) for batch in batches]
-    table = pa.concat_tables(parts) if parts else None
-    if table is None or not table.num_rows:
-        return pa.table({name: pa.array([], pa.string() if name != "tokens" else pa.int32()) for name in columns})
+    """Return a staged chunk for each vector that no pack has yet."""
+    table = pa.concat_tables([DRAFTS.empty_table(), *(batch.chunks() for batch in batches)])
     missing = Packs(packs).missing(table.column("embedding_key").to_pylist())
     table = table.filter(pc.is_in(table.column("embedding_key"), value_set=pa.array(list(missing), pa.string())))
     first: dict[str, int] = {}

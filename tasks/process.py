@@ -11,11 +11,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from storage.errors import ConfigError, Rejected
-from storage.keys import embedding_key, hash_bytes, key_of
-from storage.schema import Draft, Parsed, StagedDocument, indexed_text
+from storage.keys import hash_bytes, key_of
+from storage.schema import Draft, Parsed, StagedDocument
 from tasks.archive.listing import VERSION as LISTING_VERSION
 from tasks.archive.options import ArchiveOptions
-from tasks.chunk import ChunkOptions, chunk_regions, chunker_key
+from tasks.chunk import ChunkOptions, chunk_regions, chunker_key, vector_keys
 from tasks.detect import detect, find_regions
 from tasks.facts import facts_of
 from tasks.orders import load_order
@@ -147,6 +147,8 @@ class Job:
 class Processed:
     """What one worker call gives: the row, its chunks, the parsed document where it is new, and what it asks.
 
+    `keys` are those of the chunks' vectors.
+
     While `asked` holds texts whose vectors were missing, or `unsaid` prompts without a reply, the chunks are
     not yet those of its strategies.
     """
@@ -156,6 +158,7 @@ class Processed:
     parsed: Parsed | None
     asked: tuple[str, ...] = ()
     unsaid: tuple[Prompt, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 def suffix_of(uri: str) -> str:
@@ -187,7 +190,7 @@ def process_batch(order: Path) -> Path:
     write_batch(
         task.folder,
         to_table([one.document for one in results], DOCUMENTS),
-        _draft_table(results, task.recipe.space_id),
+        _draft_table(results),
         pack_texts((one.document.text_key, one.parsed) for one in results if one.parsed is not None),
     )
     for work in task.works:
@@ -282,7 +285,8 @@ def process_document(job: Job) -> Processed:
         regions=tuple(one.row() for one in routed),
     )
     new = parsed if job.stored is None else None
-    return Processed(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid))
+    keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
+    return Processed(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid), keys)
 
 
 def _read(work: Work, limit: int) -> bytes:
@@ -324,18 +328,18 @@ def reject(work: Work, why: Rejected, file_type: FileType | None = None) -> Proc
     return Processed(document, [], None)
 
 
-def _draft_table(done: Sequence[Processed], space_id: str) -> "pa.Table":
+def _draft_table(done: Sequence[Processed]) -> "pa.Table":
     import pyarrow as pa
 
     from storage.staging import DRAFTS
 
     # The same content under two suffixes is two works and one set of chunks.
-    distinct = {one.document.chunk_key: one.drafts for one in done}
-    drafts = [(key, i, draft) for key, own in distinct.items() for i, draft in enumerate(own)]
+    distinct = {one.document.chunk_key: one for one in done}
+    drafts = [(key, i, draft) for key, own in distinct.items() for i, draft in enumerate(own.drafts)]
     columns = {
         "chunk_key": [key for key, _, _ in drafts],
         "ordinal": [i for _, i, _ in drafts],
-        "embedding_key": [embedding_key(indexed_text(d.context, d.text), space_id) for _, _, d in drafts],
+        "embedding_key": [key for one in distinct.values() for key in one.keys],
     }
     own = {name: [getattr(d, name) for _, _, d in drafts] for name in DRAFTS.names if name not in columns}
     return pa.table([pa.array((columns | own)[f.name], f.type) for f in DRAFTS], schema=DRAFTS)

@@ -41,6 +41,12 @@ class TokenCounts:
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
+    def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        return [(encoding.ids, encoding.offsets) for encoding in self._tokenizer.encode_batch(list(texts))]
+
+    def embed_tokens(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
+        return [np.eye(DIMENSION, dtype=np.float32)[row % DIMENSION] for row in rows]
+
     def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
         counts = [np.bincount(row % DIMENSION, minlength=DIMENSION) for row in rows]
         return np.asarray(counts, dtype=np.float32)

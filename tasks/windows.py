@@ -1,0 +1,60 @@
+"""Windows: for each chunk the stretch of its document in which a late vector is read.
+
+Neighbouring chunks share one as long as they leave a quarter of it to what stands around them, so windows overlap.
+Where one group of chunks ends and the next begins, the text itself decides, as in content-defined chunking
+(Muthitacharoen, Chen and Mazieres, SOSP 2001): an edit moves the windows near it, and soon none any more.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from storage.keys import hash_bytes
+from tasks.split.span import Span
+from tasks.tokens import Tokens
+
+VERSION = 1
+
+
+def windows(tokens: Tokens, spans: Sequence[Span], room: int) -> list[Span]:
+    """Return the window of each span, given in order by start; it holds the span and has at most `room` tokens.
+
+    A span that has more than that by itself is its own window.
+    """
+    found: list[Span] = []
+    for group in _groups(tokens, spans, room):
+        extent = Span(group[0].start, max(span.end for span in group))
+        found += [_around(tokens, extent, room)] * len(group)
+    return found
+
+
+def _groups(tokens: Tokens, spans: Sequence[Span], room: int) -> Iterator[Sequence[Span]]:
+    """Yield the spans in runs of three eighths to three quarters of a window, longer ones alone."""
+    first = 0
+    while first < len(spans):
+        last = _last(tokens, spans, first, room)
+        yield spans[first:last]
+        first = last
+
+
+def _last(tokens: Tokens, spans: Sequence[Span], first: int, room: int) -> int:
+    """Return where the run that begins with a span ends: of the places where it may, before the span of least hash."""
+    start, end, cuts = spans[first].start, spans[first].end, list[int]()
+    for number in range(first + 1, len(spans)):
+        wider = max(end, spans[number].end)
+        if tokens.count(start, wider) > room * 3 // 4:
+            return min(
+                [*cuts, number], key=lambda i: hash_bytes(tokens.text[slice(*spans[i])].encode("utf-8", "replace"))
+            )
+        if tokens.count(start, end) >= room * 3 // 8:
+            cuts.append(number)
+        end = wider
+    return len(spans)
+
+
+def _around(tokens: Tokens, span: Span, room: int) -> Span:
+    """Return as much as a window holds with the span in the middle, or to one side where the document ends."""
+    spare = max(0, room - tokens.exact([span])[0])
+    left = tokens.retreat(span.start, spare // 2)
+    right = tokens.reach(span.end, spare - tokens.count(left, span.start))
+    left = tokens.retreat(span.start, spare - tokens.count(span.end, right))
+    wide = Span(min(left, span.start), max(right, span.end))
+    return wide if tokens.exact([wide])[0] <= room else span

@@ -1,0 +1,66 @@
+"""Read sets of documents and questions whose answers are known: Chroma's excerpts and BEIR's judgements."""
+
+import csv
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tasks.evaluate.overlap import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question and what answers it: excerpts, or documents with their grades."""
+
+    id: str
+    text: str
+    references: tuple[Passage, ...] = ()
+    grades: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Documents by uri, as they are written to files, and questions about them."""
+
+    name: str
+    documents: Mapping[str, str]
+    questions: tuple[Asked, ...]
+
+    def write(self, folder: Path) -> None:
+        """Write the documents as files; one that is there already is left as it is."""
+        for uri, text in self.documents.items():
+            path = folder / uri
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                path.write_text(text, encoding="utf-8", newline="")
+
+
+def read_excerpts(folder: Path) -> Collection:
+    """Read `questions.csv` in Chroma's form and the corpora that it names, each `<corpus_id>.md`."""
+    questions = []
+    with (folder / "questions.csv").open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file)):
+            uri = f"{row['corpus_id']}.md"
+            spans = [(one["start_index"], one["end_index"]) for one in json.loads(row["references"])]
+            references = tuple(Passage(uri, start, end) for start, end in spans)
+            questions.append(Asked(str(number), row["question"], references))
+    uris = sorted({one.document for question in questions for one in question.references})
+    documents = {uri: (folder / uri).read_bytes().decode("utf-8") for uri in uris}
+    return Collection("excerpts", documents, tuple(questions))
+
+
+def read_beir(folder: Path) -> Collection:
+    """Read a BEIR folder; a document is a Markdown file of its title and its text."""
+    lines = (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines if line.strip()]
+    documents = {f"{row['_id']}.md": f"# {row['title']}\n\n{row['text']}\n" for row in rows}
+    grades: dict[str, dict[str, int]] = defaultdict(dict)
+    for line in (folder / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        question, document, grade = line.split("\t")
+        if int(grade) > 0:
+            grades[question][f"{document}.md"] = int(grade)
+    asked = [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
+    questions = [Asked(str(one["_id"]), one["text"], grades=grades[str(one["_id"])]) for one in asked]
+    return Collection("judgements", documents, tuple(question for question in questions if question.grades))
