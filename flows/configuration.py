@@ -101,6 +101,9 @@ def _anchor(values: dict[str, Any], folder: Path) -> dict[str, Any]:
         anchored["store"] = _join(folder, values["store"])
     if isinstance(values.get("sources"), list):
         anchored["sources"] = [_anchor_source(folder, s) if isinstance(s, str) else s for s in values["sources"]]
+    if isinstance(values.get("gate"), dict):
+        named = {key: _join(folder, v) for key, v in values["gate"].items() if key in ("questions", "qrels") and v}
+        anchored["gate"] = {**values["gate"], **named}
     embedding = values.get("embedding")
     if isinstance(embedding, dict) and str(embedding.get("model")).startswith((".", "~")):
         anchored["embedding"] = {**embedding, "model": _join(folder, embedding["model"])}

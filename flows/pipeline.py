@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from flows.batches import process
 from flows.engine import Engine
-from flows.recipe import discover_options, recipe_of, retention_of, space_of
+from flows.recipe import discover_options, gate_of, recipe_of, retention_of, space_of
 from flows.report import Report
 from flows.run import Run
 from flows.settings import Settings
@@ -76,7 +76,8 @@ def _begin(settings: Settings, engine: Engine, folder: Path, dry_run: bool) -> R
     check_space(base, space)
     report = Report(engine=engine.name, dry_run=dry_run)
     recipe = recipe_of(settings, space)
-    return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC))
+    gate = None if dry_run else gate_of(settings)
+    return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate)
 
 
 def _execute(run: Run, opened: Sequence[Source], dry_run: bool, allow_delete: bool, retry: bool) -> None:
@@ -153,9 +154,9 @@ def _commit(run: Run, changes: Changes) -> None:
     with run.step("commit"):
         kept = retention_of(run.settings)
         promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
-        order = PublishOrder(run.root, run.base, promoted, _run_row(run), kept)
+        order = PublishOrder(run.root, run.base, promoted, _run_row(run), kept, run.gate)
         done = run.engine.submit(publish_run, save_order(order, run.folder / "publish.pickle")).result()
-    run.report.snapshot = done.snapshot
+    run.report.snapshot, run.report.candidate, run.report.gate = done.snapshot, done.candidate, done.finding
     _count_chunks(run.report, done.moves)
 
 

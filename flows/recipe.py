@@ -8,10 +8,14 @@ from storage.encoder import EmbeddingSpace, describe_model, model_dir
 from storage.files import hash_file
 from storage.retention import Retention
 from storage.space import late_space
+from storage.search import Mode
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions
 from tasks.discover import DiscoverOptions
 from tasks.encodings import counting_folder
+from tasks.evaluate.asking import Way
+from tasks.evaluate.questions import load_questions
+from tasks.gate import Gate
 from tasks.model.completion import ModelOptions
 from tasks.model.replies import model_key
 from tasks.parse import ParseOptions
@@ -102,6 +106,20 @@ def retention_of(settings: Settings) -> Retention:
     """Return how long snapshots and deleted documents are kept."""
     kept = settings.retention
     return Retention(kept.keep_snapshots, kept.keep_days, kept.undelete_days)
+
+
+def way_of(settings: Settings, mode: Mode = "hybrid") -> Way:
+    """Return how the settings search."""
+    return Way(mode, settings.search.weight, settings.search.fusion)
+
+
+def gate_of(settings: Settings) -> Gate | None:
+    """Return what a new snapshot has to pass, or None; raise where its questions cannot be read."""
+    chosen = settings.gate
+    if not chosen.questions:
+        return None
+    questions = tuple(load_questions(Path(chosen.questions), Path(chosen.qrels) if chosen.qrels else None))
+    return Gate(questions, chosen.metric, chosen.max_drop, way_of(settings))
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tasks.gate import Finding
 from tasks.model.replies import Spent
 
 EXIT_DONE = 0
 EXIT_PARTLY = 3
+EXIT_HELD = 4
 
 
 @dataclass(slots=True)
@@ -37,7 +39,8 @@ class Report:
     """One run, done or planned. `seconds` is wall clock by step; `problems` are lines for a person.
 
     `rechunked` are the uris of documents that did not change and are split anew, from their stored text.
-    `model` counts what a language model was asked, or would be: calls, tokens, money.
+    `model` counts what a language model was asked, or would be: calls, tokens, money. `candidate` is the name under
+    which the gate has held the snapshot back, `gate` what it found.
     """
 
     snapshot: int | None = None
@@ -52,10 +55,14 @@ class Report:
     problems: list[str] = field(default_factory=list)
     rechunked: list[str] = field(default_factory=list)
     model: dict[str, float] = field(default_factory=dict)
+    candidate: str = ""
+    gate: Finding | None = None
 
     @property
     def exit_status(self) -> int:
-        """Return 0 when every document is in the store as it is now, 3 when some were rejected or are stale."""
+        """Return 0 when every document is in the store as it is now, 3 when some were rejected or are stale, 4 if held."""
+        if self.candidate:
+            return EXIT_HELD
         return EXIT_PARTLY if self.documents.rejected or self.documents.stale else EXIT_DONE
 
     def as_json(self) -> dict[str, Any]:
@@ -69,6 +76,8 @@ class Report:
             "tokens_embedded": self.tokens_embedded,
             "rechunked": self.rechunked,
             "model": self.model,
+            "candidate": self.candidate,
+            "gate": asdict(self.gate) if self.gate else {},
             "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
         }
 
@@ -86,6 +95,8 @@ class Report:
         ]
         if self.model:
             lines.insert(4, f"  model      {', '.join(f'{count:g} {name}' for name, count in self.model.items())}")
+        if self.gate:
+            lines.insert(1, f"  gate       {self.gate.spelled()}")
         if self.rechunked:
             lines.insert(3, f"  re-chunk   {self._some_rechunked()}")
         return "\n".join(lines)
@@ -103,6 +114,7 @@ class Report:
             *(f"| chunks {name} | {count} |" for name, count in asdict(self.chunks).items()),
             f"| parsed | {self.parsed} |",
             f"| embedded | {self.embedded} ({self.tokens_embedded} tokens) |",
+            *([f"| gate | {self.gate.spelled()} |"] if self.gate else []),
             *(f"| seconds: {step} | {seconds:.2f} |" for step, seconds in self.seconds.items()),
         ]
         problems = [f"- {line}" for line in self.problems]
@@ -111,6 +123,8 @@ class Report:
     def _headline(self) -> str:
         if self.dry_run:
             return "Plan: nothing to do" if not self._work else "Plan: this run would commit a snapshot"
+        if self.candidate:
+            return f"Held back as {self.candidate}, the snapshot before stays; docmill publish {self.candidate}"
         return f"Snapshot {self.snapshot} committed" if self.snapshot else "Nothing changed, nothing committed"
 
     @property

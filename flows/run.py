@@ -13,6 +13,7 @@ from flows.settings import Settings
 from storage.encoder import EmbeddingSpace
 from storage.snapshots import Snapshot
 from storage.staging import Batch
+from tasks.gate import Gate
 from tasks.process import Recipe
 
 
@@ -29,6 +30,7 @@ class Run:
     recipe: Recipe
     report: Report
     started: datetime
+    gate: Gate | None = None
     batches: list[Batch] = field(default_factory=list)
 
     @contextmanager

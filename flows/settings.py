@@ -134,6 +134,17 @@ class Retention(Section):
     )
 
 
+class Gate(Section):
+    """What a new snapshot has to pass to become current; without questions every one does."""
+
+    questions: str = Field(default="", description="Questions whose answers are known: CSV, TREC topics, a BEIR folder.")
+    qrels: str = Field(default="", description="What answers them, where the questions do not say it.")
+    metric: str = Field(default="nDCG@10", description="The measure that counts, such as nDCG@10, R@5, RR or IoU.")
+    max_drop: float = Field(
+        default=0.0, ge=0, le=1, description="Hold back what is worse by more than this, and not by chance."
+    )
+
+
 class RouteRule(Section):
     """How the documents of a type, or under a glob, are split."""
 
@@ -177,6 +188,7 @@ class Settings(Section):
     search: Search = Search()
     model: Model = Model()
     retention: Retention = Retention()
+    gate: Gate = Gate()
     routes: Routes = Field(
         default=(),
         description="How documents are split; the first glob that matches wins over the type.",

@@ -91,7 +91,20 @@ def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> 
 
 
 def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
-    """Commit one snapshot on top of `base`; the caller holds the writer's lock.
+    """Commit one snapshot on top of `base`; the caller holds the writer's lock."""
+    snapshot, moves = prepare(root, base, changes, run)
+    put(root, snapshot)
+    return snapshot, moves
+
+
+def put(root: Path, snapshot: Snapshot) -> None:
+    """Commit what was prepared."""
+    snapshots.commit(root, snapshot)
+    current.publish(root, snapshot)
+
+
+def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
+    """Write all of a snapshot but the file that commits it; it can be opened as a `Store`.
 
     `run` gets its snapshot's number and its counts of chunks here.
     """
@@ -129,8 +142,6 @@ def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> 
         ),
         keywords=keywords.update(root, base.keywords if base else None, moves.removed, posting_rows(entering)),
     )
-    snapshots.commit(root, snapshot)
-    current.publish(root, snapshot)
     return snapshot, moves
 
 

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from storage import current, keywords, snapshots, tags, vectors
+from storage.candidates import discard_held
+from storage.candidates import expired as expired_candidates
 from storage.commit import vector_tag
 from storage.lock import writer_lock
 from storage.pruning import crowded, prune
@@ -44,6 +46,7 @@ def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: floa
         return Compaction(tuple(gone), _bytes(root, gone), None)
     with writer_lock(snapshots.existing(root), wait_s):
         before = _size(root)
+        discard_held(root, expired_candidates(root, retention.keep_days))
         gone = drop(root, removable(root, retention))
         done = _tidy(root, retention, replace_all=False) if gone else None
         sweep(root)
@@ -59,6 +62,7 @@ def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction
 def compact_held(root: Path, retention: Retention, replace_all: bool = False) -> Compaction:
     """Do the same for a caller that holds the writer's lock; unless `replace_all` leave what is large as it is."""
     before = _size(root)
+    discard_held(root, expired_candidates(root, retention.keep_days))
     gone = drop(root, removable(root, retention))
     done = _tidy(root, retention, replace_all)
     gone += _drop_former(root, retention) if done else []
@@ -103,13 +107,15 @@ def _kept_versions(root: Path, base: Snapshot, retention: Retention) -> dict[str
     A snapshot that is only kept for its tag is searched without the index: its version would keep all between.
     """
     retired = {n for n in expired(root, retention) if n in tags.tags(root).values() and not is_held(root, n)}
-    states = [snapshots.read(root, n) for n in snapshots.numbers(root) if n not in retired]
-    return {vector_tag(s.number): s.vectors.version for s in states if s.vectors.table == base.vectors.table}
+    states = {vector_tag(n): snapshots.read(root, n) for n in snapshots.numbers(root) if n not in retired}
+    states |= {name: snapshots.read_candidate(root, name) for name in snapshots.candidates(root)}
+    return {tag: s.vectors.version for tag, s in states.items() if s.vectors.table == base.vectors.table}
 
 
 def _bytes(root: Path, gone: list[int]) -> int:
     """Return the bytes of the files that only these snapshots name; what the vectors hold is not counted."""
     states = [snapshots.read(root, number) for number in snapshots.numbers(root) if number not in gone]
+    states += [snapshots.read_candidate(root, name) for name in snapshots.candidates(root)]
     return sum(path.stat().st_size for path in garbage(root, states))
 
 

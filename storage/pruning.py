@@ -47,11 +47,10 @@ def prune(root: Path, snapshot: Snapshot, kind: str, everything: bool = False) -
 
 
 def _wanted(root: Path, kind: str) -> pa.Array:
-    """Return the keys that the tables of any kept snapshot name."""
+    """Return the keys that the tables of any kept snapshot, or one held back, name."""
     pieces = {
         (piece, column)
-        for number in snapshots.numbers(root)
-        for state in [snapshots.read(root, number)]
+        for state in snapshots.needed(root)
         for table, column in _NAMED_BY[kind]
         for piece in state.tables.get(table, ())
     }

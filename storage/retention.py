@@ -68,7 +68,12 @@ def _unlink(path: Path) -> bool:
 
 def is_held(root: Path, number: int) -> bool:
     """Say whether a reader has a snapshot open."""
-    handle = os.open(path_of(root, number), os.O_RDONLY)
+    return lock_is_held(path_of(root, number))
+
+
+def lock_is_held(path: Path) -> bool:
+    """Say whether a reader has the snapshot in a file open."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -82,6 +87,11 @@ def hold(root: Path, at: int | str | None) -> tuple[Snapshot, int]:
     """Return a snapshot, the newest or the one that `at` says, and the open file that holds it until it is closed."""
     while True:
         with suppress(FileNotFoundError):  # removed since it was listed
+            if isinstance(at, str) and at in snapshots.candidates(root):
+                handle = _share(snapshots.candidate_path(root, at))
+                if handle is not None:
+                    return snapshots.read_candidate(root, at), handle
+                continue
             snapshot = snapshots.read(root, tags.find(root, at))
             handle = _share(path_of(root, snapshot.number))
             if handle is not None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 FOLDER = "snapshots"
+CANDIDATES = "candidates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,27 @@ def read(root: Path, number: int | None = None) -> Snapshot:
     return decode(path_of(root, wanted))
 
 
+def candidates(root: Path) -> list[str]:
+    """Return the names of the snapshots that are held back, see `storage/candidates.py`."""
+    found = (root / CANDIDATES).glob("candidate-*.json")
+    return sorted((file.stem for file in found), key=lambda name: (len(name), name))
+
+
+def candidate_path(root: Path, name: str) -> Path:
+    """Return the file of a snapshot that is held back."""
+    return root / CANDIDATES / f"{name}.json"
+
+
+def read_candidate(root: Path, name: str) -> Snapshot:
+    """Return a snapshot that is held back."""
+    return decode(candidate_path(root, name))
+
+
+def needed(root: Path) -> list[Snapshot]:
+    """Return every snapshot whose files have to stay: those that are kept, and those held back."""
+    return [read(root, number) for number in numbers(root)] + [read_candidate(root, name) for name in candidates(root)]
+
+
 def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
     """Yield the kept snapshots up to number `last`, oldest first; one that is removed meanwhile is left out."""
     for number in numbers(root):
@@ -134,9 +156,13 @@ def decode(path: Path) -> Snapshot:
         raise StoreError(f"{path} is damaged: {error}") from error
 
 
+def encode(snapshot: Snapshot) -> bytes:
+    """Return the content of a snapshot's file."""
+    return _adapter().dump_json(snapshot, indent=1)
+
+
 def commit(root: Path, snapshot: Snapshot) -> None:
     """Make a snapshot the newest one; this single write is the commit."""
     settle()
-    data = _adapter().dump_json(snapshot, indent=1)
-    if not put_if_absent(path_of(root, snapshot.number), data):
+    if not put_if_absent(path_of(root, snapshot.number), encode(snapshot)):
         raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")

@@ -8,7 +8,7 @@ from storage.files import TEMPORARY, FileRef, remove
 from storage.snapshots import Snapshot
 
 _FOLDERS = ("tables", "artifacts", "keywords")
-_OTHERS = (snapshots.FOLDER, "tags", "cache")
+_OTHERS = (snapshots.FOLDER, snapshots.CANDIDATES, "tags", "cache")
 
 
 def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
@@ -22,7 +22,7 @@ def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
 
 def sweep(root: Path) -> int:
     """Remove unnamed files and tables and return how many there were; the caller holds the writer's lock."""
-    states = [snapshots.read(root, number) for number in snapshots.numbers(root)]
+    states = snapshots.needed(root)
     found = garbage(root, states)
     found += [path for folder in (root, *map(root.joinpath, _OTHERS)) for path in folder.glob(f"{TEMPORARY}*")]
     for path in found:

@@ -34,6 +34,8 @@ def set_tag(root: Path, name: str, at: int | str | None = None, wait_s: float = 
     """Give a snapshot, the newest unless `at` says which, a name; return its number."""
     if not _NAME.fullmatch(name):
         raise QueryError(f"a tag begins with a letter and goes on with letters, digits, '.', '-' and '_', got {name!r}")
+    if name.startswith("candidate-"):
+        raise QueryError(f"candidate-… names what the gate has held back; take another name than {name!r}")
     with writer_lock(snapshots.existing(root), wait_s):
         number = snapshots.read(root, find(root, at)).number
         value = {"snapshot": number, "created": datetime.now(UTC).isoformat("T", "seconds")}
@@ -60,5 +62,6 @@ def find(root: Path, at: int | str | None) -> int | None:
         return int(at)
     held = tags(root)
     if at not in held:
-        raise StoreError(f"{root} has no snapshot or tag {at!r}; its tags are {', '.join(held) or 'none'}")
+        names = [*held, *snapshots.candidates(root)]
+        raise StoreError(f"{root} has no snapshot or tag {at!r}; its tags are {', '.join(names) or 'none'}")
     return held[at]

@@ -109,6 +109,23 @@ def _untag(table: Any, kept: Mapping[str, int]) -> None:
                 table.tags.delete(name)
 
 
+def tag(root: Path, state: VectorState, name: str) -> None:
+    """Keep the version of a state by one more tag."""
+    with _explained(root):
+        tags = _open(root, state).tags
+        with boundary("lance tag"):
+            (tags.update if name in tags.list() else tags.create)(name, state.version)
+
+
+def untag(root: Path, state: VectorState, name: str) -> None:
+    """Take a tag away, if it is there."""
+    with _explained(root):
+        tags = _open(root, state).tags
+        if name in tags.list():
+            with boundary("lance untag"):
+                tags.delete(name)
+
+
 def sweep(root: Path, named: Collection[VectorState]) -> list[str]:
     """Drop the tables that none of the `named` states is of; return their names."""
     garbage = sorted(set(_tables(root)) - {state.table for state in named})

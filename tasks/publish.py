@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage import staging
-from storage.commit import Changes, ChunkMoves, commit
+from storage import candidates, staging
+from storage.commit import Changes, ChunkMoves, prepare, put
 from storage.compact import compact_held, due
 from storage.encoder import EmbeddingSpace
 from storage.retention import Retention
 from storage.schema import RunRow
 from storage.snapshots import Snapshot
 from storage.staging import Batch
+from tasks.gate import Finding, Gate, judge
 from tasks.orders import load_order
 from tasks.plan import Plan, State
 from tasks.rows import Outcome, chunk_table, document_table, reject_table
@@ -25,24 +26,34 @@ class PublishOrder:
     changes: Changes
     run: RunRow
     retention: Retention
+    gate: Gate | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a commit gives back."""
+    """What a commit gives back: the snapshot's number, or the name under which the gate has held it back."""
 
-    snapshot: int
+    snapshot: int | None
     moves: ChunkMoves
+    candidate: str = ""
+    finding: Finding | None = None
 
 
 def publish_run(order: Path) -> Published:
-    """Commit what an order describes, clear the staging that it came from, and tidy up where that is due."""
+    """Commit what an order describes, clear the staging that it came from, and tidy up where that is due.
+
+    What the gate does not let through is kept as a candidate, and the staging with it, for the next run.
+    """
     task: PublishOrder = load_order(order)
-    snapshot, moves = commit(task.root, task.base, task.changes, task.run)
+    snapshot, moves = prepare(task.root, task.base, task.changes, task.run)
+    finding = judge(task.root, task.base, snapshot, task.gate) if task.gate and task.base else None
+    if finding and finding.worse:
+        return Published(None, moves, candidates.keep(task.root, snapshot), finding)
+    put(task.root, snapshot)
     staging.clear(task.root)
     if due(task.root, snapshot, task.retention):
         compact_held(task.root, task.retention)
-    return Published(snapshot.number, moves)
+    return Published(snapshot.number, moves, finding=finding)
 
 
 def gather(

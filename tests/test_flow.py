@@ -69,6 +69,17 @@ def test_what_fails_in_the_flow_is_raised_and_does_not_shout(
     assert capfd.readouterr() == ("", "")
 
 
+def test_the_flow_holds_back_what_answers_worse(bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,phrase\n" + "where is the red knob,the red knob\n" * 3)
+    gate = {"questions": str(tmp_path / "q.csv")}
+    settings = Settings.model_validate({"store": bench.root, "embedding": {"model": NAME}, "gate": gate})
+    assert run_prefect(settings, [str(bench.docs)]).snapshot == 1
+    bench.write({"guide.md": "# Guide\n\nIntro of the guide.\n"})
+    report = run_prefect(settings, [str(bench.docs)])
+    assert (report.snapshot, report.candidate, report.exit_status) == (None, "candidate-2", 4)
+    assert bench.store.search("red knob", mode="keyword", k=1)[0].uri == "guide.md"
+
+
 def test_the_parameters_make_a_form_that_refuses_what_it_does_not_know() -> None:
     from prefect.exceptions import ParameterTypeError
     from prefect.utilities.callables import parameter_schema

@@ -1,4 +1,4 @@
-"""Commands about what is kept: undelete, vacuum, compact."""
+"""Commands about what is kept: undelete, publish, vacuum, compact."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.command import settings_of, takes
-from flows.cli.output import plain, print_json
+from flows.cli.output import plain, print_json, print_rows
 
 if TYPE_CHECKING:
     from storage.compact import Compaction
@@ -16,7 +16,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    for command in (undelete, vacuum, compact):
+    for command in (undelete, publish, vacuum, compact):
         app.command(cls=takes("store", "wait_s", "retention"))(command)
 
 
@@ -35,6 +35,37 @@ def undelete(
         print_json({"snapshot": number, "restored": uris})
     else:
         typer.echo(f"snapshot {number} holds {', '.join(map(plain, uris))}")
+
+
+def publish(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="What the gate has held back; without one, list all.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Undo what was committed since.")] = False,
+    discard: Annotated[bool, typer.Option("--discard", help="Give it up instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a snapshot current that the [gate] has held back."""
+    settings = settings_of(context)
+    from storage import candidates, snapshots
+
+    if name and discard:
+        candidates.discard(settings.store, name, settings.wait_s)
+        name = None
+    if name:
+        number = candidates.publish(settings.store, name, force, settings.wait_s).number
+        print_json({"snapshot": number}) if as_json else typer.echo(f"snapshot {number} is what was {name}")
+        return
+    held = [snapshots.read_candidate(settings.store, one) for one in snapshots.candidates(settings.store)]
+    rows = [
+        {"candidate": one, "created": state.created, "documents": state.rows("documents"), "chunks": state.rows("chunks")}
+        for one, state in zip(snapshots.candidates(settings.store), held, strict=True)
+    ]
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_rows(rows)
+    else:
+        typer.echo("Nothing is held back.")
 
 
 def vacuum(

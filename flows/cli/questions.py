@@ -12,7 +12,7 @@ from flows.cli.command import settings_of, takes
 from flows.cli.output import note, print_json, print_rows
 
 if TYPE_CHECKING:
-    from flows.evaluate import Evaluation
+    from tasks.evaluate.asking import Evaluation
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
@@ -38,8 +38,8 @@ def questions(
 ) -> None:
     """Measure how well the store answers questions whose answers are known."""
     settings = settings_of(context)
-    from flows.evaluate import Way
-    from flows.evaluate import evaluate as run
+    from tasks.evaluate.asking import Way
+    from tasks.evaluate.asking import evaluate as run
     from storage.store import open_store
     from tasks.evaluate.questions import load_questions
     from tasks.evaluate.ranking import MEASURES

@@ -57,7 +57,7 @@ def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measu
     """Return each measure's value for each question, by measure and question id; a question not ranked has 0."""
     import ir_measures
 
-    known = {name: _measure(name) for name in measures}
+    known = {measure_of(name): name for name in measures}
     qrels = [
         ir_measures.Qrel(question.id, key, target.grade)
         for question in questions
@@ -68,13 +68,14 @@ def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measu
         for key, ids in rankings.items()
         for position, found in enumerate(ids)
     ]
-    values: Values = {name: {question.id: 0.0 for question in questions} for name in known}
-    for metric in ir_measures.iter_calc(list(known.values()), qrels, run):
-        values[str(metric.measure)][metric.query_id] = metric.value
+    values: Values = {name: {question.id: 0.0 for question in questions} for name in known.values()}
+    for metric in ir_measures.iter_calc(list(known), qrels, run):
+        values[known[metric.measure]][metric.query_id] = metric.value
     return values
 
 
-def _measure(name: str) -> "Measure":
+def measure_of(name: str) -> "Measure":
+    """Return a measure of ir_measures by its name; raise ConfigError for an unknown one."""
     import ir_measures
 
     try:

@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from flows.engine import LocalEngine
-from flows.evaluate import Evaluation, Way, evaluate
 from flows.pipeline import ingest
 from flows.settings import Settings
 from storage.store import Store, open_store
 from tasks.detect import CONTENT_TYPES
+from tasks.evaluate.asking import Evaluation, Way, evaluate
 from tasks.evaluate.bootstrap import difference
 from tasks.evaluate.questions import Question, load_questions
 

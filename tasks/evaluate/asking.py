@@ -1,4 +1,4 @@
-"""Evaluate: ask a store the questions whose answers are known, and measure what it gives."""
+"""Asking: put the questions whose answers are known to a snapshot, and measure what it gives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

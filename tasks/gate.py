@@ -1,0 +1,60 @@
+"""The gate: whether a snapshot that is about to be committed answers known questions worse than the one before."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.snapshots import Snapshot
+from storage.store import Store
+from tasks.evaluate.asking import Way, evaluate
+from tasks.evaluate.bootstrap import Interval
+from tasks.evaluate.questions import Question
+from tasks.evaluate.ranking import measure_of
+
+_DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Questions, the measure of their answers, and how much lower it may be than in the snapshot before."""
+
+    questions: tuple[Question, ...]
+    metric: str
+    max_drop: float
+    way: Way
+
+    def __post_init__(self) -> None:
+        measure_of(self.metric)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The measure before and after, and the difference over the same questions."""
+
+    metric: str
+    questions: int
+    before: float
+    after: float
+    change: Interval
+    max_drop: float
+
+    @property
+    def worse(self) -> bool:
+        """Say whether the drop is no chance, and larger than allowed."""
+        return self.change.verdict == "worse" and -self.change.mean > self.max_drop
+
+    def spelled(self) -> str:
+        """Return the finding as a person reads it."""
+        moved = f"{self.change.mean:+.3f} [{self.change.low:+.3f}, {self.change.high:+.3f}], {self.change.verdict}"
+        return f"{self.metric} {self.before:.3f} → {self.after:.3f} over {self.questions} questions: {moved}"
+
+
+def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> Finding:
+    """Ask both snapshots the gate's questions; the caller holds the writer's lock."""
+    cutoff = re.search(r"@(\d+)$", gate.metric)
+    depth = int(cutoff[1]) if cutoff else _DEPTH
+    before, after = (
+        evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], depth)[0] for state in (base, snapshot)
+    )
+    means = [one.means()[gate.metric].mean for one in (before, after)]
+    return Finding(gate.metric, len(gate.questions), *means, after.against(before)[gate.metric], gate.max_drop)
