@@ -60,7 +60,10 @@ class Report:
 
     @property
     def exit_status(self) -> int:
-        """Return 0 when every document is in the store as it is now, 3 when some were rejected or are stale, 4 if held."""
+        """Return 0 when every document is in the store as it is now, 3 when some were rejected or are stale.
+
+        It is 4 when the gate has held the snapshot back.
+        """
         if self.candidate:
             return EXIT_HELD
         return EXIT_PARTLY if self.documents.rejected or self.documents.stale else EXIT_DONE

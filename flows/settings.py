@@ -137,7 +137,9 @@ class Retention(Section):
 class Gate(Section):
     """What a new snapshot has to pass to become current; without questions every one does."""
 
-    questions: str = Field(default="", description="Questions whose answers are known: CSV, TREC topics, a BEIR folder.")
+    questions: str = Field(
+        default="", description="Questions whose answers are known: CSV, TREC topics, a BEIR folder."
+    )
     qrels: str = Field(default="", description="What answers them, where the questions do not say it.")
     metric: str = Field(default="nDCG@10", description="The measure that counts, such as nDCG@10, R@5, RR or IoU.")
     max_drop: float = Field(

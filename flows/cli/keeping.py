@@ -57,7 +57,12 @@ def publish(
         return
     held = [snapshots.read_candidate(settings.store, one) for one in snapshots.candidates(settings.store)]
     rows = [
-        {"candidate": one, "created": state.created, "documents": state.rows("documents"), "chunks": state.rows("chunks")}
+        {
+            "candidate": one,
+            "created": state.created,
+            "documents": state.rows("documents"),
+            "chunks": state.rows("chunks"),
+        }
         for one, state in zip(snapshots.candidates(settings.store), held, strict=True)
     ]
     if as_json:
