@@ -4,7 +4,6 @@
 snapshot, no run builds on it, and no sweep takes its files. The next attempt at the same number replaces it.
 """
 
-import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace

@@ -56,5 +56,6 @@ def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> Finding
     before, after = (
         evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], depth)[0] for state in (base, snapshot)
     )
-    means = [one.means()[gate.metric].mean for one in (before, after)]
-    return Finding(gate.metric, len(gate.questions), *means, after.against(before)[gate.metric], gate.max_drop)
+    change = after.against(before)[gate.metric]
+    was, now = before.means()[gate.metric].mean, after.means()[gate.metric].mean
+    return Finding(gate.metric, len(gate.questions), was, now, change, gate.max_drop)

@@ -38,9 +38,9 @@ def questions(
 ) -> None:
     """Measure how well the store answers questions whose answers are known."""
     settings = settings_of(context)
+    from storage.store import open_store
     from tasks.evaluate.asking import Way
     from tasks.evaluate.asking import evaluate as run
-    from storage.store import open_store
     from tasks.evaluate.questions import load_questions
     from tasks.evaluate.ranking import MEASURES
     from tasks.evaluate.ranking import run_file as as_run
