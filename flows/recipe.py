@@ -7,8 +7,8 @@ from flows.settings import Settings
 from storage.encoder import EmbeddingSpace, describe_model, model_dir
 from storage.files import hash_file
 from storage.retention import Retention
-from storage.space import late_space
 from storage.search import Mode
+from storage.space import late_space
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions
 from tasks.discover import DiscoverOptions
