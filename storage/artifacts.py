@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -89,42 +88,51 @@ class Packs:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = list(paths)
+        self._keys: dict[int, pa.Array] = {}
 
-    @cached_property
-    def _keys(self) -> pa.ChunkedArray:
-        return pa.chunked_array([self._key_column(path) for path in self.paths], pa.string())
-
-    @cached_property
-    def _ends(self) -> npt.NDArray[np.int64]:
-        return np.cumsum([len(chunk) for chunk in self._keys.chunks], dtype=np.int64)
-
-    def _key_column(self, path: Path) -> pa.Array:
-        try:
-            return pq.read_table(path, columns=["key"], partitioning=None).column("key").combine_chunks()
-        except (OSError, pa.ArrowInvalid) as error:
-            raise StoreError(f"{path} cannot be read: {error}") from error
+    def _keys_of(self, pack: int) -> pa.Array:
+        if pack not in self._keys:
+            self._keys[pack] = _key_column(self.paths[pack])
+        return self._keys[pack]
 
     def missing(self, keys: Sequence[str]) -> set[str]:
         """Return the keys that no pack holds."""
-        wanted = pa.array(list(dict.fromkeys(keys)), pa.string())
-        return set(wanted.filter(pc.invert(pc.is_in(wanted, value_set=self._keys.combine_chunks()))).to_pylist())
+        left = pc.unique(pa.array(keys, pa.string()))
+        for pack in reversed(range(len(self.paths))):
+            if len(left):
+                left = left.filter(pc.invert(pc.is_in(left, value_set=self._keys_of(pack))))
+        return set(left.to_pylist())
 
     def take(self, keys: Sequence[str]) -> pa.Table:
-        """Return the rows of `keys`, in their order; raise `StoreError` for one that no pack holds."""
-        positions = pc.index_in(pa.array(keys, pa.string()), value_set=self._keys.combine_chunks())
-        if positions.null_count:
-            absent = keys[positions.is_null().to_pylist().index(True)]
-            raise StoreError(f"artifact {absent} is in none of {len(self.paths)} packs; see: docmill verify")
-        rows = positions.to_numpy(zero_copy_only=False)
-        packs = np.searchsorted(self._ends, rows, side="right")
+        """Return the rows of `keys`, in their order; raise `StoreError` for one that no pack holds.
+
+        The newest packs, which come last, are looked into first, and the others only for what these lack.
+        """
+        wanted = pa.array(keys, pa.string())
         parts, order = [], []
-        for pack in np.unique(packs):
-            here = np.flatnonzero(packs == pack)
-            start = self._ends[pack] - len(self._keys.chunk(int(pack)))
-            parts.append(take_rows(self.paths[pack], rows[here] - start))
-            order.append(here)
+        left = np.arange(len(keys))
+        for pack in reversed(range(len(self.paths))):
+            if not len(left):
+                break
+            found = pc.index_in(wanted.take(pa.array(left)), value_set=self._keys_of(pack))
+            here = found.is_valid().to_numpy(zero_copy_only=False)
+            if here.any():
+                parts.append(take_rows(self.paths[pack], found.drop_null().to_numpy().astype(np.int64)))
+                order.append(left[here])
+                left = left[~here]
+        if len(left):
+            raise StoreError(f"artifact {keys[left[0]]} is in none of {len(self.paths)} packs; see: docmill verify")
+        if not parts:
+            return pa.table({})
         table = pa.concat_tables(parts)
         return table.take(pa.array(np.argsort(np.concatenate(order), kind="stable")))
+
+
+def _key_column(path: Path) -> pa.Array:
+    try:
+        return pq.read_table(path, columns=["key"], partitioning=None).column("key").combine_chunks()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise StoreError(f"{path} cannot be read: {error}") from error
 
 
 def take_rows(path: Path, rows: npt.NDArray[np.int64]) -> pa.Table:

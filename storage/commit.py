@@ -5,6 +5,7 @@ files that the next writer finds again by content, and a LanceDB version that it
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from storage.snapshots import Piece, Snapshot
 from storage.tables import bucket_count, read_piece, read_table, rebucket, replace_documents, rewrite, write_single
 
 _BATCH_ROWS = 4096
+_ROWS_AT_ONCE = 20_000  # so many enter tables, vectors and postings side by side; more take turns, in less memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +125,31 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
         pc.is_in(changes.chunks.column("chunk_id"), value_set=pa.array(list(moves.added), pa.string()))
     )
     buckets = bucket_count(moves.kept + len(moves.added), base.buckets if base else 0)
-    snapshot = Snapshot(
-        number=number,
-        created=datetime.now(UTC).isoformat("T", "milliseconds"),
-        run_id=run.run_id,
-        buckets=buckets,
-        tables=_tables(root, base, changes, buckets, run),
-        columns=schema_key(),
-        artifacts=artifacts,
-        space=changes.space,
-        vectors=vectors.update(
+    with ThreadPoolExecutor(3 if entering.num_rows <= _ROWS_AT_ONCE else 1) as pool:
+        tables = pool.submit(_tables, root, base, changes, buckets, run)
+        vectors_ = pool.submit(
+            vectors.update,
             root,
             base.vectors if base else None,
             changes.space,
             moves.removed,
             vector_rows(root, artifacts["embeddings"], entering),
             tag=vector_tag(number),
-        ),
-        keywords=keywords.update(root, base.keywords if base else None, moves.removed, posting_rows(entering)),
+        )
+        postings = pool.submit(
+            keywords.update, root, base.keywords if base else None, moves.removed, posting_rows(entering)
+        )
+    snapshot = Snapshot(
+        number=number,
+        created=datetime.now(UTC).isoformat("T", "milliseconds"),
+        run_id=run.run_id,
+        buckets=buckets,
+        tables=tables.result(),
+        columns=schema_key(),
+        artifacts=artifacts,
+        space=changes.space,
+        vectors=vectors_.result(),
+        keywords=postings.result(),
     )
     return snapshot, moves
 

@@ -49,10 +49,12 @@ def published(root: Path) -> int | None:
 
 def _link_table(root: Path, snapshot: Snapshot, name: str, folder: Path) -> None:
     folder.mkdir(parents=True)
-    for piece in snapshot.tables.get(name, ()):
-        link(root / piece.file.path, folder / f"part-{piece.bucket:05d}.parquet")
-    if not snapshot.tables.get(name):
+    pieces = snapshot.tables.get(name, ())
+    if not pieces:
         pq.write_table(SCHEMAS[name].empty_table(), folder / "part-00000.parquet")
+    with boundary(f"link {name}"):
+        for piece in pieces:
+            link(f"{root}/{piece.file.path}", f"{folder}/part-{piece.bucket:05d}.parquet")
 
 
 def _swap(root: Path, folder: Path) -> None:

@@ -144,15 +144,14 @@ def put_if_absent(path: Path, data: bytes) -> bool:
         return True
 
 
-def link(source: Path, target: Path) -> None:
+def link(source: str | Path, target: str | Path) -> None:
     """Give a file a second name; copy it where the file system has no hard links."""
-    with boundary(f"link {target.parent.name}"):
-        try:
-            os.link(source, target)
-        except FileExistsError:
-            raise
-        except OSError:
-            shutil.copyfile(source, target)
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def remove(path: Path) -> None:

@@ -140,7 +140,8 @@ def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[Piece]:
         if rows:
             twin = path.with_name(f"{TEMPORARY}{path.name}")
             remove(twin)
-            link(path, twin)
+            with boundary("link artifact"):
+                link(path, twin)
             yield Piece(adopt(root, f"artifacts/{kind}", ".parquet", twin), rows)
 
 

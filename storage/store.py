@@ -26,7 +26,7 @@ from storage.schema import CHUNKS, SCHEMAS, ChunkRow, DocumentRow, Element, from
 from storage.search import CHILDREN_PER_PARENT, Fusion, Hit, Mode, SearchOptions, climb, fuse
 from storage.snapshots import Snapshot
 from storage.sql import query, select_ids
-from storage.tables import read_rows, read_table
+from storage.tables import at_once, read_rows, read_table
 from storage.vectors import VectorIndex
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
@@ -139,7 +139,7 @@ class Store:
         wanted = pa.array(ids, pa.string())
         buckets = {bucket_of(key, self.snapshot.buckets) for key in ids}
         pieces = [piece for piece in self.snapshot.tables.get("chunks", ()) if piece.bucket in buckets]
-        found = [read_rows(self.root, piece, "chunk_id", wanted) for piece in pieces]
+        found = at_once(lambda piece: read_rows(self.root, piece, "chunk_id", wanted), pieces)
         rows = from_table(pa.concat_tables([CHUNKS.empty_table(), *found]), ChunkRow)
         return {row.chunk_id: row for row in rows}
 

@@ -3,9 +3,12 @@
 A document's rows stand in the bucket of its id, sorted by document and position, so equal rows make equal files.
 """
 
-from collections.abc import Collection
+import os
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +18,25 @@ import pyarrow.parquet as pq
 from storage.artifacts import take_from
 from storage.errors import StoreError
 from storage.files import write_immutable
-from storage.growth import conform, lacking
+from storage.growth import conform
 from storage.keys import bucket_of
 from storage.schema import SCHEMA_VERSION, SCHEMAS
 from storage.snapshots import Piece, Snapshot
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 CHUNKS_PER_BUCKET = 2_000
 _ROWS_PER_GROUP = 512  # a hit's row is fetched with so many others
+_FILES_AT_ONCE = min(4, os.cpu_count() or 1)
+# Compressing ids and numbers, or a dictionary of what hardly repeats, takes longer than all else and saves little.
+_COMPRESSED = ("text", "context", "metadata", "message")
+_REPEATED = ("document_id", "uri", "source", "format", "language", "lang", "author", "content_type", "strategy", "role",
+             "note", "status", "page", "line", "depth", "above", "parent_id", "headings.list.element",
+             "content_types.list.element", "regions.list.element.content_type", "regions.list.element.runner_up",
+             "regions.list.element.evidence.list.element", "regions.list.element.strategy",
+             "regions.list.element.options", "reason", "parser")  # fmt: skip
+_BOUNDED = ("document_id", "uri", "ordinal", "page", "content_type", "strategy", "role", "format", "modified")
 _SORT = {
     "documents": [("document_id", "ascending")],
     "chunks": [("document_id", "ascending"), ("ordinal", "ascending")],
@@ -51,22 +66,25 @@ def read_piece(root: Path, piece: Piece, columns: list[str] | None = None) -> pa
     path = root / piece.file.path
     schema = SCHEMAS[path.parent.name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
-    try:
-        held = [name for name in wanted.names if name not in lacking([path], wanted)] if columns else None
-        return conform(pq.read_table(path, columns=held, partitioning=None, memory_map=True), wanted)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise StoreError(f"{path} cannot be read: {error}; see: docmill verify --store {root}") from error
+    with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
+        held = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
+        return conform(file.read(held, use_threads=False), wanted)
 
 
 def read_rows(root: Path, piece: Piece, column: str, wanted: pa.Array) -> pa.Table:
     """Read the rows of one Parquet file of a table whose `column` is among `wanted`, and few others."""
     path = root / piece.file.path
     schema = SCHEMAS[path.parent.name]
-    try:
-        file = pq.ParquetFile(path, memory_map=True)
+    with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
         keys = file.read([column], use_threads=False).column(0)
         places = np.flatnonzero(pc.is_in(keys, value_set=wanted).to_numpy())
         return conform(take_from(file, places), schema) if len(places) else schema.empty_table()
+
+
+@contextmanager
+def _explained(root: Path, path: Path) -> Iterator[None]:
+    try:
+        yield
     except (OSError, pa.ArrowInvalid) as error:
         raise StoreError(f"{path} cannot be read: {error}; see: docmill verify --store {root}") from error
 
@@ -76,7 +94,15 @@ def read_table(root: Path, snapshot: Snapshot | None, name: str, columns: list[s
     schema = SCHEMAS[name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     pieces = snapshot.tables.get(name, ()) if snapshot else ()
-    return pa.concat_tables([read_piece(root, piece, columns) for piece in pieces] or [wanted.empty_table()])
+    return pa.concat_tables(at_once(lambda piece: read_piece(root, piece, columns), pieces) or [wanted.empty_table()])
+
+
+def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:
+    """Return what `call` makes of each item, in their order: Arrow works on several files at a time."""
+    if len(items) < 2:
+        return [call(item) for item in items]
+    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+        return list(pool.map(call, items))
 
 
 def _write(root: Path, name: str, table: pa.Table, bucket: int) -> Piece:
@@ -87,7 +113,14 @@ def _write(root: Path, name: str, table: pa.Table, bucket: int) -> Piece:
         root,
         f"tables/{name}",
         ".parquet",
-        lambda path: pq.write_table(ordered, path, compression="zstd", row_group_size=_ROWS_PER_GROUP),
+        lambda path: pq.write_table(
+            ordered,
+            path,
+            row_group_size=_ROWS_PER_GROUP,
+            compression=dict.fromkeys(_COMPRESSED, "zstd"),
+            use_dictionary=list(_REPEATED),
+            write_statistics=list(_BOUNDED),
+        ),
     )
     return Piece(file, ordered.num_rows, bucket)
 
@@ -112,26 +145,30 @@ def replace_documents(
     parts = partition(added, buckets)
     touched = {bucket_of(key, buckets) for key in gone} | parts.keys()
     old = {piece.bucket: piece for piece in pieces}
-    result = {bucket: piece for bucket, piece in old.items() if bucket not in touched}
-    for bucket in touched:
-        left = [_without(read_piece(root, old[bucket]), gone)] if bucket in old else []
+    ids = pa.array(list(gone), pa.string())
+
+    def replaced(bucket: int) -> Piece | None:
+        left = [_without(read_piece(root, old[bucket]), ids)] if bucket in old else []
         table = pa.concat_tables([SCHEMAS[name].empty_table(), *left, *([parts[bucket]] if bucket in parts else [])])
-        if table.num_rows:
-            result[bucket] = _write(root, name, table, bucket)
-    return tuple(sorted(result.values(), key=lambda piece: piece.bucket))
+        return _write(root, name, table, bucket) if table.num_rows else None
+
+    kept = [piece for piece in pieces if piece.bucket not in touched]
+    fresh = [piece for piece in at_once(replaced, sorted(touched)) if piece]
+    return tuple(sorted(kept + fresh, key=lambda piece: piece.bucket))
 
 
 def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> tuple[Piece, ...]:
     """Return the table spread over another number of buckets."""
     if not pieces:
         return ()
-    table = pa.concat_tables([read_piece(root, piece) for piece in pieces])
-    return tuple(_write(root, name, part, bucket) for bucket, part in sorted(partition(table, buckets).items()))
+    table = pa.concat_tables(at_once(lambda piece: read_piece(root, piece), pieces))
+    parts = sorted(partition(table, buckets).items())
+    return tuple(at_once(lambda part: _write(root, name, part[1], part[0]), parts))
 
 
 def rewrite(root: Path, pieces: tuple[Piece, ...], name: str) -> tuple[Piece, ...]:
     """Return the table with every file as this docmill writes it, with the columns that older files lack."""
-    return tuple(_write(root, name, read_piece(root, piece), piece.bucket) for piece in pieces)
+    return tuple(at_once(lambda piece: _write(root, name, read_piece(root, piece), piece.bucket), pieces))
 
 
 def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:
@@ -144,6 +181,5 @@ def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:
     return {bucket: table.filter(pc.equal(numbers, bucket)) for bucket in pc.unique(numbers).to_pylist()}
 
 
-def _without(table: pa.Table, gone: Collection[str]) -> pa.Table:
-    ids: Any = pa.array(list(gone), pa.string())
-    return table.filter(pc.invert(pc.is_in(table.column("document_id"), value_set=ids)))
+def _without(table: pa.Table, documents: pa.Array) -> pa.Table:
+    return table.filter(pc.invert(pc.is_in(table.column("document_id"), value_set=documents)))

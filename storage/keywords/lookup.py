@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_FEW = 128
+_FEW = 256
 
 
 class Lookup:
@@ -42,6 +42,10 @@ class Lookup:
         if len(wanted) * _FEW <= len(self.values):
             strings = wanted.to_pylist() if isinstance(wanted, pa.Array) else wanted
             return np.fromiter(map(self.find, strings), np.int64, len(strings))
-        found = pc.index_in(pa.array(wanted, pa.string()), value_set=self.values)
-        positions: npt.NDArray[np.int64] = pc.fill_null(found, -1).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        encoded = pa.array(wanted, pa.string()).dictionary_encode()
+        found = pc.index_in(self.values, value_set=encoded.dictionary)  # a table of the few, not of all values
+        here = np.flatnonzero(found.is_valid().to_numpy(zero_copy_only=False))
+        places = np.full(len(encoded.dictionary), -1, np.int64)
+        places[found.drop_null().to_numpy()] = here
+        positions: npt.NDArray[np.int64] = places[encoded.indices.to_numpy()]
         return positions
