@@ -6,17 +6,17 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from flows.recipe import model_of
 from flows.report import spent
 from flows.run import Run
 from storage.files import TEMPORARY
 from storage.staging import Batch
-from tasks.answers import ASKED, Answering, asked_texts, spent_on
+from tasks.answers import ASKED, Answering, asked_texts
+from tasks.batch import Order, process_batch
 from tasks.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
-from tasks.model.replies import FOLDER, Asking
+from tasks.model.desk import close_shared
 from tasks.orders import save_order
 from tasks.plan import Plan
-from tasks.process import Order, Work, process_batch
+from tasks.process import Work
 from tasks.publish import artifact_paths
 from tasks.unpack import UnpackOrder
 
@@ -45,7 +45,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Embedding:
             waiting = []
     run.batches += fresh
     total += asked_texts(run.folder)
-    run.report.model = spent(spent_on(run.folder), run.settings.model.prices)
+    run.report.model = spent(close_shared(run.folder.name), run.settings.model.prices)
     if not embed:
         with run.step("plan"):
             packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob(f"{ASKED}*.parquet"))
@@ -70,12 +70,9 @@ def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
 
 
 def _answering(run: Run, number: int) -> Answering:
-    embedding, model = run.settings.embedding, model_of(run.settings)
-    target = run.folder / f"{ASKED}{number:05d}.parquet"
-    replies = run.root / FOLDER / f"{run.folder.name}-{number:05d}.parquet"
-    asking = Asking(model, replies, calls=not run.report.dry_run) if model else None
+    embedding, target = run.settings.embedding, run.folder / f"{ASKED}{number:05d}.parquet"
     packs = artifact_paths(run.root, run.base, "embeddings")
-    return Answering(packs, target, embedding.model, embedding.revision, asking)
+    return Answering(packs, target, embedding.model, embedding.revision, run.asking)
 
 
 def _turn(work: Work) -> int:

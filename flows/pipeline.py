@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from flows.batches import process
 from flows.engine import Engine
-from flows.recipe import discover_options, gate_of, recipe_of, retention_of, space_of
+from flows.recipe import asking_of, discover_options, gate_of, recipe_of, retention_of, space_of
 from flows.report import Report
 from flows.run import Run
 from flows.settings import Settings
@@ -31,6 +31,7 @@ from tasks.embed import Embedding
 from tasks.expand import expand
 from tasks.fingerprint import Fingerprint, Fingerprints
 from tasks.listings import Listings
+from tasks.model.desk import close_shared
 from tasks.orders import save_order
 from tasks.plan import Plan, State, check_losses, plan
 from tasks.publish import PublishOrder, gather, publish_run
@@ -65,6 +66,7 @@ def ingest(
                 sweep(settings.store)
             catch_up(settings.store)
             folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
+        stack.callback(close_shared, folder.name)
         run = _begin(settings, engine, folder, dry_run)
         _execute(run, opened, dry_run, allow_delete, retry)
         return run.report
@@ -77,7 +79,8 @@ def _begin(settings: Settings, engine: Engine, folder: Path, dry_run: bool) -> R
     report = Report(engine=engine.name, dry_run=dry_run)
     recipe = recipe_of(settings, space)
     gate = None if dry_run else gate_of(settings)
-    return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate)
+    asking = asking_of(settings, run=folder.name, calls=not dry_run)
+    return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
 
 
 def _execute(run: Run, opened: Sequence[Source], dry_run: bool, allow_delete: bool, retry: bool) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from flows.settings import Settings
 from storage.encoder import EmbeddingSpace, describe_model, model_dir
@@ -16,8 +17,9 @@ from tasks.encodings import counting_folder
 from tasks.evaluate.asking import Way
 from tasks.evaluate.questions import load_questions
 from tasks.gate import Gate
+from tasks.model.budget import Budget
 from tasks.model.completion import ModelOptions
-from tasks.model.replies import model_key
+from tasks.model.desk import Asking, model_key
 from tasks.parse import ParseOptions
 from tasks.pool import Limits
 from tasks.process import Recipe
@@ -78,7 +80,26 @@ def model_of(settings: Settings) -> ModelOptions | None:
     chosen = settings.model
     if not chosen.provider:
         return None
-    return ModelOptions(chosen.provider, chosen.model, chosen.base_url, chosen.timeout_s, chosen.max_concurrency)
+    return ModelOptions(
+        provider=chosen.provider,
+        model=chosen.model,
+        base_url=chosen.base_url,
+        timeout_s=chosen.timeout_s,
+        max_concurrency=chosen.max_concurrency,
+        thinking_tokens=chosen.thinking_tokens,
+    )
+
+
+def asking_of(settings: Settings, **how: Any) -> Asking | None:
+    """Return how the language model of the settings is asked, or None; `how` are other fields of `Asking`.
+
+    What it says is kept in the store. `with Desk(asking_of(settings)) as desk: desk.ask(prompts)` is all of it.
+    """
+    model, chosen = model_of(settings), settings.model
+    calls = chosen.max_calls if chosen.max_calls >= 0 else None
+    cost = chosen.max_cost if chosen.max_cost >= 0 else None
+    budget = Budget(chosen.prices, calls, cost)
+    return Asking(model, settings.store, budget=budget, **how) if model else None
 
 
 def routes_of(settings: Settings) -> RouteTable:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tasks.gate import Finding
-from tasks.model.replies import Spent
+from tasks.model.desk import Spent
 
 EXIT_DONE = 0
 EXIT_PARTLY = 3
@@ -138,16 +138,9 @@ class Report:
 
 def spent(what: Spent, prices: Mapping[Any, float]) -> dict[str, float]:
     """Return calls, tokens and, where prices are set, money for a report; nothing where no call was due."""
-    if not what.calls:
-        return {}
-    used = what.usage
-    found: dict[str, float] = {"calls": what.calls, "failed": what.failed, **asdict(used)}
-    if not prices:
-        return found
-    parts = {"input": used.input - used.cached, "cached": used.cached, "output": used.output}
-    fallback = {"cached": prices.get("input", 0.0)}
-    money = sum(count * prices.get(name, fallback.get(name, 0.0)) for name, count in parts.items()) / 1e6
-    return {**found, "money": round(money, 6)}
+    names = ("calls", "failed", "input", "cached", "output", *(["money"] if prices else []))
+    found = {name: round(sum(getattr(row, name) for row in what.costs), 6) for name in names} if what.costs else {}
+    return {**found, "left": what.left} if what.left else found
 
 
 def _counts(values: dict[str, int]) -> str:

@@ -14,6 +14,7 @@ from storage.encoder import EmbeddingSpace
 from storage.snapshots import Snapshot
 from storage.staging import Batch
 from tasks.gate import Gate
+from tasks.model.desk import Asking
 from tasks.process import Recipe
 
 
@@ -31,6 +32,7 @@ class Run:
     report: Report
     started: datetime
     gate: Gate | None = None
+    asking: Asking | None = None
     batches: list[Batch] = field(default_factory=list)
 
     @contextmanager

@@ -21,7 +21,7 @@ def _decode_texts(value: Any) -> Any:
 Texts = Annotated[tuple[str, ...], BeforeValidator(_decode_texts)]
 
 
-Prices = Annotated[dict[Literal["input", "cached", "output"], float], BeforeValidator(_decode)]
+Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(_decode)]
 
 
 class Section(BaseModel):
@@ -108,10 +108,17 @@ class Model(Section):
     base_url: str = Field(default="", description="Address of a server of your own, such as http://localhost:8000/v1.")
     timeout_s: float = Field(default=60.0, gt=0, description="Seconds to wait for one answer.")
     max_concurrency: int = Field(default=4, ge=1, le=64, description="Calls at a time.")
+    thinking_tokens: int = Field(
+        default=0, ge=0, description="Tokens on top of an answer's, for a model that thinks before it answers."
+    )
+    max_calls: int = Field(
+        default=-1, ge=-1, description="Most calls of one run, which commits what it has; -1 sets no bound."
+    )
+    max_cost: float = Field(default=-1.0, ge=-1, description="Most money of one run, by the prices; -1 sets no bound.")
     prices: Prices = Field(
         default={},
-        description="Money for a million tokens: input, cached (of the input), output; none is built in.",
-        examples=["[model.prices]\ninput = 1.0\ncached = 0.1\noutput = 4.0"],
+        description="Money for a million tokens: input, cached and written (of the input), output; none is built in.",
+        examples=["[model.prices]\ninput = 1.0\ncached = 0.1\nwritten = 1.25\noutput = 4.0"],
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from storage.schema import ChunkRow, DocumentRow, R, RejectRow, RunRow
+from storage.schema import ChunkRow, CostRow, DocumentRow, R, RejectRow, RunRow
 
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "tuple[str, ...]": pa.list_(pa.string())}
 
@@ -47,6 +47,7 @@ CHUNKS = _schema(
 )
 REJECTS = _schema(RejectRow)
 RUNS = _schema(RunRow)
+COSTS = _schema(CostRow)
 
 DELETED = DOCUMENTS.append(pa.field("deleted", pa.string()))
 """Documents that were deleted of late, and when; `deleted_chunks` are their chunks."""
@@ -56,6 +57,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "chunks": CHUNKS,
     "rejects": REJECTS,
     "runs": RUNS,
+    "costs": COSTS,
     "deleted": DELETED,
     "deleted_chunks": CHUNKS,
 }

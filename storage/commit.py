@@ -21,7 +21,7 @@ from storage.errors import StoreError
 from storage.growth import schema_key
 from storage.keys import bucket_of
 from storage.retention import Retention
-from storage.schema import CHUNKS, RUNS, RunRow, indexed_text, to_table
+from storage.schema import CHUNKS, COSTS, RUNS, CostRow, RunRow, from_table, indexed_text, to_table
 from storage.snapshots import Piece, Snapshot
 from storage.tables import bucket_count, read_piece, read_table, rebucket, replace_documents, rewrite, write_single
 
@@ -36,6 +36,7 @@ class Changes:
     `gone` are the ids of documents whose rows leave; `documents` and `chunks` are the rows that
     come, those of a changed document included. `rejects` is the whole table after the run.
     `artifacts` are packs that are already in the store. What is deleted can come back for `undelete_days`.
+    `costs` are those since the last commit; a row that the store has already is left out.
     """
 
     gone: frozenset[str]
@@ -45,6 +46,7 @@ class Changes:
     artifacts: dict[str, tuple[Piece, ...]]
     space: EmbeddingSpace
     undelete_days: float = Retention().undelete_days
+    costs: tuple[CostRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,15 @@ def _tables(
         **deleted_tables(root, base, changes.gone, changes.documents, changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
+        "costs": write_single(root, "costs", _costs(root, base, changes.costs, run.snapshot)),
     }
+
+
+def _costs(root: Path, base: Snapshot | None, added: tuple[CostRow, ...], number: int) -> pa.Table:
+    held = read_table(root, base, "costs")
+    known = {(row.run_id, row.purpose) for row in from_table(held, CostRow)}
+    fresh = [replace(row, snapshot=number) for row in added if (row.run_id, row.purpose) not in known]
+    return pa.concat_tables([held, to_table(fresh, COSTS)])
 
 
 def vector_rows(root: Path, embeddings: tuple[Piece, ...], chunks: pa.Table) -> Iterator[pa.RecordBatch]:

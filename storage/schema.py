@@ -195,6 +195,28 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CostRow:
+    """What one run asked of a language model for one purpose.
+
+    Runs that committed nothing count too, in the snapshot that came next, and so does what searches and evaluations
+    asked. `calls` holds those that `failed`. Of the `input` tokens `cached` were in the provider's cache, and
+    `written` were taken into it. `money` is by the prices of the settings at that time, 0 where there were none.
+    """
+
+    run_id: str
+    snapshot: int
+    model: str
+    purpose: str
+    calls: int
+    failed: int
+    input: int
+    cached: int
+    written: int
+    output: int
+    money: float
+
+
+@dataclass(frozen=True, slots=True)
 class StagedDocument:
     """What one file's content became.
 
@@ -228,11 +250,12 @@ class StagedDocument:
 
 
 R = TypeVar("R")
-Row = DocumentRow | ChunkRow | RejectRow | RunRow
+Row = DocumentRow | ChunkRow | RejectRow | RunRow | CostRow
 
 
 if TYPE_CHECKING:
     from storage.columns import CHUNKS as CHUNKS
+    from storage.columns import COSTS as COSTS
     from storage.columns import DELETED as DELETED
     from storage.columns import DOCUMENTS as DOCUMENTS
     from storage.columns import REGION as REGION

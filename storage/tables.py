@@ -42,6 +42,7 @@ _SORT = {
     "chunks": [("document_id", "ascending"), ("ordinal", "ascending")],
     "rejects": [("uri", "ascending")],
     "runs": [("snapshot", "ascending")],
+    "costs": [("snapshot", "ascending"), ("run_id", "ascending"), ("purpose", "ascending")],
     "deleted": [("uri", "ascending")],
     "deleted_chunks": [("document_id", "ascending"), ("ordinal", "ascending")],
 }

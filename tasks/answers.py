@@ -4,9 +4,8 @@ Vectors lie in the same packs as those of chunks, addressed by content: a second
 edit embeds the sentences that are new.
 """
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,27 +13,23 @@ import pyarrow.parquet as pq
 
 from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.encoder import describe_model, load_encoder, model_dir
-from storage.files import TEMPORARY, write_whole
+from storage.files import TEMPORARY
 from storage.keys import embedding_key
 from tasks.counter import counter_of
 from tasks.embed import Embedding
-from tasks.model.completion import Usage
-from tasks.model.replies import Asking, Spent, replies_to
-from tasks.split.lookup import Lookup, Prompt, Vector
+from tasks.model.desk import Asking, shared_desk
+from tasks.model.prompt import Prompt
+from tasks.split.lookup import Lookup, Vector
 from tasks.tokens import load_tokenizer
 
 ASKED = "embeddings-asked-"
 """How the names of packs begin that hold what splitters asked for."""
 _TOKENS = b"tokens"
-_SPENT = ".spent.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The packs that hold vectors already, the pack to write, the embedding model, and how a language model is asked.
-
-    What that cost is written beside `target`.
-    """
+    """The packs that hold vectors already, the pack to write, the embedding model, and the language model."""
 
     packs: tuple[Path, ...]
     target: Path
@@ -48,18 +43,8 @@ def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: Answering) -> 
     vectors = vectors_of(texts, task) if texts else {}
     if not prompts or task.asking is None:
         return Lookup(vectors)
-    replies, spent = replies_to(prompts, task.asking)
-    write_whole(task.target.with_suffix(_SPENT), json.dumps(asdict(spent)).encode())
-    return Lookup(vectors, replies)
-
-
-def spent_on(folder: Path) -> Spent:
-    """Return what a run asked of the language model, or what it would have asked."""
-    total = Spent()
-    for path in sorted(folder.glob(f"*{_SPENT}")):
-        one = json.loads(path.read_text())
-        total += Spent(one["calls"], one["failed"], Usage(**one["usage"]))
-    return total
+    answers = shared_desk(task.asking).ask(prompts)
+    return Lookup(vectors, {prompt.identity: answer for prompt, answer in answers.items()})
 
 
 def vectors_of(texts: Sequence[str], task: Answering) -> dict[str, Vector]:

@@ -1,11 +1,8 @@
-"""Process: one batch of files, from bytes to staged chunks; parsing and splitting happen in worker processes.
-
-Workers import this module, and need no Arrow: what stages a batch is imported where it is used.
-"""
+"""Process: one document, from bytes to chunks, as a worker process does it; so nothing here imports Arrow."""
 
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -18,21 +15,19 @@ from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions, chunk_regions, chunker_key, vector_keys
 from tasks.detect import detect, find_regions
 from tasks.facts import facts_of
-from tasks.orders import load_order
+from tasks.model.prompt import Prompt
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
 from tasks.parse.file_type import VERSION as FILE_TYPE_VERSION
-from tasks.pool import Limits, Pool, shared_pool
+from tasks.pool import Limits
 from tasks.route import OWN_KEY, Route, RouteTable
 from tasks.split import SPLITTERS
-from tasks.split.lookup import Lookup, Prompt
+from tasks.split.lookup import Lookup
 from tasks.tokens import load_tokenizer
-from tasks.unpack import unpack, why_missing
+from tasks.unpack import why_missing
 from tasks.worker import announce
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from tasks.answers import Answering
+    pass
 
 _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
@@ -119,21 +114,6 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What a batch is to do: a file of these travels to the task that does it.
-
-    `unpacks` are the orders that lay the files which are still in archives.
-    """
-
-    folder: Path
-    works: tuple[Work, ...]
-    recipe: Recipe
-    text_packs: tuple[Path, ...]
-    answering: "Answering"
-    unpacks: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Job:
     """What one worker call gets: the work, how to do it, the parsed document where it is stored, and answers."""
 
@@ -165,74 +145,6 @@ def suffix_of(uri: str) -> str:
     """Return the part of a name that a file's type may hang on: its suffix, or the whole name without one."""
     name = PurePosixPath(uri)
     return (name.suffix or name.name).lower()
-
-
-def process_batch(order: Path) -> Path:
-    """Process the batch that an order describes; return the folder of the finished batch."""
-    from storage.artifacts import pack_texts
-    from storage.schema import to_table
-    from storage.staging import DOCUMENTS, write_batch
-    from tasks.answers import answer
-
-    task: Order = load_order(order)
-    pool = shared_pool(task.recipe.limits)
-    unpack(task.unpacks, pool)
-    jobs = list(_jobs(task))
-    results = _map(pool, jobs)
-    asking = {i: one for i, one in enumerate(results) if one.asked or (one.unsaid and task.answering.asking)}
-    if asking:
-        texts = [text for one in asking.values() for text in one.asked]
-        prompts = [prompt for one in asking.values() for prompt in one.unsaid]
-        answers = answer(texts, prompts, task.answering)
-        again = _map(pool, [_asked_again(jobs[i], one, answers) for i, one in asking.items()])
-        for i, result in zip(asking, again, strict=True):
-            results[i] = _answered(results[i], result)
-    write_batch(
-        task.folder,
-        to_table([one.document for one in results], DOCUMENTS),
-        _draft_table(results),
-        pack_texts((one.document.text_key, one.parsed) for one in results if one.parsed is not None),
-    )
-    for work in task.works:
-        if work.place:
-            Path(work.path).unlink(missing_ok=True)
-    return task.folder
-
-
-def _map(pool: Pool, jobs: Sequence[Job]) -> list[Processed]:
-    results = pool.map(process_document, jobs)
-    return [
-        result if isinstance(result, Processed) else reject(job.work, result)
-        for job, result in zip(jobs, results, strict=True)
-    ]
-
-
-def _asked_again(job: Job, asking: Processed, answers: Lookup) -> Job:
-    """Return the job that splits a document once more, now that what it asked for is known."""
-    row = asking.document
-    known = replace(job.work, content_hash=row.content_hash, size=row.size, format=row.format, language=row.language)
-    lookup = answers.only(asking.asked, asking.unsaid)
-    return replace(job, work=known, stored=asking.parsed or job.stored, lookup=lookup)
-
-
-def _answered(first: Processed, second: Processed) -> Processed:
-    """Return what the second call made of a document that the first one parsed.
-
-    Where a reply is still missing, its chunks get a key that no plan looks for: the next run splits it again.
-    """
-    row = second.document
-    chunk_key = key_of(row.chunk_key, "unsaid") if second.unsaid else row.chunk_key
-    document = replace(row, parsed=first.document.parsed, chunk_key=chunk_key)
-    return replace(second, document=document, parsed=None if row.reason else first.parsed)
-
-
-def _jobs(task: Order) -> Iterable[Job]:
-    from storage.artifacts import Packs, decode_parsed
-
-    stored = [work.text_key for work in task.works if work.text_key]
-    rows = Packs(task.text_packs).take(stored).to_pylist() if stored else []
-    texts = dict(zip(stored, map(decode_parsed, rows), strict=True))
-    return (Job(work, task.recipe, texts.get(work.text_key)) for work in task.works)
 
 
 def process_document(job: Job) -> Processed:
@@ -326,20 +238,3 @@ def reject(work: Work, why: Rejected, file_type: FileType | None = None) -> Proc
         parser=_parser_name(file_type) if file_type else why.parser,
     )
     return Processed(document, [], None)
-
-
-def _draft_table(done: Sequence[Processed]) -> "pa.Table":
-    import pyarrow as pa
-
-    from storage.staging import DRAFTS
-
-    # The same content under two suffixes is two works and one set of chunks.
-    distinct = {one.document.chunk_key: one for one in done}
-    drafts = [(key, i, draft) for key, own in distinct.items() for i, draft in enumerate(own.drafts)]
-    columns = {
-        "chunk_key": [key for key, _, _ in drafts],
-        "ordinal": [i for _, i, _ in drafts],
-        "embedding_key": [key for one in distinct.values() for key in one.keys],
-    }
-    own = {name: [getattr(d, name) for _, _, d in drafts] for name in DRAFTS.names if name not in columns}
-    return pa.table([pa.array((columns | own)[f.name], f.type) for f in DRAFTS], schema=DRAFTS)

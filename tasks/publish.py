@@ -1,6 +1,6 @@
 """Publish: turn what a run has staged into one committed snapshot."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from storage import candidates, staging
@@ -12,6 +12,7 @@ from storage.schema import RunRow
 from storage.snapshots import Snapshot
 from storage.staging import Batch
 from tasks.gate import Finding, Gate, judge
+from tasks.model import ledger
 from tasks.orders import load_order
 from tasks.plan import Plan, State
 from tasks.rows import Outcome, chunk_table, document_table, reject_table
@@ -45,11 +46,14 @@ def publish_run(order: Path) -> Published:
     What the gate does not let through is kept as a candidate, and the staging with it, for the next run.
     """
     task: PublishOrder = load_order(order)
-    snapshot, moves = prepare(task.root, task.base, task.changes, task.run)
+    notes = ledger.pending(task.root)
+    changes = replace(task.changes, costs=ledger.read(notes))
+    snapshot, moves = prepare(task.root, task.base, changes, task.run)
     finding = judge(task.root, task.base, snapshot, task.gate) if task.gate and task.base else None
     if finding and finding.worse:
         return Published(None, moves, candidates.keep(task.root, snapshot), finding)
     put(task.root, snapshot)
+    ledger.clear(notes)
     staging.clear(task.root)
     if due(task.root, snapshot, task.retention):
         compact_held(task.root, task.retention)

@@ -26,10 +26,25 @@ class ModelServer:
         self.times = 10_000
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.url = ""
+        self.most_at_once = 0
+        self._lock = threading.Lock()
+        self._at_once = 0
 
     def behave(self, mood: str, times: int = 10_000) -> None:
         """Answer the next requests in a mood."""
         self.mood, self.times = mood, times
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count how many requests are under way at a time."""
+        with self._lock:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._at_once -= 1
 
     def take_mood(self) -> str:
         """Return the mood for one request."""
@@ -51,7 +66,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def do_POST(self) -> None:
-        own: ModelServer = self.server.own
+        with self.server.own.counted():
+            self._answer(self.server.own)
+
+    def _answer(self, own: ModelServer) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         own.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
         mood = own.take_mood()

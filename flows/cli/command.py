@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from flows.configuration import Key
     from flows.settings import Settings
 
-SHORT = {"discover.include": "--include", "discover.exclude": "--exclude", "wait_s": "--wait"}
+SHORT = {
+    "discover.include": "--include",
+    "discover.exclude": "--exclude",
+    "wait_s": "--wait",
+    "model.max_calls": "--max-calls",
+    "model.max_cost": "--max-cost",
+}
 
 
 def settings_of(context: typer.Context) -> "Settings":

@@ -29,7 +29,8 @@ class Chat:
 
     def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
         """Return the reply; the parts are one message, so that servers can keep what they begin with."""
-        limit = {"max_tokens" if self._options.base_url else "max_completion_tokens": max_tokens}
+        most = max_tokens + self._options.thinking_tokens
+        limit = {"max_tokens" if self._options.base_url else "max_completion_tokens": most}
         with explained(self._errors, self._errors.OpenAIError, KEY):
             answer = self._client.chat.completions.create(
                 model=self._options.model,
@@ -45,4 +46,6 @@ class Chat:
             if used
             else Usage()
         )
-        return Reply(choice.message.content or "", usage, choice.finish_reason == "stop")
+        return Reply(
+            choice.message.content or "", usage, choice.finish_reason == "stop", choice.finish_reason == "length"
+        )

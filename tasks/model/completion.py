@@ -15,6 +15,7 @@ class ModelOptions:
     """Which model is asked, and how. Keys come from the environment and are part of nothing that is kept.
 
     `base_url` is that of a server that speaks the provider's protocol; empty is the provider's own.
+    `thinking_tokens` come on top of the most that an answer may have, for models that think before they answer.
     """
 
     provider: str
@@ -22,6 +23,7 @@ class ModelOptions:
     base_url: str = ""
     timeout_s: float = 60.0
     max_concurrency: int = 4
+    thinking_tokens: int = 0
 
     def __post_init__(self) -> None:
         if self.provider not in PROVIDERS:
@@ -32,23 +34,29 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that were paid for; `cached` are those of the input that the provider had from before."""
+    """Tokens that were paid for; of the input, `cached` are those that the provider had from before.
+
+    `written` are those of the input that it took into its cache, which some ask more for.
+    """
 
     input: int = 0
     cached: int = 0
     output: int = 0
+    written: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return Usage(self.input + other.input, self.cached + other.cached, self.output + other.output)
+        sums = (self.input + other.input, self.cached + other.cached, self.output + other.output)
+        return Usage(*sums, self.written + other.written)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said; `whole` is False where it refused or the token limit cut it off."""
+    """What a model said; `whole` is False where it refused or the token limit cut it off, which `cut` tells."""
 
     text: str
     usage: Usage
     whole: bool
+    cut: bool = False
 
 
 class Model(Protocol):

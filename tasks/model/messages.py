@@ -36,12 +36,12 @@ class Messages:
         with explained(self._errors, self._errors.AnthropicError, KEY):
             answer = self._client.messages.create(
                 model=self._options.model,
-                max_tokens=max_tokens,
+                max_tokens=max_tokens + self._options.thinking_tokens,
                 messages=[{"role": "user", "content": blocks}],
             )
         text = "".join(block.text for block in answer.content if block.type == "text")
         used = answer.usage
         cached = used.cache_read_input_tokens or 0
         written = used.cache_creation_input_tokens or 0
-        usage = Usage(used.input_tokens + cached + written, cached, used.output_tokens)
-        return Reply(text, usage, answer.stop_reason == "end_turn")
+        usage = Usage(used.input_tokens + cached + written, cached, used.output_tokens, written)
+        return Reply(text, usage, answer.stop_reason == "end_turn", answer.stop_reason == "max_tokens")

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from tasks.model.prompt import Answer, Prompt
+
 Vector = npt.NDArray[np.float32]
-Prompt = tuple[str, ...]
-"""The parts of a prompt; those that many prompts share come first."""
 
 
 @dataclass(slots=True)
 class Lookup:
-    """Vectors by text and replies by prompt; `wanted` and `unsaid` are the texts and prompts that had none."""
+    """Vectors by text and answers by a prompt's identity; `wanted` and `unsaid` are the texts and prompts without."""
 
     vectors: Mapping[str, Vector] = field(default_factory=dict)
-    replies: Mapping[Prompt, str] = field(default_factory=dict)
+    answers: Mapping[tuple[str, ...], Answer] = field(default_factory=dict)
     wanted: dict[str, None] = field(default_factory=dict)
     unsaid: dict[Prompt, None] = field(default_factory=dict)
 
@@ -32,16 +32,32 @@ class Lookup:
 
     def replies_to(self, prompts: Sequence[Prompt]) -> list[str] | None:
         """Return what a language model said to each prompt; None where one is missing."""
-        missing = dict.fromkeys(prompt for prompt in prompts if prompt not in self.replies)
-        self.unsaid |= missing
-        return None if missing else [self.replies[prompt] for prompt in prompts]
+        answers = [self.answer_to(prompt) for prompt in prompts]
+        known = [answer.text for answer in answers if answer is not None]
+        return known if len(known) == len(prompts) else None
+
+    def answer_to(self, prompt: Prompt) -> Answer | None:
+        """Return what a language model said to a prompt; None where that is missing."""
+        answer = self.answers.get(prompt.identity)
+        if answer is None:
+            self.unsaid[prompt] = None
+        return answer
 
     def only(self, texts: Iterable[str], prompts: Iterable[Prompt]) -> "Lookup":
         """Return a look-up of what is known of some texts and prompts."""
+        identities = (prompt.identity for prompt in prompts)
         return Lookup(
             {text: self.vectors[text] for text in texts if text in self.vectors},
-            {prompt: self.replies[prompt] for prompt in prompts if prompt in self.replies},
+            {identity: self.answers[identity] for identity in identities if identity in self.answers},
         )
+
+    def knows(self, texts: Iterable[str], prompts: Iterable[Prompt]) -> bool:
+        """Say whether anything is known of some texts and prompts."""
+        return any(text in self.vectors for text in texts) or any(p.identity in self.answers for p in prompts)
+
+    def with_all_of(self, other: "Lookup") -> "Lookup":
+        """Return a look-up of what either knows."""
+        return Lookup({**self.vectors, **other.vectors}, {**self.answers, **other.answers})
 
     @property
     def complete(self) -> bool:

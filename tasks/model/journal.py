@@ -1,0 +1,142 @@
+"""Journal: each answer is on the disk as soon as it is paid for; at the end of a run it becomes a pack of answers.
+
+```
+cache/replies/<run>.jsonl     the journal of a run that is going on, locked by its process
+cache/replies/<run>.parquet   a pack of answers, found by key
+cache/costs/<run>.json        what they cost, until a snapshot's table `costs` has it
+```
+They lie apart from what a snapshot names: a run that fails, or is killed, keeps what it paid for.
+"""
+
+import fcntl
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storage.files import TEMPORARY, write_whole
+from storage.schema import CostRow
+
+REPLIES = "cache/replies"
+COSTS = "cache/costs"
+_COLUMNS = pa.schema([("key", pa.string()), ("text", pa.string()), ("basis", pa.string())])
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One call: the key of its answer, the answer, and what it cost. A call that failed has no key."""
+
+    purpose: str
+    key: str = ""
+    text: str = ""
+    basis: str = ""
+    input: int = 0
+    cached: int = 0
+    written: int = 0
+    output: int = 0
+    money: float = 0.0
+
+
+class Journal:
+    """What one run pays for, written down by several threads."""
+
+    def __init__(self, root: Path, run: str, model: str) -> None:
+        self._path = root / REPLIES / f"{run}.jsonl"
+        self._head = {"run": run, "model": model}
+        self._lock = threading.Lock()
+        self._file: IO[str] | None = None
+
+    def add(self, entry: Entry) -> None:
+        """Write one entry."""
+        with self._lock:
+            if self._file is None:
+                self._file = self._open()
+            self._write(self._file, asdict(entry))
+
+    def close(self) -> None:
+        """Turn the journal into a pack of answers and a note of what they cost."""
+        if self._file is not None:
+            fold(self._path)
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> IO[str]:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        file = self._path.open("a", encoding="utf-8")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        self._write(file, self._head)
+        return file
+
+    def _write(self, file: IO[str], line: Any) -> None:
+        file.write(json.dumps(line) + "\n")
+        file.flush()
+
+
+def recover(root: Path) -> None:
+    """Fold the journals that runs left behind which were killed."""
+    for path in sorted((root / REPLIES).glob("*.jsonl")):
+        with path.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:  # its run is going on
+                continue
+            fold(path)
+
+
+def fold(path: Path) -> None:
+    """Write the pack and the costs of a journal, and remove it; doing so twice is as doing it once."""
+    lines = list(_lines(path))
+    if lines:
+        head, entries = lines[0], [Entry(**line) for line in lines[1:]]
+        write_whole(path.parent.parent.parent / COSTS / f"{path.stem}.json", _costs(head, entries))
+        _write_pack(path.with_suffix(".parquet"), [entry for entry in entries if entry.key])
+    path.unlink()
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the lines that were written whole."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            return
+
+
+def _costs(head: dict[str, str], entries: Sequence[Entry]) -> bytes:
+    return json.dumps([asdict(row) for row in costs_of(head["run"], head["model"], entries)]).encode()
+
+
+def costs_of(run: str, model: str, entries: Sequence[Entry]) -> list[CostRow]:
+    """Return one row for each purpose of a run."""
+    rows = []
+    for purpose in sorted({entry.purpose for entry in entries}):
+        own = [entry for entry in entries if entry.purpose == purpose]
+        rows.append(
+            CostRow(
+                run_id=run,
+                snapshot=0,
+                model=model,
+                purpose=purpose,
+                calls=len(own),
+                failed=sum(not entry.key for entry in own),
+                input=sum(entry.input for entry in own),
+                cached=sum(entry.cached for entry in own),
+                written=sum(entry.written for entry in own),
+                output=sum(entry.output for entry in own),
+                money=round(sum(entry.money for entry in own), 9),
+            )
+        )
+    return rows
+
+
+def _write_pack(target: Path, entries: Sequence[Entry]) -> None:
+    if entries:
+        columns = [pa.array([getattr(entry, name) for entry in entries], pa.string()) for name in _COLUMNS.names]
+        draft = target.with_name(TEMPORARY + target.name)
+        pq.write_table(pa.table(columns, schema=_COLUMNS), draft, compression="zstd")
+        draft.replace(target)

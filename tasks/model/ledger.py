@@ -1,0 +1,26 @@
+"""Ledger: what language models cost since the last commit, whoever asked them, until the table `costs` has it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from storage.files import remove
+from storage.schema import CostRow
+from tasks.model.journal import COSTS, recover
+
+
+def pending(root: Path) -> list[Path]:
+    """Return the notes of costs that no snapshot has, as far as this process knows; fold what killed runs left."""
+    recover(root)
+    return sorted((root / COSTS).glob("[!.]*.json"))
+
+
+def read(notes: Sequence[Path]) -> tuple[CostRow, ...]:
+    """Return the rows of notes."""
+    return tuple(CostRow(**row) for note in notes for row in json.loads(note.read_bytes()))
+
+
+def clear(notes: Sequence[Path]) -> None:
+    """Remove notes whose rows a snapshot has."""
+    for note in notes:
+        remove(note)
