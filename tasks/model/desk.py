@@ -123,9 +123,9 @@ class Desk:
 
     @cached_property
     def _packs(self) -> Packs:
-        """Return the packs of earlier runs, the newest first."""
+        """Return the packs of earlier runs, the newest last."""
         root = self._asking.root
-        return Packs(sorted((root / REPLIES).glob("[!.]*.parquet"), reverse=True) if root else [])
+        return Packs(sorted((root / REPLIES).glob("[!.]*.parquet")) if root else [])
 
     def _key(self, prompt: Prompt) -> str:
         return key_of("reply", model_key(self._asking.model), list(prompt.identity))
