@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from storage import snapshots
+from storage import evaluations, snapshots
 from storage.boundary import boundary
 from storage.files import link, remove, sync_folder, write_whole
 from storage.schema import SCHEMAS
@@ -26,6 +26,7 @@ def publish(root: Path, snapshot: Snapshot) -> None:
     for name in SCHEMAS:
         _link_table(root, snapshot, name, folder / name)
     _swap(root, folder)
+    evaluations.prepare(root)
     script = views_sql(root).encode()
     path = root / "views.sql"
     if not path.exists() or path.read_bytes() != script:

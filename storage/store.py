@@ -13,7 +13,7 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import snapshots, tags
+from storage import evaluations, snapshots, tags
 from storage.artifacts import Packs, decode_parsed
 from storage.commit import vector_rows
 from storage.encoder import load_encoder
@@ -154,12 +154,15 @@ class Store:
         return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
 
     def sql(self, statement: str) -> pa.Table:
-        """Run one SELECT over the views chunks, documents, rejects, runs and snapshots; nothing else is in reach.
+        """Run one SELECT over the views chunks, documents, rejects, runs, snapshots, evaluations, and nothing else.
 
         `chunks_at(41)`, or `chunks_at('TAG')`, is the table of that snapshot; so it is with the other tables.
         """
         files = {name: self._paths(name) for name in SCHEMAS}
-        extra = {"snapshots": history_table(self.root, self.snapshot.number)}
+        extra = {
+            "snapshots": history_table(self.root, self.snapshot.number),
+            "evaluations": evaluations.read(self.root),
+        }
         return query(files, extra, statement, past=self._past(statement))
 
     def _past(self, statement: str) -> dict[str, dict[str, list[Path]]]:

@@ -19,6 +19,11 @@ WHERE parse_filename(stored_in) IN (
     }}) WHERE number = snapshot
 );
 """
+_EVALUATIONS = """\
+CREATE OR REPLACE TEMP VIEW evaluations AS SELECT * FROM read_parquet(
+    {path}, union_by_name = true, hive_partitioning = false
+) ORDER BY created;
+"""
 _SNAPSHOTS = """\
 CREATE OR REPLACE TEMP VIEW snapshots AS
 SELECT
@@ -58,10 +63,11 @@ def views_sql(root: Path) -> str:
         f"    {_pattern(root, f'current/{name}/*.parquet')}, union_by_name = true, hive_partitioning = false\n);\n"
         for name in SCHEMAS
     )
+    kept = _EVALUATIONS.format(path=_pattern(root, "evaluations/*.parquet"))
     past = (_table_at(root, name) for name in ("documents", "chunks"))
     routing = f"CREATE OR REPLACE TEMP VIEW routing AS\n{ROUTING};\n"
     first = head.replace("\n", " ").rstrip() + "\n"
-    return first + "".join(tables) + routing + _snapshots(root) + "".join(past)
+    return first + "".join(tables) + kept + routing + _snapshots(root) + "".join(past)
 
 
 def _table_at(root: Path, name: str) -> str:

@@ -8,6 +8,7 @@ from storage.snapshots import Snapshot
 from storage.store import Store
 from tasks.evaluate.asking import Way, evaluate
 from tasks.evaluate.bootstrap import Interval
+from tasks.evaluate.excerpts import excerpt_measure
 from tasks.evaluate.questions import Question
 from tasks.evaluate.ranking import measure_of
 
@@ -24,7 +25,8 @@ class Gate:
     way: Way
 
     def __post_init__(self) -> None:
-        measure_of(self.metric)
+        if not excerpt_measure(self.metric):
+            measure_of(self.metric)
 
 
 @dataclass(frozen=True, slots=True)

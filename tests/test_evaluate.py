@@ -12,6 +12,7 @@ from flows.cli.app import app
 from storage.errors import ConfigError, QueryError
 from storage.search import Hit
 from tasks.evaluate.bootstrap import difference, interval
+from tasks.evaluate.excerpts import Excerpts, locate
 from tasks.evaluate.questions import Question, Target, load_questions
 from tasks.evaluate.ranking import MEASURES, answers, measure, ranked, run_file
 from tests.workbench import Workbench
@@ -36,7 +37,7 @@ def test_questions_with_excerpts_have_one_target_each(tmp_path: Path) -> None:
     references = json.dumps([{"content": "snow", "start_index": 1}, {"content": "ice", "start_index": 9}])
     path.write_text('question,references,corpus_id\nWhat?,"' + references.replace('"', '""') + '",winter\n')
     (question,) = load_questions(path)
-    assert question.targets == (Target("winter", "snow"), Target("winter", "ice"))
+    assert question.targets == (Target("winter", "snow", start=1), Target("winter", "ice", start=9))
 
 
 def test_a_beir_folder_is_read_with_its_test_judgements(tmp_path: Path) -> None:
@@ -146,3 +147,94 @@ def test_the_command_writes_a_run_and_json(bench: Workbench) -> None:
     assert found["measures"]["RR"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
     assert found["questions"]["RR"] == {"1": 1.0, "2": 1.0}
     assert run.read_text().splitlines()[0].startswith("1 Q0 target-0 1 ")
+
+
+def evaluate(bench: Workbench, *arguments: str) -> str:
+    where = ["--questions", str(bench.folder / "q.csv"), "--store", str(bench.root)]
+    done = CliRunner().invoke(app, ["evaluate", *where, *arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_results_are_rows_that_sql_shows(bench: Workbench) -> None:
+    assert bench.store.sql("SELECT * FROM evaluations").num_rows == 0
+    for _ in range(2):
+        evaluate(bench, "--mode", "keyword", "--mode", "hybrid", "--measure", "RR", "--measure", "R@5")
+    rows = bench.store.sql("SELECT * FROM evaluations ORDER BY settings, measure").to_pylist()
+    assert [(row["snapshot"], row["measure"], row["count"]) for row in rows] == [(1, "R@5", 2), (1, "RR", 2)] * 2
+    assert json.loads(rows[2]["settings"])["mode"] == "keyword"
+    assert (rows[3]["value"], rows[3]["low"], rows[3]["items"], rows[3]["item_values"]) == (1, 1, ["1", "2"], [1, 1])
+    assert rows[0]["subject"] == "q.csv"
+    evaluate(bench, "--mode", "vector", "--measure", "RR", "--no-values")
+    (row,) = bench.store.sql("SELECT * FROM evaluations WHERE settings LIKE '%vector%'").to_pylist()
+    assert row["items"] == []
+    evaluate(bench, "--mode", "vector", "--measure", "AP", "--no-keep")
+    assert bench.store.sql("SELECT * FROM evaluations WHERE measure = 'AP'").num_rows == 0
+
+
+def test_any_duckdb_reads_the_rows(bench: Workbench) -> None:
+    import duckdb
+
+    evaluate(bench, "--mode", "keyword", "--measure", "RR")
+    with duckdb.connect() as connection:
+        connection.execute((bench.root / "views.sql").read_text())
+        assert connection.sql("SELECT measure, value FROM evaluations").fetchall() == [("RR", 1.0)]
+
+
+def test_snapshots_and_weights_are_compared(bench: Workbench) -> None:
+    bench.write({"seal.md": "# seal\n\nNothing.\n"})
+    bench.ingest()
+    arguments = ("--at", "1", "--at", "2", "--mode", "keyword", "--measure", "R@5", "--json")
+    old, new = json.loads(evaluate(bench, *arguments))
+    assert (old["snapshot"], new["snapshot"]) == ("1", "2")
+    assert new["against"]["R@5"]["mean"] == -0.5
+    assert new["against"]["R@5"]["verdict"] == "indistinguishable", "one question of two is no proof"
+    ways = json.loads(evaluate(bench, "--mode", "hybrid", "--weight", "0.2", "--weight", "0.8", "--json"))
+    assert [way["weight"] for way in ways] == [0.2, 0.8]
+
+
+def test_the_page_draws_each_way(bench: Workbench) -> None:
+    page = bench.folder / "page.html"
+    evaluate(bench, "--html", str(page), "--measure", "RR")
+    html = page.read_text()
+    assert html.count('class="dot"') == 3
+    assert "indistinguishable" in html
+    assert "<script" not in html
+
+
+def test_measures_of_excerpts_are_those_of_characters(bench: Workbench) -> None:
+    bench.write({"seal.md": "# seal\n\nThe seal is in box 0.\n", "lid.md": "# lid\n\nBox.\n\nThe lid. The lid.\n"})
+    bench.ingest()
+    text = bench.store.document("lid.md").text
+    second = text.rindex("The lid.")
+    quoted = json.dumps([{"content": "The lid.", "start_index": second}]).replace('"', '""')
+    (bench.folder / "q.csv").write_text(f'question,references,corpus_id\nwhere is the lid,"{quoted}",lid\n')
+    measures = ("recall@1", "precision@1", "IoU@1", "precision_omega", "IoU_first@1", "precision_omega_first")
+    named = [word for name in measures for word in ("--measure", name)]
+    (found,) = json.loads(evaluate(bench, "--mode", "keyword", *named, "--json"))
+    means = {name: one["mean"] for name, one in found["measures"].items()}
+    (chunk,) = [chunk for chunk in bench.chunks() if chunk.uri == "lid.md"]
+    share = pytest.approx(8 / len(chunk.text))
+    assert means["recall@1"] == 1
+    assert means["precision@1"] == means["IoU@1"] == means["precision_omega"] == means["IoU_first@1"] == share
+
+
+def test_a_repeated_chunk_is_taken_for_its_first_place_where_asked(bench: Workbench) -> None:
+    bench.settings = {"routes": [{"glob": "*", "strategy": "separator"}]}
+    bench.write({"ice.md": "Ice melts.\n\nSnow.\n\nIce melts."})
+    bench.ingest()
+    question = Question("1", "?", (Target("ice", "Ice melts.", start=19),))
+    hits = [hit for hit in bench.store.search("ice melts", k=9, mode="keyword") if hit.start == 19]
+    excerpts = Excerpts(bench.store, [question])
+    assert excerpts.measure({"1": hits}, "IoU@1") == {"1": 1.0}
+    assert excerpts.measure({"1": hits}, "IoU_first@1") == {"1": 0.0}
+    assert excerpts.measure({"1": hits}, "precision_omega") == {"1": 1.0}
+    assert locate("Snow  and\nice", Target("a", "and ice")) == (6, 13)
+
+
+def test_measures_of_excerpts_need_passages(bench: Workbench) -> None:
+    (bench.folder / "q.csv").write_text("question,uri\nwhere is the lid,lid.md\n")
+    where = ["--questions", str(bench.folder / "q.csv"), "--store", str(bench.root), "--measure", "IoU@5"]
+    done = CliRunner().invoke(app, ["evaluate", *where])
+    assert done.exit_code == 1
+    assert "it quotes nothing" in done.stderr

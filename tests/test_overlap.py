@@ -11,7 +11,11 @@ def a(start: int, end: int) -> Passage:
 
 def test_a_chunk_that_is_its_reference_is_perfect() -> None:
     assert overlap([a(10, 20)], [a(10, 20)]) == Overlap(1, 1, 1)
-    assert precision_omega([a(0, 10), a(10, 20), a(20, 30)], [a(10, 20)]) == 1
+    assert precision_omega([a(0, 9), a(10, 20), a(21, 30)], [a(10, 20)]) == 1
+
+
+def test_precision_omega_counts_chunks_that_only_touch_a_reference() -> None:
+    assert precision_omega([a(0, 10), a(10, 20), a(20, 30)], [a(10, 20)]) == pytest.approx(1 / 3)
 
 
 def test_half_a_reference_in_a_longer_chunk() -> None:

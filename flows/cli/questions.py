@@ -1,7 +1,7 @@
 """The command that measures a store's search by questions whose answers are known."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,13 +12,20 @@ from flows.cli.command import settings_of, takes
 from flows.cli.output import note, print_json, print_rows
 
 if TYPE_CHECKING:
-    from tasks.evaluate.asking import Evaluation
+    from flows.evaluate import Measured
+    from flows.settings import Settings
+    from tasks.evaluate.asking import Way
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
 MODES = typer.Option("--mode", help="A way to search; give it again to compare. All three where none is given.")
 MEASURE = typer.Option("--measure", metavar="NAME", help="Such as nDCG@10, R@5, RR, AP, Success@5; may be repeated.")
 RUN_FILE = typer.Option("--run-file", metavar="FILE", help="Write the first way's rankings as a TREC run.")
+AT = typer.Option("--at", metavar="N|TAG", help="A kept snapshot or a candidate; give it again to compare.")
+WEIGHT = typer.Option("--weight", min=0, max=1, help="Weight of the vectors in a hybrid search; may be repeated.")
+HTML = typer.Option("--html", metavar="OUT", help="Write a page that draws the means with their intervals.")
+VALUES = typer.Option("--values/--no-values", help="Keep the value of each question, not just the mean.")
+KEEP = typer.Option("--keep/--no-keep", help="Keep the results as rows of `evaluations`.")
 
 
 def register(app: typer.Typer) -> None:
@@ -30,47 +37,88 @@ def questions(
     context: typer.Context,
     file: Annotated[Path, QUESTIONS],
     qrels: Annotated[Path | None, QRELS] = None,
+    at: Annotated[list[str] | None, AT] = None,
     mode: Annotated[list[Mode] | None, MODES] = None,
+    weight: Annotated[list[float] | None, WEIGHT] = None,
     measure: Annotated[list[str] | None, MEASURE] = None,
     depth: Annotated[int, typer.Option(min=1, help="How long a ranking is.")] = 10,
     run_file: Annotated[Path | None, RUN_FILE] = None,
+    html: Annotated[Path | None, HTML] = None,
+    keep: Annotated[bool, KEEP] = True,
+    values: Annotated[bool, VALUES] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, each question's values included.")] = False,
 ) -> None:
     """Measure how well the store answers questions whose answers are known."""
     settings = settings_of(context)
-    from storage.store import open_store
-    from tasks.evaluate.asking import Way
-    from tasks.evaluate.asking import evaluate as run
+    from flows import evaluate
     from tasks.evaluate.questions import load_questions
     from tasks.evaluate.ranking import MEASURES
     from tasks.evaluate.ranking import run_file as as_run
 
     asked = load_questions(file, qrels)
-    ways = [Way(one.value, settings.search.weight, settings.search.fusion) for one in mode or list(Mode)]
-    found = run(open_store(settings.store), asked, ways, measure or MEASURES, depth)
+    ways = _ways(settings, mode or list(Mode), weight or [])
+    found = evaluate.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
     if run_file is not None:
-        run_file.write_text(as_run(found[0].rankings, "docmill"), encoding="utf-8")
+        run_file.write_text(as_run(found[0].evaluation.rankings, "docmill"), encoding="utf-8")
+    if keep:
+        _keep(lambda: evaluate.keep(settings.store, found, evaluate.subject_of(file, qrels, {"depth": depth}), values))
+    note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, the first {depth} hits")
+    if html is not None:
+        from flows.cli.chart import Compared, chart
+
+        html.write_text(
+            chart(
+                f"{file.name}: {len(asked)} questions",
+                f"The first {depth} hits; bars are 95 % intervals.",
+                [Compared(one.title, one.evaluation.values) for one in found],
+            ),
+            encoding="utf-8",
+        )
+        note(f"wrote {html}")
     if as_json:
-        print_json([_as_json(one) for one in found])
+        print_json([_as_json(one, found[0]) for one in found])
     else:
-        note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, the first {depth} hits")
         print_rows(_rows(found))
 
 
-def _as_json(one: "Evaluation") -> dict[str, Any]:
-    means = {name: asdict(value) for name, value in one.means().items()}
-    return {**asdict(one.way), "measures": means, "questions": one.values}
+def _ways(settings: "Settings", modes: Sequence[Mode], weights: Sequence[float]) -> list["Way"]:
+    from flows.recipe import way_of
+
+    ways = [way_of(settings, mode.value) for mode in modes]
+    hybrid = [way for way in ways if way.mode == "hybrid"]
+    return [way for way in ways if not (weights and way in hybrid)] + [
+        replace(way, weight=weight) for way in hybrid for weight in weights
+    ]
 
 
-def _rows(found: Sequence["Evaluation"]) -> list[dict[str, Any]]:
+def _keep(save: Callable[[], None]) -> None:
+    try:
+        save()
+    except OSError as error:
+        note(f"the results are not kept: {error}")
+
+
+def _as_json(one: "Measured", first: "Measured") -> dict[str, Any]:
+    means = {name: asdict(value) for name, value in one.evaluation.means().items()}
+    found = {"snapshot": one.of, **asdict(one.evaluation.way), "measures": means, "questions": one.evaluation.values}
+    if one is first:
+        return found
+    changes = one.evaluation.against(first.evaluation)
+    return {**found, "against": {name: {**asdict(v), "verdict": v.verdict} for name, v in changes.items()}}
+
+
+def _rows(found: Sequence["Measured"]) -> list[dict[str, Any]]:
     """Return one row a way: means, and for all but the first what became of the first measure."""
     rows = []
+    several = len({one.of for one in found}) > 1
     for one in found:
-        row: dict[str, Any] = {"mode": one.way.mode}
-        row |= {name: f"{value.mean:.3f}" for name, value in one.means().items()}
+        row: dict[str, Any] = {"snapshot": one.of} if several else {}
+        row |= {"mode": one.evaluation.way.spelled()}
+        row |= {name: f"{value.mean:.3f}" for name, value in one.evaluation.means().items()}
         if one is not found[0]:
-            name, change = next(iter(one.against(found[0]).items()))
+            name, change = next(iter(one.evaluation.against(found[0].evaluation).items()))
             interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
-            row[f"{name} against {found[0].way.mode}"] = f"{interval} {change.verdict}"
+            first = found[0].title if several else found[0].evaluation.way.spelled()
+            row[f"{name} against {first}"] = f"{interval} {change.verdict}"
         rows.append(row)
     return [dict.fromkeys(rows[-1], "") | row for row in rows]

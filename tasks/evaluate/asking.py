@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storage.search import Fusion, Mode
+from storage.search import Fusion, Hit, Mode
 from storage.store import Store
 from tasks.evaluate.bootstrap import Interval, difference, interval
+from tasks.evaluate.excerpts import Excerpts, excerpt_measure
 from tasks.evaluate.questions import Question
 from tasks.evaluate.ranking import Values, measure, ranked
 
@@ -19,6 +20,16 @@ class Way:
     mode: Mode
     weight: float = 0.5
     fusion: Fusion = "linear"
+
+    def spelled(self) -> str:
+        """Return the way as a person reads it."""
+        if self.mode != "hybrid":
+            return self.mode
+        return f"hybrid {self.weight:g}" if self.fusion == "linear" else f"hybrid {self.fusion}"
+
+    def ask(self, store: Store, text: str, k: int) -> list[Hit]:
+        """Return the hits of one question."""
+        return store.search(text, k, self.mode, weight=self.weight, fusion=self.fusion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +53,14 @@ def evaluate(
     store: Store, questions: Sequence[Question], ways: Sequence[Way], measures: Sequence[str], depth: int
 ) -> list[Evaluation]:
     """Ask every question in every way; rankings are `depth` documents or passages long, at most."""
-    return [_evaluate(store, questions, way, measures, depth) for way in ways]
+    excerpts = Excerpts(store, questions)
+    return [_evaluate(excerpts, way, measures, depth) for way in ways]
 
 
-def _evaluate(store: Store, questions: Sequence[Question], way: Way, measures: Sequence[str], depth: int) -> Evaluation:
-    rankings = {question.id: _ask(store, question, way, depth) for question in questions}
-    return Evaluation(way, rankings, measure(questions, rankings, measures))
-
-
-def _ask(store: Store, question: Question, way: Way, depth: int) -> list[str]:
-    k = depth * _CHUNKS_PER_DOCUMENT
-    hits = store.search(question.text, k, way.mode, weight=way.weight, fusion=way.fusion)
-    return ranked(question, hits)[:depth]
+def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], depth: int) -> Evaluation:
+    questions, k = excerpts.questions, depth * _CHUNKS_PER_DOCUMENT
+    hits = {question.id: way.ask(excerpts.store, question.text, k) for question in questions}
+    rankings = {question.id: ranked(question, hits[question.id])[:depth] for question in questions}
+    found = measure(questions, rankings, [name for name in measures if not excerpt_measure(name)])
+    found |= {name: excerpts.measure(hits, name) for name in measures if excerpt_measure(name)}
+    return Evaluation(way, rankings, {name: found[name] for name in measures})

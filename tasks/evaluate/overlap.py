@@ -40,10 +40,15 @@ def overlap(retrieved: Sequence[Passage], references: Sequence[Passage]) -> Over
 def precision_omega(chunks: Iterable[Passage], references: Sequence[Passage]) -> float:
     """Return the precision of a perfect retrieval: of all chunks that share anything with a reference.
 
-    It is the length of the union of what they share over that of the union of these chunks and the references.
+    It is the length of the union of what they share over that of the union of these chunks and the references. As in
+    the reference implementation, a chunk that only ends where one begins shares something, too.
     """
-    touching = [chunk for chunk in chunks if any(shared([chunk], references))]
+    touching = [chunk for chunk in chunks if any(_touch(chunk, one) for one in references)]
     return length(shared(touching, references)) / length([*touching, *references])
+
+
+def _touch(one: Passage, other: Passage) -> bool:
+    return one.document == other.document and max(one.start, other.start) <= min(one.end, other.end)
 
 
 def shared(passages: Sequence[Passage], others: Sequence[Passage]) -> list[Passage]:

@@ -25,12 +25,14 @@ _FIELD_LIMIT = 10_000_000
 class Target:
     """What answers a question: a document, a passage quoted word for word, or a passage of a document.
 
-    `document` is a uri, or the name of one without its folders or its suffix. `grade` is above 0.
+    `document` is a uri, or the name of one without its folders or its suffix. `grade` is above 0. `start` is where
+    the quotation begins in its document, -1 where that is not said.
     """
 
     document: str = ""
     quotation: str = ""
     grade: int = 1
+    start: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ def _targets(fields: Mapping[str, str]) -> Iterator[Target]:
     document = fields.get("uri") or fields.get("document") or fields.get("corpus_id", "")
     if "references" in fields:
         references: list[dict[str, Any]] = json.loads(fields["references"])
-        yield from (Target(document, str(reference["content"])) for reference in references)
+        for one in references:
+            yield Target(document, str(one["content"]), start=int(one.get("start_index", -1)))
     else:
         quotation = fields.get("phrase") or fields.get("answer", "")
         if document or quotation:

@@ -58,6 +58,8 @@ def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measu
     import ir_measures
 
     known = {measure_of(name): name for name in measures}
+    if not known:
+        return {}
     qrels = [
         ir_measures.Qrel(question.id, key, target.grade)
         for question in questions

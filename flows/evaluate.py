@@ -1,0 +1,106 @@
+"""Evaluate: ask snapshots of a store in several ways, and keep what comes out as rows."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from storage import evaluations, snapshots
+from storage.evaluations import EvaluationRow, state_of
+from storage.files import hash_file
+from storage.keys import hash_bytes, key_of
+from storage.snapshots import Snapshot
+from storage.store import open_store
+from tasks.evaluate.asking import Evaluation, Way
+from tasks.evaluate.asking import evaluate as ask
+from tasks.evaluate.bootstrap import interval
+from tasks.evaluate.questions import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What was measured and by what: a kind, the name and content hash of a file of questions, settings."""
+
+    kind: str
+    name: str = ""
+    hash: str = ""
+    settings: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An evaluation of a snapshot; `of` is its number, or the name of a candidate."""
+
+    of: str
+    snapshot: Snapshot
+    evaluation: Evaluation
+
+    @property
+    def title(self) -> str:
+        """Return what tells it from others."""
+        return f"{self.of} {self.evaluation.way.spelled()}"
+
+
+def evaluate(
+    root: Path,
+    ats: Sequence[str | None],
+    ways: Sequence[Way],
+    questions: Sequence[Question],
+    measures: Sequence[str],
+    depth: int = 10,
+) -> list[Measured]:
+    """Ask snapshots, the newest where one is None, every question in every way."""
+    held = snapshots.candidates(root)
+    found = []
+    for at, way in product(ats, ways):
+        store = open_store(root, at)
+        of = at if at in held else str(store.snapshot.number)
+        found.append(Measured(of, store.snapshot, *ask(store, questions, [way], measures, depth)))
+    return found
+
+
+def subject_of(path: Path, qrels: Path | None, settings: Mapping[str, Any]) -> Subject:
+    """Return what a file or folder of questions is to the rows that are kept."""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    hashes = [hash_file(file) for file in (*files, *([qrels] if qrels else []))]
+    return Subject("questions", path.name, hash_bytes("".join(hashes).encode()), settings)
+
+
+def keep(root: Path, measured: Sequence[Measured], subject: Subject, values: bool = True) -> None:
+    """Keep a row for each measure, with the value of every question unless `values` is off."""
+    for one in measured:
+        settings = {**asdict(one.evaluation.way), **(subject.settings or {})}
+        own = Subject(subject.kind, subject.name, subject.hash, settings)
+        rows = [row_of(one.snapshot, one.of, own, *found, values) for found in one.evaluation.values.items()]
+        evaluations.keep(root, rows)
+
+
+def row_of(
+    snapshot: Snapshot, of: str, subject: Subject, measure: str, found: Mapping[str, float], values: bool = True
+) -> EvaluationRow:
+    """Return the row of a measure, given its value for each of the things that it is the mean of."""
+    mean, settings, state = interval(found), json.dumps(subject.settings or {}, sort_keys=True), state_of(snapshot)
+    parts = (version("docmill"), state, subject.kind, subject.hash, settings, measure)
+    items = sorted(found) if values else []
+    return EvaluationRow(
+        evaluation_id=key_of("evaluation", *parts),
+        created=datetime.now(UTC).isoformat("T", "seconds"),
+        snapshot=0 if of.startswith("candidate-") else snapshot.number,
+        candidate=of if of.startswith("candidate-") else "",
+        state=state,
+        kind=subject.kind,
+        subject=subject.name,
+        subject_hash=subject.hash,
+        settings=settings,
+        measure=measure,
+        value=mean.mean,
+        low=mean.low,
+        high=mean.high,
+        count=len(found),
+        items=tuple(items),
+        item_values=tuple(found[item] for item in items),
+    )
