@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from storage import evaluations
 from storage.errors import QueryError, StoreError
 from storage.schema import CHUNKS, DOCUMENTS, SCHEMAS
 from storage.sql import SqlLimits, query, select_ids
@@ -307,9 +308,10 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     (root / "snapshots").mkdir()
     for number in (1, 2):
         (root / "snapshots" / f"{number:06d}.json").write_text(SNAPSHOT % number)
+    evaluations.prepare(root)
     (root / "views.sql").write_text(views_sql(root))
     assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
-        [*SCHEMAS, "routing", "snapshots"]
+        [*SCHEMAS, "evaluations", "routing", "snapshots"]
     )
     assert command_line(root / "views.sql", "SELECT sum(tokens), count(*) FROM chunks") == "60,4"
     assert command_line(root / "views.sql", "SELECT count(*) FROM rejects, runs, documents") == "0"
@@ -327,6 +329,7 @@ def test_views_show_what_current_shows(shelf: Shelf, tmp_path: Path) -> None:
     (root / "snapshots").mkdir()
     (root / "snapshots" / "000001.json").write_text(SNAPSHOT % 1)
     script = tmp_path / "live" / "views.sql"
+    evaluations.prepare(root)
     script.write_text(views_sql(root))
     part = root / "current" / "chunks" / "part-1.parquet"
     part.unlink()
