@@ -58,12 +58,15 @@ class ChunkMoves:
     kept: int
 
 
+NO_MOVES = ChunkMoves(frozenset(), frozenset(), 0)
+
+
 def check_space(base: Snapshot | None, space: EmbeddingSpace) -> None:
     """Refuse to mix vectors of two embedding spaces in one store."""
     if base is not None and base.space.id != space.id:
         raise StoreError(
             f"the store holds vectors of {_name(base.space)}, the settings name {_name(space)}; "
-            "set [embedding] back, or ingest into a new store"
+            "set [embedding] back, ingest into a new store, or change this one's vectors: docmill reembed"
         )
 
 
@@ -122,7 +125,7 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
         chunks_kept=moves.kept,
         chunks_removed=len(moves.removed),
     )
-    artifacts = _join(base.artifacts if base else {}, changes.artifacts)
+    artifacts = join_artifacts(base.artifacts if base else {}, changes.artifacts)
     entering = changes.chunks.filter(
         pc.is_in(changes.chunks.column("chunk_id"), value_set=pa.array(list(moves.added), pa.string()))
     )
@@ -161,7 +164,11 @@ def vector_tag(number: int) -> str:
     return f"snapshot-{number:06d}"
 
 
-def _join(old: dict[str, tuple[Piece, ...]], new: dict[str, tuple[Piece, ...]]) -> dict[str, tuple[Piece, ...]]:
+def join_artifacts(
+    old: dict[str, tuple[Piece, ...]], new: dict[str, tuple[Piece, ...]]
+) -> dict[str, tuple[Piece, ...]]:
+    """Return the packs of both, each once, the new ones last."""
+
     def merged(kind: str) -> tuple[Piece, ...]:
         pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
         return tuple(pieces.values())

@@ -67,6 +67,11 @@ class Encoder:
             self._check(len(row), text)
         return self._embed(rows)
 
+    def check(self, texts: Sequence[str]) -> None:
+        """Raise `StoreError` for a text that `encode` would refuse, which takes a thousandth of its time."""
+        for row, text in zip(self._tokenized(texts, self.space.document_prefix), texts, strict=True):
+            self._check(len(row), text)
+
     def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]:
         """Return float32 (spans of all windows, dim), rows of unit L2 norm: means over the tokens that a span touches.
 

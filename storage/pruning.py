@@ -43,7 +43,11 @@ def prune(root: Path, snapshot: Snapshot, kind: str, everything: bool = False) -
     if not chosen:
         return pieces
     kept = tuple(piece for piece in pieces if piece not in chosen)
-    return (*kept, *_merge(root, [piece for piece in pieces if piece in chosen], kept, wanted, kind))
+    groups: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        if piece in chosen:  # vectors of two spaces may have two dimensions, which no file holds together
+            groups.setdefault(str(pq.read_schema(root / piece.file.path)), []).append(piece)
+    return (*kept, *(made for group in groups.values() for made in _merge(root, group, kept, wanted, kind)))
 
 
 def _wanted(root: Path, kind: str) -> pa.Array:

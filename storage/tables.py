@@ -167,9 +167,14 @@ def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> 
     return tuple(at_once(lambda part: _write(root, name, part[1], part[0]), parts))
 
 
-def rewrite(root: Path, pieces: tuple[Piece, ...], name: str) -> tuple[Piece, ...]:
-    """Return the table with every file as this docmill writes it, with the columns that older files lack."""
-    return tuple(at_once(lambda piece: _write(root, name, read_piece(root, piece), piece.bucket), pieces))
+def rewrite(
+    root: Path, pieces: tuple[Piece, ...], name: str, change: Callable[[pa.Table], pa.Table] = lambda table: table
+) -> tuple[Piece, ...]:
+    """Return the table with every file as this docmill writes it, with the columns that older files lack.
+
+    `change` may give rows other values, and leaves them their documents.
+    """
+    return tuple(at_once(lambda piece: _write(root, name, change(read_piece(root, piece)), piece.bucket), pieces))
 
 
 def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:

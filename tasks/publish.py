@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from storage import candidates, staging
-from storage.commit import Changes, ChunkMoves, prepare, put
+from storage.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
 from storage.compact import compact_held, due
 from storage.encoder import EmbeddingSpace
 from storage.retention import Retention
@@ -35,7 +35,7 @@ class Published:
     """What a commit gives back: the snapshot's number, or the name under which the gate has held it back."""
 
     snapshot: int | None
-    moves: ChunkMoves
+    moves: ChunkMoves = NO_MOVES
     candidate: str = ""
     finding: Finding | None = None
 
@@ -49,15 +49,24 @@ def publish_run(order: Path) -> Published:
     notes = ledger.pending(task.root)
     changes = replace(task.changes, costs=ledger.read(notes))
     snapshot, moves = prepare(task.root, task.base, changes, task.run)
-    finding = judge(task.root, task.base, snapshot, task.gate) if task.gate and task.base else None
+    done = publish_snapshot(task.root, task.base, snapshot, task.retention, task.gate)
+    if done.snapshot is not None:
+        ledger.clear(notes)
+    return replace(done, moves=moves)
+
+
+def publish_snapshot(
+    root: Path, base: Snapshot | None, snapshot: Snapshot, retention: Retention, gate: Gate | None
+) -> Published:
+    """Commit a snapshot that was prepared, or keep it as a candidate where the gate says so."""
+    finding = judge(root, base, snapshot, gate) if gate and base else None
     if finding and finding.worse:
-        return Published(None, moves, candidates.keep(task.root, snapshot), finding)
-    put(task.root, snapshot)
-    ledger.clear(notes)
-    staging.clear(task.root)
-    if due(task.root, snapshot, task.retention):
-        compact_held(task.root, task.retention)
-    return Published(snapshot.number, moves, finding=finding)
+        return Published(None, candidate=candidates.keep(root, snapshot), finding=finding)
+    put(root, snapshot)
+    staging.clear(root)
+    if due(root, snapshot, retention):
+        compact_held(root, retention)
+    return Published(snapshot.number, finding=finding)
 
 
 def gather(

@@ -16,24 +16,24 @@ NAME = "token-counts"
 DIMENSION = 16
 
 
-def write_model(folder: Path) -> Path:
+def write_model(folder: Path, dimension: int = DIMENSION, tokens: int = 256) -> Path:
     """Write the files that say what the model is; its tokenizer is the packaged model's."""
     (folder / "1_Pooling").mkdir(parents=True)
     shutil.copy(Path(get_model_path()) / "tokenizer.json", folder)
-    (folder / "model.safetensors").write_bytes(b"no weights")
-    (folder / "config.json").write_text(json.dumps({"hidden_size": DIMENSION, "max_position_embeddings": 256}))
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"embedding_dimension": DIMENSION}))
+    (folder / "model.safetensors").write_bytes(b"no weights" if dimension == DIMENSION else b"other weights")
+    (folder / "config.json").write_text(json.dumps({"hidden_size": dimension, "max_position_embeddings": tokens}))
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"embedding_dimension": dimension}))
     return folder
 
 
 class TokenCounts:
     """A `storage.encoder.Network`: equal texts have equal vectors, texts of like words near ones."""
 
-    max_tokens = 256
     batch_tokens = 4096
 
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
-        assert space.dimension == DIMENSION
+        self.max_tokens = space.token_limit
+        self._dimension = space.dimension
         self._tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -45,8 +45,8 @@ class TokenCounts:
         return [(encoding.ids, encoding.offsets) for encoding in self._tokenizer.encode_batch(list(texts))]
 
     def embed_tokens(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
-        return [np.eye(DIMENSION, dtype=np.float32)[row % DIMENSION] for row in rows]
+        return [np.eye(self._dimension, dtype=np.float32)[row % self._dimension] for row in rows]
 
     def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
-        counts = [np.bincount(row % DIMENSION, minlength=DIMENSION) for row in rows]
+        counts = [np.bincount(row % self._dimension, minlength=self._dimension) for row in rows]
         return np.asarray(counts, dtype=np.float32)

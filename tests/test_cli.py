@@ -38,6 +38,7 @@ COMMANDS = (
     "undelete",
     "vacuum",
     "compact",
+    "reembed",
 )
 READERS = ("search x", "sql x", "status", "history", "verify", "repair", "rejects", "tag x", "diff 1")
 

@@ -1,4 +1,4 @@
-"""Commands about what is kept: undelete, publish, vacuum, compact."""
+"""Commands about what is kept: undelete, publish, reembed, vacuum, compact."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.command import settings_of, takes
-from flows.cli.output import plain, print_json, print_rows
+from flows.cli.output import note, plain, print_json, print_rows
 
 if TYPE_CHECKING:
     from storage.compact import Compaction
@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     for command in (undelete, publish, vacuum, compact):
         app.command(cls=takes("store", "wait_s", "retention"))(command)
+    app.command(cls=takes("store", "wait_s", "retention", "embedding", "gate"))(reembed)
 
 
 def undelete(
@@ -71,6 +72,38 @@ def publish(
         print_rows(rows)
     else:
         typer.echo("Nothing is held back.")
+
+
+def reembed(
+    context: typer.Context,
+    model: Annotated[str, typer.Option("--model", help="A local path, or a hub name; none takes [embedding].")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Give the store the vectors of another model; searches keep to the old ones until all are made."""
+    settings = settings_of(context)
+    from flows.cli.progress import progress_bar
+    from flows.recipe import gate_of, retention_of, space_of
+    from tasks.reembed import Terms
+    from tasks.reembed import reembed as embed_again
+
+    if model:
+        settings = settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"model": model})})
+    space = space_of(settings)
+    with progress_bar("reembed") as progress:
+        terms = Terms(retention_of(settings), gate_of(settings), settings.wait_s)
+        done = embed_again(settings.store, space, terms, progress)
+    made = done.published
+    if as_json:
+        print_json(
+            {"embedded": done.embedded, "snapshot": made and made.snapshot, "candidate": made and made.candidate}
+        )
+    elif made is None:
+        typer.echo(f"The store's vectors are those of {plain(space.model)} already.")
+    elif made.candidate:
+        typer.echo(f"The gate has kept it back as {made.candidate}: {made.finding and made.finding.spelled()}")
+    else:
+        typer.echo(f"snapshot {made.snapshot} has the vectors of {plain(space.model)}, {done.embedded:,} made now")
+        note(f"for the next ingest set [embedding] model = {space.model!r}")
 
 
 def vacuum(

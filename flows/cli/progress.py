@@ -11,7 +11,7 @@ def _silent(_done: int, _total: int) -> None: ...
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
+def progress_bar(label: str = "ingest") -> Iterator[Progress]:
     """Yield a function of (done, total) that draws a bar on standard error, if that is a terminal."""
     if not sys.stderr.isatty():
         yield _silent
@@ -20,5 +20,5 @@ def progress_bar() -> Iterator[Progress]:
     from rich.progress import Progress as Bar
 
     with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("ingest", total=None)
+        task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

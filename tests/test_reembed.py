@@ -1,0 +1,214 @@
+"""Reembed changes the vectors of a store: readers keep the old ones until one snapshot has all of the new."""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli.app import app
+from storage import boundary, encoder, snapshots, space
+from storage.compact import compact
+from storage.errors import StoreError
+from storage.retention import Retention
+from storage.space import EmbeddingSpace, describe_model
+from storage.store import Store, open_store
+from storage.undelete import undelete
+from storage.verify import verify
+from tasks import reembed as module
+from tasks.reembed import Reembedded, Terms, reembed
+from tests.fake_encoder import NAME, TokenCounts, write_model
+from tests.victim import Countdown
+from tests.workbench import Workbench, summary
+
+WIDE = "wide-token-counts"
+TERMS = Terms(Retention())
+PAGES: dict[str, str | bytes] = {
+    f"{name}.md": f"# {name}\n\nThe {name} bird has {count} eggs.\n" for count, name in enumerate(("owl", "tit"))
+}
+
+
+class Wide(TokenCounts):
+    """Counts the texts that it embeds, and fails once it has embedded enough."""
+
+    embedded = 0
+    most = 1_000_000
+
+    def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
+        if Wide.embedded + len(rows) > Wide.most:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        Wide.embedded += len(rows)
+        return super().embed(rows)
+
+
+@pytest.fixture
+def wide(fake_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddingSpace:
+    """Return the space of another model, of 24 dimensions."""
+    del fake_model
+    folder = write_model(tmp_path / WIDE, dimension=24)
+    monkeypatch.setitem(space.FOLDERS, WIDE, lambda: folder)
+    monkeypatch.setitem(encoder.LOADERS, WIDE, Wide)
+    monkeypatch.setattr(encoder, "_LOADED", {})
+    monkeypatch.setattr(Wide, "embedded", 0)
+    return describe_model(WIDE)
+
+
+@pytest.fixture
+def bench(wide: EmbeddingSpace, tmp_path: Path) -> Workbench:
+    assert wide.dimension == 24
+    bench = Workbench(tmp_path / "bench")
+    bench.write(PAGES | {"gone.md": "# Gone\n\nThis page goes.\n"})
+    bench.ingest()
+    (bench.docs / "gone.md").unlink()
+    bench.ingest(allow_delete=True)
+    return bench
+
+
+def found(store: Store, text: str) -> set[str]:
+    """Return the documents of the chunks nearest to a text."""
+    return {hit.uri for hit in store.search(text, k=9, mode="vector")}
+
+
+def test_reembedding_changes_the_vectors_and_nothing_else(bench: Workbench, wide: EmbeddingSpace) -> None:
+    before, reader = bench.chunks(), open_store(bench.root)
+    done = reembed(bench.root, wide, TERMS)
+    assert done.published is not None
+    assert (done.embedded, done.published.snapshot) == (3, 3)
+    assert verify(bench.root, deep=True) == []
+    assert snapshots.read(bench.root).space == wide
+    assert [(row.chunk_id, row.text) for row in bench.chunks()] == [(row.chunk_id, row.text) for row in before]
+    assert found(open_store(bench.root), "owl") == set(PAGES)
+    assert found(reader, "owl") == set(PAGES), "a reader keeps its snapshot"
+    assert "gone.md" in found(open_store(bench.root, 1), "page goes")
+    assert reembed(bench.root, wide, TERMS) == Reembedded(0, None)
+    assert open_store(bench.root).history()[-1]["run_id"].endswith("-reembed")
+
+
+def test_what_was_deleted_before_comes_back_with_a_new_vector(bench: Workbench, wide: EmbeddingSpace) -> None:
+    reembed(bench.root, wide, TERMS)
+    undelete(bench.root, ["gone.md"], Retention())
+    assert verify(bench.root, deep=True) == []
+    assert "gone.md" in found(open_store(bench.root), "page goes")
+    assert Wide.embedded == 3 + 1, "two pages, the deleted one, and a query"
+
+
+def test_the_next_ingest_with_the_new_model_has_nothing_to_do(bench: Workbench, wide: EmbeddingSpace) -> None:
+    reembed(bench.root, wide, TERMS)
+    with pytest.raises(StoreError, match="docmill reembed"):
+        bench.ingest()
+    bench.settings["embedding"] = {"model": WIDE}
+    assert summary(bench.ingest()) == {"unchanged": 2}
+    bench.write({"new.md": "# New\n\nA page more.\n"})
+    assert summary(bench.ingest()) == {"added": 1, "unchanged": 2, "parsed": 1, "embedded": 1}
+    assert verify(bench.root, deep=True) == []
+
+
+def test_a_run_that_fails_halfway_goes_on_where_it_was(
+    bench: Workbench, wide: EmbeddingSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_TEXTS_AT_ONCE", 1)
+    with monkeypatch.context() as limited:
+        limited.setattr(Wide, "most", 2)
+        with pytest.raises(OSError, match="error"):
+            reembed(bench.root, wide, TERMS)
+    assert snapshots.read(bench.root).space != wide
+    assert found(bench.store, "owl") == set(PAGES)
+    assert verify(bench.root, deep=True) == []
+    assert reembed(bench.root, wide, TERMS).embedded == 1
+    assert Wide.embedded == 3
+    assert verify(bench.root, deep=True) == []
+
+
+def test_an_ingest_between_two_attempts_takes_no_vector_away(
+    bench: Workbench, wide: EmbeddingSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_TEXTS_AT_ONCE", 1)
+    monkeypatch.setattr(Wide, "most", 2)
+    with pytest.raises(OSError, match="error"):
+        reembed(bench.root, wide, TERMS)
+    bench.write({"new.md": "# New\n\nA page more.\n"})
+    bench.ingest()
+    monkeypatch.setattr(Wide, "most", 9)
+    assert reembed(bench.root, wide, TERMS).embedded == 2
+    assert verify(bench.root, deep=True) == []
+
+
+def test_compaction_keeps_vectors_of_two_dimensions_apart(bench: Workbench, wide: EmbeddingSpace) -> None:
+    reembed(bench.root, wide, TERMS)
+    compact(bench.root, Retention())
+    assert verify(bench.root, deep=True) == []
+    assert "gone.md" in found(open_store(bench.root, 1), "page goes")
+    compact(bench.root, Retention(keep_snapshots=1, undelete_days=0))
+    assert verify(bench.root, deep=True) == []
+    assert len(list((bench.root / "vectors").glob("*.lance"))) == 1, "the old space is gone with its snapshots"
+
+
+def test_a_model_that_takes_fewer_tokens_than_a_chunk_has_is_refused_at_once(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_model(tmp_path / "short", dimension=24, tokens=8)
+    monkeypatch.setitem(space.FOLDERS, WIDE, lambda: folder)
+    with pytest.raises(StoreError, match="beyond the 8 of wide-token-counts"):
+        reembed(bench.root, describe_model(WIDE), TERMS)
+    assert Wide.embedded == 0
+    assert snapshots.read(bench.root).number == 2
+
+
+def test_late_vectors_are_made_in_the_windows_that_the_ingest_noted(wide: EmbeddingSpace, tmp_path: Path) -> None:
+    bench = Workbench(tmp_path / "late", settings={"embedding": {"model": NAME, "late": True}})
+    bench.write(PAGES)
+    bench.ingest()
+    with pytest.raises(StoreError, match="ingest into a new store"):
+        reembed(bench.root, wide, TERMS)
+    assert reembed(bench.root, space.late_space(wide), TERMS).embedded == 2
+    assert verify(bench.root, deep=True) == []
+
+
+def test_the_command_says_what_it_did(bench: Workbench) -> None:
+    arguments = ["reembed", "--model", WIDE, "--store", str(bench.root)]
+    first, second = (CliRunner().invoke(app, arguments) for _ in range(2))
+    assert first.exit_code == second.exit_code == 0, first.output
+    assert "snapshot 3 has the vectors of wide-token-counts, 3 made now" in first.output
+    assert "already" in second.output
+
+
+@pytest.fixture
+def unwatched() -> Iterator[None]:
+    yield
+    boundary.watch = None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unwatched")
+def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
+    bench: Workbench, wide: EmbeddingSpace, tmp_path: Path
+) -> None:
+    def fresh() -> Path:
+        shutil.rmtree(tmp_path / "copy", ignore_errors=True)
+        shutil.copytree(bench.root, tmp_path / "copy", symlinks=True)
+        return tmp_path / "copy"
+
+    def watched(root: Path, at: int, act: Callable[[], None]) -> list[str]:
+        boundary.watch = countdown = Countdown(at, act)
+        try:
+            reembed(root, wide, TERMS)
+        finally:
+            boundary.watch = None
+        return countdown.seen
+
+    def fail() -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    for at in range(1, len(watched(fresh(), 0, fail)) + 1):
+        root = fresh()
+        with pytest.raises((StoreError, OSError)):
+            watched(root, at, fail)
+        assert found(open_store(root), "owl") == set(PAGES)
+        reembed(root, wide, TERMS)
+        assert verify(root, deep=True) == []
+        assert snapshots.read(root).space == wide
