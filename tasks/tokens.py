@@ -16,18 +16,18 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from storage.errors import ConfigError
-from tasks.counter import FALSE_SPACE, SPACES, counter_of
+from tasks.counter import counter_of
+from tasks.signs import FALSE_SPACE, RUN, SPACE, SPACES, STOP, WIDE, Kinds, kinds_and_runs
 
 _LONG_WORD = 64
 _SLICE = 1 << 18
-# BERT's tokenizer sets ideographs and punctuation apart, so a long word may be taken in these pieces.
-_APART = r"\u4e00-\u9fff\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f"
-_PIECE = re.compile(f"[{_APART},;:.!?/]|[^{_APART},;:.!?/]+")
-_SAFE_CUT = re.compile(f"[ \\n{_APART},;:.!?/]")
-_WIDE_PIECE = re.compile(f"[{_APART}]")
+_FEW = 16
+_SAFE_CUT = re.compile(r"[ \n,;:.!?/\u4e00-\u9fff\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _WIDE_SPACE = np.array(sorted(ord(c) for c in SPACES if ord(c) > 0x7F), np.uint32)
 
 Positions = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Long = tuple[int, int, int]
 
 
 @lru_cache(maxsize=4)
@@ -57,6 +57,8 @@ class Tokens:
 
     def at(self, positions: Sequence[int]) -> list[int]:
         """Return how many tokens begin before each position; those of a word all begin where it does."""
+        if len(positions) < _FEW:
+            return [self._before[bisect_left(self._starts, position)] for position in positions]
         starts, before = np.frombuffer(self._starts, np.int64), np.frombuffer(self._before, np.int64)
         found: list[int] = before[np.searchsorted(starts, positions)].tolist()
         return found
@@ -114,18 +116,33 @@ class Tokens:
         yield start, size
 
     def _by_word(self, start: int, end: int) -> tuple[Positions, Positions]:
-        starts, words = _words(self.text[start:end])
-        starts += start
-        longest = max(map(len, words), default=0)
-        long = [i for i, word in enumerate(words) if len(word) > _LONG_WORD] if longest > _LONG_WORD else []
-        counts = np.array(self.counter.words([w if len(w) <= _LONG_WORD else "" for w in words] if long else words))
-        if not long:
-            return starts, counts.astype(np.int64)
+        text = self.text[start:end]
+        kinds, runs = kinds_and_runs(text, self.counter.folds)
+        parts, is_run, first, long = _units(kinds, text)
+        starts = parts[first]
+        counts = np.ones(len(parts), np.int64)
+        short = [run if len(run) <= _LONG_WORD else "" for run in runs] if long else runs
+        counts[is_run] = self.counter.runs(short, text.isascii())
+        units = np.add.reduceat(counts, first) if len(first) else counts
+        self._count_added(text, starts, units)
+        return self._in_tokens(starts + start, units, [(i, start + a, start + b) for i, a, b in long])
+
+    def _count_added(self, text: str, starts: Positions, counts: Positions) -> None:
+        """Count those units as a whole that hold tokens which stand for themselves."""
+        for added in self.counter.added:
+            at = text.find(added)
+            while at >= 0:
+                unit = int(np.searchsorted(starts, at, "right")) - 1
+                end = int(starts[unit + 1]) if unit + 1 < len(starts) else len(text)
+                counts[unit] = self.counter.counts([text[starts[unit] : end]])[0]
+                at = text.find(added, max(end, at + 1))
+
+    def _in_tokens(self, starts: Positions, counts: Positions, long: list[Long]) -> tuple[Positions, Positions]:
+        """Return units and their tokens, with those that are long cut into their tokens."""
         all_starts, all_counts, done = list[Positions](), list[Positions](), 0
-        for i in long:
-            span = int(starts[i]), int(starts[i]) + len(words[i])
+        for i, *span in long:
             inner = self._by_token(*span)
-            self._opaque.append(span)
+            self._opaque.append((span[0], span[1]))
             all_starts += [starts[done:i], inner[0]]
             all_counts += [counts[done:i], inner[1]]
             done = i + 1
@@ -137,23 +154,34 @@ class Tokens:
         return starts, np.ones(len(starts), np.int64)
 
 
-def _words(text: str) -> tuple[Positions, list[str]]:
-    """Return the words of a text and where they begin, long and ideographic ones in pieces."""
-    text = FALSE_SPACE.sub("\x01", text)
-    starts, ends = word_bounds(text)
-    words = text.split()
-    cut = np.flatnonzero(ends - starts > _LONG_WORD)
-    if not text.isascii():
-        wide = [match.start() for match in _WIDE_PIECE.finditer(text)]
-        cut = np.union1d(cut, np.searchsorted(starts, wide, "right") - 1)
-    all_starts, all_words, done = list[Positions](), list[str](), 0
-    for i in cut.tolist():
-        pieces = _PIECE.findall(words[i])
-        begins = np.cumsum([starts[i], *map(len, pieces)])[:-1]
-        all_starts += [starts[done:i], begins]
-        all_words += words[done:i] + pieces
-        done = i + 1
-    return np.concatenate([*all_starts, starts[done:]]), all_words + words[done:]
+def _units(kinds: Kinds, text: str) -> tuple[Positions, Flags, Positions, list[Long]]:
+    """Return where runs and signs begin, which are runs, the numbers of those that begin a unit, and the long units.
+
+    A unit is a word, or of a long or wide one what is between stops.
+    """
+    before = np.concatenate([np.zeros(1, np.uint8), kinds[:-1]]) if len(kinds) else kinds
+    parts = np.flatnonzero(kinds > (before == RUN).view(np.uint8))
+    kind, preceding = kinds[parts], before[parts]
+    begins = preceding == SPACE
+    units = np.flatnonzero(begins)
+    long = _longer(text, parts[units])
+    cut = np.zeros(len(units), bool)
+    cut[[i for i, *_ in long]] = True
+    if len(units) and not text.isascii():
+        cut |= np.maximum.reduceat(kind, units) == WIDE
+    if cut.any():
+        begins |= cut[np.cumsum(begins) - 1] & ((kind >= STOP) | (preceding >= STOP))
+        units = np.flatnonzero(begins)
+        long = _longer(text, parts[units])
+    return parts, kind == RUN, units, long
+
+
+def _longer(text: str, starts: Positions) -> list[Long]:
+    """Return number, start and end of each unit that is long."""
+    ends = np.append(starts[1:], len(text))
+    spans = ((i, int(starts[i]), int(ends[i])) for i in np.flatnonzero(ends - starts > _LONG_WORD).tolist())
+    found = [(i, a, a + len(FALSE_SPACE.sub("\x01", text[a:b]).rstrip())) for i, a, b in spans]
+    return [(i, a, b) for i, a, b in found if b - a > _LONG_WORD]
 
 
 def word_bounds(text: str) -> tuple[Positions, Positions]:

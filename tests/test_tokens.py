@@ -1,14 +1,17 @@
 """Counts by look-up are those of the tokenizer."""
 
+import json
+import string
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 
 from storage.errors import ConfigError
-from tasks.counter import Counter
+from tasks.counter import Counter, counter_of
 from tasks.tokens import Tokens, load_tokenizer, word_bounds
 from tests.documents import WORDS, texts, tokenizer
 
@@ -17,6 +20,7 @@ def count(text: str, by: Tokenizer) -> int:
     return len(by.encode(text, add_special_tokens=False))
 
 
+@cache
 def byte_pairs() -> Tokenizer:
     """Return a tokenizer in the manner of GPT-2's: spaces belong to words, so words do not add up."""
     made = Tokenizer(models.BPE())
@@ -27,6 +31,14 @@ def byte_pairs() -> Tokenizer:
         trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False),
     )
     return made
+
+
+@cache
+def cased(folds: bool) -> Tokenizer:
+    """Return the tokenizer of the model, or one like it for which the case of letters matters."""
+    parts = json.loads(tokenizer().to_str())
+    parts["normalizer"]["lowercase"] = folds
+    return Tokenizer.from_str(json.dumps(parts))
 
 
 @settings(max_examples=300, deadline=None)
@@ -41,13 +53,25 @@ def test_any_span_has_its_exact_count(text: str, cuts: list[float]) -> None:
 @settings(max_examples=200, deadline=None)
 @given(texts())
 def test_words_add_up_only_where_the_tokenizer_keeps_them_apart(text: str) -> None:
-    assert Counter(tokenizer()).count(text) == count(text, tokenizer())
-    assert Counter(byte_pairs()).count(text) == count(text, byte_pairs())
+    assert counter_of(tokenizer()).count(text) == count(text, tokenizer())
+    assert counter_of(byte_pairs()).count(text) == count(text, byte_pairs())
 
 
 def test_it_is_known_which_tokenizers_keep_words_apart() -> None:
     assert Counter(tokenizer()).local
     assert not Counter(byte_pairs()).local
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(string.ascii_letters + string.digits, min_size=1, max_size=130), st.sampled_from([True, False]))
+def test_a_run_of_plain_letters_falls_into_the_pieces_that_the_tokenizer_finds(run: str, folds: bool) -> None:
+    assert counter_of(cased(folds)).count(run) == count(run, cased(folds))
+
+
+def test_a_token_that_is_looked_for_after_normalizing_makes_words_depend_on_their_neighbours() -> None:
+    other = Tokenizer.from_str(tokenizer().to_str())
+    other.add_tokens([AddedToken("mill", normalized=True)])
+    assert not Counter(other).local
 
 
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=9), max_size=30).map("".join))

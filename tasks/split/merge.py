@@ -38,10 +38,9 @@ def merge(text: str, pieces: Sequence[Piece], room: Room, allow: Allow | None = 
 
 
 def _order(text: str, pieces: Sequence[Piece]) -> list[int]:
-    closable = (i for i in range(1, len(pieces)) if pieces[i].seam < BARRIER)
-
-    def key(i: int) -> tuple[int, int, int]:
-        start = pieces[i].start
-        return pieces[i].seam, crc32(text[start : start + _SNIPPET].encode("utf-8", "surrogatepass")), i
-
-    return sorted(closable, key=key)
+    keys = [
+        (piece.seam, crc32(text[piece.start : piece.start + _SNIPPET].encode("utf-8", "surrogatepass")), i)
+        for i, piece in enumerate(pieces)
+        if i and piece.seam < BARRIER
+    ]
+    return [i for *_, i in sorted(keys)]

@@ -52,11 +52,27 @@ def fit(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Ite
     """Yield a piece as it is, or cut by the first cutter, and what is still too long by the next one."""
     if room.fits(piece.start, piece.end):
         yield piece
-    elif not cutters:
-        yield from cut(text, Span(piece.start, piece.end), piece.seam, windows(text, piece, room))
     else:
-        for part in cut(text, Span(piece.start, piece.end), piece.seam, cutters[0](text, Span(piece.start, piece.end))):
-            yield from fit(text, part, room, cutters[1:])
+        yield from _smaller(text, piece, room, cutters)
+
+
+def fit_all(text: str, pieces: Iterable[Piece], room: Room, cutters: tuple[Cutter, ...]) -> Iterator[Piece]:
+    """Yield what `fit` yields of each piece; many are measured at once."""
+    pieces = list(pieces)
+    for piece, fits in zip(pieces, room.fitting(pieces), strict=True):
+        if fits:
+            yield piece
+        else:
+            yield from _smaller(text, piece, room, cutters)
+
+
+def _smaller(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Iterator[Piece]:
+    span = Span(piece.start, piece.end)
+    if not cutters:
+        yield from cut(text, span, piece.seam, windows(text, piece, room))
+        return
+    for part in cut(text, span, piece.seam, cutters[0](text, span)):
+        yield from fit(text, part, room, cutters[1:])
 
 
 def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:

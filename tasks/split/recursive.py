@@ -14,7 +14,7 @@ from tasks.split.blocks import stretches
 from tasks.split.merge import merge
 from tasks.split.options import Options
 from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, LINE, Cutter, Piece, cut, fit
+from tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, LINE, Cutter, Piece, cut, fit_all
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
@@ -56,8 +56,9 @@ def _pieces(part: Part, room: Room, options: Recursive) -> Iterator[Piece]:
     for start, end, after_front in stretches(part):
         seam, span = BARRIER if after_front else BLOCK, Span(start, end)
         cuts = cutters[0](text, span) if options.separators else _by_content(part.within(*span))
-        for piece in cut(text, span, seam, cuts):
-            yield from fit(text, piece, room, cutters[1:] if options.separators else (prose_cuts,))
+        yield from fit_all(
+            text, cut(text, span, seam, cuts), room, cutters[1:] if options.separators else (prose_cuts,)
+        )
 
 
 def _by_content(part: Part) -> list[tuple[int, int]]:

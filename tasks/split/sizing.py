@@ -29,6 +29,12 @@ class Room:
         """Return whether a span is not too long."""
         return end - start <= self.characters and self.measure.count(start, end) <= self.tokens
 
+    def fitting(self, spans: Sequence[tuple[int, int, int]]) -> list[bool]:
+        """Return of each of many spans whether it fits; what is third in them does not matter."""
+        starts, ends = [span[0] for span in spans], [span[1] for span in spans]
+        found = zip(starts, ends, self.at(starts), self.at(ends), strict=True)
+        return [b - a <= self.characters and after - before <= self.tokens for a, b, before, after in found]
+
     def reach(self, start: int, part: float = 1.0) -> int:
         """Return the last position up to which a span from `start` fills at most this part of the room."""
         return min(self.measure.reach(start, int(self.tokens * part)), start + int(self.characters * part))

@@ -61,12 +61,13 @@ def cluster_end(text: str, position: int) -> int:
 
 def trim(text: str, start: int, end: int) -> Span:
     """Return a span without white space at its ends, as far as no grapheme cluster is broken by that."""
-    if start < end and not text[start].isspace() and not text[end - 1].isspace():
-        return Span(start, end)
     piece = text[start:end]
-    first = start + len(piece) - len(piece.lstrip())
-    last = start + len(piece.rstrip())
-    if first >= last:
+    rest = piece.lstrip()
+    if not rest:
         return Span(start, start)
+    first = end - len(rest)
+    last = first + len(rest.rstrip())
+    if first == start and last == end:
+        return Span(start, end)
     first = first if text[first] < _FIRST_MARK else max(start, cluster_start(text, first))
     return Span(first, last if is_boundary_plain(text, last) else min(end, cluster_end(text, last)))
