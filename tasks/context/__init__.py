@@ -16,7 +16,7 @@ CONTEXTUALIZERS: dict[str, Contextualizer] = {
     one.name: one
     for one in (
         Contextualizer("none", 1, _none),
-        Contextualizer("structural", 2, structural),
-        Contextualizer("window", 1, window),
+        Contextualizer("structural", 3, structural),
+        Contextualizer("window", 2, window),
     )
 }

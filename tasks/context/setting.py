@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from storage.schema import Element, Parsed
+from tasks.context.about import about
 from tasks.counter import Counter
 from tasks.split.definitions import Enclosing
 from tasks.split.outline import Outline
@@ -28,9 +29,19 @@ class Setting:
     counter: Counter
     budget: int
     tables: list[Element] = field(default_factory=list)
+    turns: list[Element] = field(default_factory=list)
+    rows: dict[int, list[int]] = field(default_factory=dict)
+    line: tuple[str, int] | None = None
     lead: Callable[[Span], str] = nothing
     done: dict[tuple[str, ...], str] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
+
+    def about(self, span: Span) -> str:
+        """Return the document's own line on what it is about, for a span after that line."""
+        if self.line is None:
+            self.line = about(self.parsed)
+        said, end = self.line
+        return said if span.start >= end else ""
 
     def headings(self, span: Span) -> tuple[str, ...]:
         """Return the headings above a span and the signatures of the definitions that it begins within."""
@@ -56,7 +67,8 @@ class Contextualizer:
 def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int) -> Setting:
     """Return what contextualizers read of a document."""
     tables = [e for e in parsed.elements if e.kind == "table" and e.attributes.get("header_rows")]
-    return Setting(parsed, outline, Enclosing(parsed), counter, budget, tables)
+    turns = [e for e in parsed.elements if e.kind == "turn"]
+    return Setting(parsed, outline, Enclosing(parsed), counter, budget, tables, turns)
 
 
 def cut_words(text: str, budget: int, counter: Counter) -> str:

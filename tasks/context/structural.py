@@ -1,8 +1,8 @@
 """Structural context: the title, the headings above a chunk, and what it begins within."""
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable
 
+from tasks.context.begun import begun
 from tasks.context.setting import Setting, cut_words
 from tasks.split.span import Span
 
@@ -13,7 +13,9 @@ _LEFT_OUT = "\u2026"
 def structural(setting: Setting, span: Span) -> str:
     """Return the document's title, the headings above a chunk, and what it begins within.
 
-    That is the header of a table, or the signatures of the classes and functions around a piece of code.
+    That is the caption, header and row of a table, the speaker and time of a turn, or the signatures of the classes
+    and functions around a piece of code; or what the strategy of the region says, such as the question of an answer.
+    Where neither title nor headings tell what the document is about, its own line on that does.
 
     What the chunk itself says is not repeated. The whole has at most the budget's tokens: middle
     headings are left out first, the innermost is kept longest.
@@ -24,31 +26,21 @@ def structural(setting: Setting, span: Span) -> str:
     title = " ".join(setting.parsed.title.split())
     if title and title.casefold() not in said:
         names.insert(0, title)
+    more = [*(setting.lead(span) or begun(setting, span)).splitlines(), "" if names or said else setting.about(span)]
     names += setting.enclosing.signatures(span)
-    header = setting.lead(span) or _header(setting, span)
-    key = (*names, "", header)
+    key = (*names, "", *more)
     if key not in setting.done:
-        setting.done[key] = _shorten(setting, names, header)
+        setting.done[key] = fill(setting, _path(setting, list(filter(None, names)), setting.budget), more)
     return setting.done[key]
 
 
-def _header(setting: Setting, span: Span) -> str:
-    """Return the header row of the table that a chunk begins within."""
-    before = bisect_left(setting.tables, span.start, key=lambda table: table.start) - 1
-    if before < 0 or span.start >= setting.tables[before].end:
-        return ""
-    cells = setting.tables[before].attributes.get("cells") or [[]]
-    return " | ".join(" ".join(str(cell).split()) for cell in cells[0] if str(cell).strip())
-
-
-def _shorten(setting: Setting, names: Sequence[str], header: str) -> str:
-    path = _path(setting, list(filter(None, names)), setting.budget)
-    if not header:
-        return path
-    left = setting.budget - setting.count(path)
-    columns = cut_words(header, left, setting.counter)
-    together = "\n".join(filter(None, (path, columns)))
-    return together if setting.count(together) <= setting.budget else path
+def fill(setting: Setting, context: str, lines: Iterable[str]) -> str:
+    """Return a context with more lines below it, as many of their words as the budget allows."""
+    for line in lines:
+        words = cut_words(line, setting.budget - setting.count(context), setting.counter)
+        longer = "\n".join(filter(None, (context, words)))
+        context = longer if setting.count(longer) <= setting.budget else context
+    return context
 
 
 def _path(setting: Setting, names: list[str], budget: int) -> str:

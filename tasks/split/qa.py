@@ -124,7 +124,7 @@ def _lines(part: Part) -> Iterator[Question]:
 
 def _rows(part: Part) -> Iterator[Question]:
     for table in part.elements:
-        column = _asking_column(table) if table.kind == "table" else -1
+        column = asking_column(table) if table.kind == "table" else -1
         if column >= 0:
             end = min(table.end, part.end)
             rows = [start for start, _ in table_rows(part.text, Span(table.start, end))][1:]
@@ -134,7 +134,7 @@ def _rows(part: Part) -> Iterator[Question]:
                     yield Question(start if number else table.start, cells[-1] + 1, cells[-2])
 
 
-def _asking_column(table: Element) -> int:
+def asking_column(table: Element) -> int:
     """Return which column of a table holds questions beside one that holds answers, else -1."""
     header = [str(cell) for cell in (table.attributes.get("cells") or [[]])[0]]
     asking = [i for i, cell in enumerate(header) if _COLUMN.match(cell)]

@@ -1,0 +1,67 @@
+"""Begun: what a chunk begins within, so that it stands before the chunk: a table, a row of it, someone's turn."""
+
+import re
+from bisect import bisect_left, bisect_right
+
+from storage.schema import Element
+from tasks.context.setting import Setting
+from tasks.split.code_lines import table_rows
+from tasks.split.qa import asking_column
+from tasks.split.span import Span
+
+_CELL = re.compile(r"(?<!\\)\|")
+_CAPTION = re.compile(r"(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]|.*:\s*$", re.I)
+_LONGEST_CAPTION = 200
+_GAP = 4
+
+
+def begun(setting: Setting, span: Span) -> str:
+    """Return, line by line, what the chunk began within before it: a table's caption, header and row, or who speaks."""
+    table = _holding(setting.tables, span)
+    if table is not None:
+        asking = asking_column(table)
+        row = _row(setting, table, span, max(asking, 0))
+        return row if row and asking >= 0 else "\n".join(filter(None, (_caption(setting, table), _header(table), row)))
+    turn = _holding(setting.turns, span)
+    return (
+        ", ".join(str(turn.attributes[name]) for name in ("speaker", "time") if turn.attributes.get(name))
+        if turn
+        else ""
+    )
+
+
+def _holding(elements: list[Element], span: Span) -> Element | None:
+    """Return the element that a span begins within, but not with."""
+    before = bisect_left(elements, span.start, key=lambda element: element.start) - 1
+    return elements[before] if before >= 0 and span.start < elements[before].end else None
+
+
+def _header(table: Element) -> str:
+    cells = table.attributes.get("cells") or [[]]
+    return " | ".join(" ".join(str(cell).split()) for cell in cells[0] if str(cell).strip())
+
+
+def _row(setting: Setting, table: Element, span: Span, column: int) -> str:
+    """Return the cell that names the row which a span begins within, empty where it begins with a row."""
+    text = setting.parsed.text
+    if table.start not in setting.rows:
+        setting.rows[table.start] = [place for place, _ in table_rows(text, Span(table.start, table.end))]
+    rows = setting.rows[table.start]
+    number = bisect_right(rows, span.start) - 1
+    if number < 0 or rows[number] == span.start:
+        return ""
+    bars = [match.start() for match in _CELL.finditer(text, rows[number], span.start)][: column + 2]
+    if len(bars) < column + 2:
+        return ""
+    return " ".join(text[bars[column] + 1 : bars[column + 1]].split())
+
+
+def _caption(setting: Setting, table: Element) -> str:
+    """Return the short paragraph right above a table that announces it."""
+    elements = setting.parsed.elements
+    number = bisect_left(elements, table.start, key=lambda element: element.start) - 1
+    above = elements[number] if number >= 0 else None
+    if above is None or above.kind != "paragraph" or not 0 <= table.start - above.end <= _GAP:
+        return ""
+    said = " ".join(setting.parsed.text[above.start : above.end].strip("*_ \n").split())
+    return said if len(said) <= _LONGEST_CAPTION and _CAPTION.match(said) else ""

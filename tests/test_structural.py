@@ -1,0 +1,117 @@
+"""Structural context: what stands above a chunk, what it begins within, and what the document is about."""
+
+import pytest
+
+from storage.schema import Draft, Element, Parsed, indexed_text
+from tasks.chunk import ChunkOptions, chunk
+from tasks.context.about import about
+from tasks.parse import ParseOptions, detect_file_type, parse
+from tasks.route import Route
+from tests.documents import tokenizer
+
+LIMIT = 256
+LONG = "The valve opens when the pressure rises above the limit that the manual gives. " * 20
+
+
+def parsed(name: str, text: str) -> Parsed:
+    data = text.encode()
+    return parse(data, detect_file_type(name, data), ParseOptions())
+
+
+def chunks(document: Parsed, size: int = 24, strategy: str = "recursive", budget: int = 48) -> list[Draft]:
+    found = chunk(
+        document, "", Route(strategy, {"size": size}), tokenizer(), ChunkOptions(LIMIT, context_tokens=budget)
+    )
+    for one in found:
+        assert one.tokens == len(tokenizer().encode(indexed_text(one.context, one.text))) <= LIMIT
+        assert len(tokenizer().encode(one.context, add_special_tokens=False)) <= budget
+    return found
+
+
+def test_a_part_of_an_answer_says_its_question_whatever_split_it() -> None:
+    text = f"question,answer\nHow do I open the valve,{LONG}\nWho sells it,Nobody.\n"
+    for strategy in ("recursive", "fixed", "table", "sentence"):
+        first, *rest = chunks(parsed("faq.csv", text), strategy=strategy)
+        inner = [one for one in rest if one.text.startswith(("The", "valve", "pressure", "rises", "opens", "when"))]
+        assert first.context == ""
+        assert inner, strategy
+        assert {one.context for one in inner} == {"How do I open the valve"}
+
+
+def test_a_row_that_is_cut_says_its_header_and_its_first_cell() -> None:
+    found = chunks(parsed("parts.csv", f"part,remark\nA-1,short\nB-2,{LONG}\n"))
+    within = [one for one in found if one.text.startswith(("The valve", "valve", "opens"))]
+    assert within
+    assert {one.context for one in within} == {"part | remark\nB-2"}
+
+
+def test_rows_after_the_first_say_the_header_and_the_caption() -> None:
+    rows = "".join(f"| part {i} | {i} bar |\n" for i in range(40))
+    document = parsed(
+        "a.md", f"Some text.\n\nTable 3. Pressures of all parts\n\n| part | pressure |\n|---|---|\n{rows}"
+    )
+    *_, last = chunks(document)
+    assert last.context == "Table 3. Pressures of all parts\npart | pressure"
+
+
+def test_a_paragraph_above_a_table_that_does_not_announce_it_is_no_caption() -> None:
+    rows = "".join(f"| part {i} | {i} bar |\n" for i in range(40))
+    *_, last = chunks(parsed("a.md", f"# Parts\n\nAll is well.\n\n| part | pressure |\n|---|---|\n{rows}"))
+    assert last.context == "Parts\npart | pressure"
+
+
+def test_a_turn_that_is_cut_says_who_speaks_and_when() -> None:
+    head = "**Ada** (10:30): "
+    text = head + LONG
+    document = Parsed(text, (Element("turn", 0, len(text), attributes={"speaker": "Ada", "time": "10:30"}),), "Standup")
+    first, *rest = chunks(document)
+    assert first.context == "Standup"
+    assert rest
+    assert {one.context for one in rest} == {"Standup\nAda, 10:30"}
+
+
+def test_without_title_and_headings_a_document_says_what_it_is_about() -> None:
+    first, *rest = chunks(parsed("speech.txt", f"We meet today to open the new bridge. {LONG}"))
+    assert first.context == ""
+    assert {one.context for one in rest} == {"We meet today to open the new bridge."}
+
+
+def test_a_document_with_a_title_does_not_say_more() -> None:
+    _, *rest = chunks(parsed("speech.md", f"# The bridge\n\nWe meet today to open the new bridge. {LONG}"))
+    assert {one.context for one in rest} == {"The bridge"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.md", "---\ndescription: How to open a valve\n---\n\nFirst of all.\n", "How to open a valve"),
+        ("a.html", "<meta name=description content='How to open a valve'><p>First of all.", "How to open a valve"),
+        ("a.py", '#!/usr/bin/env python\n"""Open a valve by hand. Slowly."""\n\nx = 1\n', "Open a valve by hand."),
+        ("a.py", "# Copyright 2020 Somebody and others\n\n# Opens a valve by hand.\nx = 1\n", "Opens a valve by hand."),
+        ("a.c", "/*\n * Opens a valve by hand.\n * Slowly.\n */\nint x;\n", "Opens a valve by hand."),
+        ("a.go", "// Package valve opens a valve.\npackage valve\n", "Package valve opens a valve."),
+        ("a.py", "x = 1\n", ""),
+        ("a.txt", "Notes\n\nToo short.\n\nThis is what the notes say.\n", "This is what the notes say."),
+        ("a.txt", "", ""),
+    ],
+)
+def test_a_document_says_in_one_line_what_it_is_about(name: str, text: str, line: str) -> None:
+    document = parsed(name, text) if text else Parsed("", ())
+    said, end = about(document)
+    assert said == line
+    assert end == 0 or document.text[:end].endswith(line.rsplit(" ", 1)[-1])
+
+
+def test_the_budget_keeps_the_question_before_the_line_and_cuts_between_words() -> None:
+    question = "How do I open the valve when " + "it is cold and " * 30
+    *_, last = chunks(parsed("faq.csv", f"question,answer\n{question},{LONG}\n"), budget=16)
+    assert last.context
+    assert question.startswith(last.context)
+
+
+def test_no_context_where_the_budget_is_nothing() -> None:
+    assert {one.context for one in chunks(parsed("faq.csv", f"question,answer\nHow,{LONG}\n"), budget=0)} == {""}
+
+
+def test_a_file_of_one_long_comment_is_read_at_once() -> None:
+    assert about(parsed("a.c", "/*" + "*" * 1_000_000)) == ("", 0)
