@@ -37,7 +37,7 @@ def test_chunks_that_are_too_small_join_a_neighbour_and_say_so() -> None:
 
 def test_chunks_that_are_too_large_are_cut_between_sentences_and_say_so() -> None:
     parsed = document(("paragraph", " ".join(SENTENCES)))
-    found = split(parsed, "fixed", size=120, optimize={"min_tokens": 0, "max_tokens": 30})
+    found = split(parsed, "fixed", "none", size=120, optimize={"min_tokens": 0, "max_tokens": 30})
     assert all(draft.tokens <= 32 and draft.text.endswith(".") for draft in found)
     assert {draft.note for draft in found} == {f"split {len(found)}"}
 
@@ -80,7 +80,8 @@ def test_a_window_says_a_sentence_of_each_neighbour() -> None:
     parsed = document(*[("paragraph", sentence) for sentence in SENTENCES])
     found = split(parsed, "separator", "window")
     assert found[0].context in SENTENCES
-    before, after = found[2].context.split("\n")
+    about, before, after = found[2].context.split("\n")
+    assert about == SENTENCES[0]
     assert before in SENTENCES[:2]
     assert after in SENTENCES[3:]
     assert all(draft.tokens <= 256 for draft in found)

@@ -88,7 +88,11 @@ def test_a_document_with_a_title_does_not_say_more() -> None:
         ("a.html", "<meta name=description content='How to open a valve'><p>First of all.", "How to open a valve"),
         ("a.py", '#!/usr/bin/env python\n"""Open a valve by hand. Slowly."""\n\nx = 1\n', "Open a valve by hand."),
         ("a.py", "# Copyright 2020 Somebody and others\n\n# Opens a valve by hand.\nx = 1\n", "Opens a valve by hand."),
-        ("a.c", "/*\n * Opens a valve by hand.\n * Slowly.\n */\nint x;\n", "Opens a valve by hand."),
+        (
+            "a.c",
+            "/*\n * Opens a valve by hand.\n */\n#include <stdio.h>\n\nint main(void) {\n    return 0;\n}\n" * 3,
+            "Opens a valve by hand.",
+        ),
         ("a.go", "// Package valve opens a valve.\npackage valve\n", "Package valve opens a valve."),
         ("a.py", "x = 1\n", ""),
         ("a.txt", "Notes\n\nToo short.\n\nThis is what the notes say.\n", "This is what the notes say."),

@@ -1,7 +1,5 @@
 """Structural context: the title, the headings above a chunk, and what it begins within."""
 
-from collections.abc import Iterable
-
 from tasks.context.begun import begun
 from tasks.context.setting import Setting, cut_words
 from tasks.split.span import Span
@@ -26,21 +24,23 @@ def structural(setting: Setting, span: Span) -> str:
     title = " ".join(setting.parsed.title.split())
     if title and title.casefold() not in said:
         names.insert(0, title)
-    more = [*(setting.lead(span) or begun(setting, span)).splitlines(), "" if names or said else setting.about(span)]
+    more = (setting.lead(span) or begun(setting, span)).splitlines()
+    line = "" if names or said else setting.about(span)
     names += setting.enclosing.signatures(span)
-    key = (*names, "", *more)
+    key = (line, *names, "", *more)
     if key not in setting.done:
-        setting.done[key] = fill(setting, _path(setting, list(filter(None, names)), setting.budget), more)
+        context = _path(setting, list(filter(None, names)), setting.budget)
+        for one in more:
+            context = _joined(setting, context, one)
+        setting.done[key] = context if line in context else _joined(setting, context, line, above=True)
     return setting.done[key]
 
 
-def fill(setting: Setting, context: str, lines: Iterable[str]) -> str:
-    """Return a context with more lines below it, as many of their words as the budget allows."""
-    for line in lines:
-        words = cut_words(line, setting.budget - setting.count(context), setting.counter)
-        longer = "\n".join(filter(None, (context, words)))
-        context = longer if setting.count(longer) <= setting.budget else context
-    return context
+def _joined(setting: Setting, context: str, line: str, above: bool = False) -> str:
+    """Return a context with a line more, of which as many words are said as the budget allows."""
+    words = cut_words(line, setting.budget - setting.count(context), setting.counter)
+    longer = "\n".join(filter(None, (words, context) if above else (context, words)))
+    return longer if setting.count(longer) <= setting.budget else context
 
 
 def _path(setting: Setting, names: list[str], budget: int) -> str:
