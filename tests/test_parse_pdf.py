@@ -98,6 +98,14 @@ def test_a_hyphen_that_the_document_writes_elsewhere_stays() -> None:
     ]
 
 
+def test_a_word_of_three_parts_cut_at_its_first_hyphen_keeps_it() -> None:
+    pdf = page()
+    pdf.lines(60, 700, ["A ready-to-eat meal is eaten by those who like meals ready-", "to-eat, and by nobody else."])
+    assert parts(read(pdf)) == [
+        "A ready-to-eat meal is eaten by those who like meals ready-to-eat, and by nobody else."
+    ]
+
+
 ROWS = [
     ["Part", "Pieces", "Weight"],
     ["Mast section", "2", "17 kg"],
@@ -289,3 +297,14 @@ def test_no_word_is_lost_or_doubled_wherever_lines_stand(found: list[tuple[int, 
 def test_a_password_is_prepared_as_pdf_2_has_it() -> None:
     assert opened._prepared("S\u00aa\u00adL\u2003x") == "SaL x"
     assert opened._prepared("plain") == "plain"
+
+
+def test_a_lock_that_leaves_strings_open_is_named() -> None:
+    """pdfium takes every password for wrong where strings and streams are not locked alike."""
+    lock = (
+        b"/Encrypt << /Filter /Standard /V 4 /R 4 /Length 128 /P -4 /CF << /StdCF << /CFM /AESV2 /Length 16 >> >> "
+        b"/StmF /StdCF /StrF /Identity /O <" + b"11" * 32 + b"> /U <" + b"22" * 32 + b"> >> /ID [<33> <33>] /Root"
+    )
+    data = page().to_bytes().replace(b"/Root", lock)
+    with pytest.raises(Rejected, match="encrypted: its streams are locked and its strings are not"):
+        parse(data, FileType("pdf"), ParseOptions(passwords=("sesame",)))

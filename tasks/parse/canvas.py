@@ -105,6 +105,8 @@ class Canvas:
 
 def tidy(text: str) -> str:
     """Return lines without outer space, runs of space as one, and no empty lines."""
+    if text.isprintable() and "  " not in text:  # one line, whose only space is " "
+        return text.strip(" ")
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
 

@@ -22,7 +22,7 @@ _SMALL = 0.93
 class Block:
     """Lines, or a table, that become one element; `note` is the number of a footnote.
 
-    `later` are the lines with which its text goes on in another column or on another page.
+    `lines` are those among its items, and those with which its text goes on in another column or on another page.
     """
 
     kind: str
@@ -31,13 +31,8 @@ class Block:
     level: int = 0
     marker: str = ""
     note: str = ""
-    later: list[Line] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
     attributes: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def lines(self) -> list[Line]:
-        """Return the lines, with those that go on elsewhere; a table has none."""
-        return [item for item in self.items if isinstance(item, Line)] + self.later
 
     @property
     def box(self) -> Box:
@@ -60,42 +55,46 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[Block]:
     return found
 
 
-def _groups(flow: list[Item], code: bool) -> Iterator[list[Item]]:
+def _groups(flow: list[Item], code: bool) -> Iterator[list[Line] | Table]:
     group: list[Line] = []
     for item in flow:
         if isinstance(item, Table):
             if group:
-                yield [*group]
-            yield [item]
+                yield group
+            yield item
             group = []
-            continue
-        if group and not _continues(group, item, code):
-            yield [*group]
-            group = []
-        group.append(item)
+        elif group and _continues(group, item, code):
+            group.append(item)
+        else:
+            if group:
+                yield group
+            group = [item]
     if group:
-        yield [*group]
+        yield group
 
 
-def _block(group: list[Item], code: bool, lefts: list[float]) -> Block:
+def _block(group: list[Line] | Table, code: bool, lefts: list[float]) -> Block:
+    if isinstance(group, Table):
+        return Block("table", [group], group.page)
     first = group[0]
-    if isinstance(first, Table):
-        return Block("table", group, first.page)
+    block = Block("paragraph", [*group], first.page, lines=group)
+    marker = None
     if first.furniture:
-        return Block("furniture", group, first.page)
-    if first.level:
+        block.kind = "furniture"
+    elif first.level:
         lefts.clear()
-        return Block("title", group, first.page, first.level)
-    if code and first.font.mono:
-        return Block("code", group, first.page)
-    marker = marker_of(first.text)
-    if not marker:
-        return Block("paragraph", group, first.page)
-    while lefts and lefts[-1] > first.box[0] + 3:
-        lefts.pop()
-    if not lefts or lefts[-1] < first.box[0] - 6:
-        lefts.append(first.box[0])
-    return Block("list_item", group, first.page, len(lefts), marker[1] if marker.re is NUMBER else "-")
+        block.kind, block.level = "title", first.level
+    elif code and first.font.mono:
+        block.kind = "code"
+    else:
+        marker = marker_of(first.text)
+    if marker:
+        while lefts and lefts[-1] > first.box[0] + 3:
+            lefts.pop()
+        if not lefts or lefts[-1] < first.box[0] - 6:
+            lefts.append(first.box[0])
+        block.kind, block.level, block.marker = "list_item", len(lefts), marker[1] if marker.re is NUMBER else "-"
+    return block
 
 
 def marker_of(text: str) -> re.Match[str] | None:
@@ -132,7 +131,7 @@ def _continues(block: list[Line], line: Line, code: bool) -> bool:
     if line.level != last.level or abs(line.size - last.size) > 0.15 * last.size:
         return False
     gap = line.box[1] - last.box[3]
-    if line.box[1] <= last.box[1] or gap > max(0.6 * last.size, _usual_gap(block) + 0.35 * last.size):
+    if line.box[1] <= last.box[1] or (gap > 0.6 * last.size and gap > _usual_gap(block) + 0.35 * last.size):
         return False
     if line.box[0] > last.box[2]:
         return False

@@ -1,35 +1,39 @@
-"""pdfium's functions bound to plain addresses and numbers: a third of the cost of pypdfium2's own bindings.
+"""pdfium's functions bound to plain addresses and numbers: a fifth of the cost of pypdfium2's own bindings.
 
 One page asks for thousands of small facts, so what a call costs is what reading a page costs.
 """
 
 import ctypes
+from collections import deque
+from collections.abc import Sequence
 from functools import cache
+from itertools import repeat
+from math import hypot
 from typing import Any
 
+from tasks.parse.canvas import Box
+from tasks.parse.pdf.place import FAR, near
+
+_ROWS = 1_024
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
 
 # Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h and fpdf_doc.h.
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "FPDF_GetPageWidthF": (ctypes.c_float, _POINTER),
+    "FPDF_GetPageHeightF": (ctypes.c_float, _POINTER),
+    "FPDF_PageToDevice": (_INT, _POINTER, *[_INT] * 5, _DOUBLE, _DOUBLE, _POINTER, _POINTER),
+    "FPDF_GetMetaText": (ctypes.c_ulong, _POINTER, ctypes.c_char_p, _POINTER, ctypes.c_ulong),
     "FPDFText_GetText": (_INT, _POINTER, _INT, _INT, _POINTER),
     "FPDFText_GetUnicode": (ctypes.c_uint, _POINTER, _INT),
-    "FPDFText_GetLooseCharBox": (_INT, _POINTER, _INT, _POINTER),
     "FPDFText_GetCharOrigin": (_INT, _POINTER, _INT, _POINTER, _POINTER),
-    "FPDFText_GetFontSize": (_DOUBLE, _POINTER, _INT),
-    "FPDFText_GetTextObject": (_POINTER, _POINTER, _INT),
     "FPDFText_CountRects": (_INT, _POINTER, _INT, _INT),
-    "FPDFText_GetRect": (_INT, _POINTER, _INT, _POINTER, _POINTER, _POINTER, _POINTER),
     "FPDFText_GetBoundedText": (_INT, _POINTER, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE, _POINTER, _INT),
-    "FPDFTextObj_GetFont": (_POINTER, _POINTER),
     "FPDFFont_GetBaseFontName": (ctypes.c_size_t, _POINTER, _POINTER, ctypes.c_size_t),
     "FPDFFont_GetFlags": (_INT, _POINTER),
     "FPDFFont_GetWeight": (_INT, _POINTER),
     "FPDFPage_CountObjects": (_INT, _POINTER),
-    "FPDFPage_GetObject": (_POINTER, _POINTER, _INT),
     "FPDFFormObj_CountObjects": (_INT, _POINTER),
     "FPDFFormObj_GetObject": (_POINTER, _POINTER, ctypes.c_ulong),
-    "FPDFPageObj_GetType": (_INT, _POINTER),
-    "FPDFPageObj_GetBounds": (_INT, _POINTER, _POINTER, _POINTER, _POINTER, _POINTER),
     "FPDFPageObj_GetMatrix": (_INT, _POINTER, _POINTER),
     "FPDFPath_GetDrawMode": (_INT, _POINTER, _POINTER, _POINTER),
     "FPDFPath_CountSegments": (_INT, _POINTER),
@@ -45,17 +49,76 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 }
 
 
+class Handle(ctypes.c_void_p):
+    """What pdfium gives to be handed back to it."""
+
+
+# Each function's result. Their arguments are not converted, half of what a call costs: numbers are C ints, and
+# pointers must be handles or references, never numbers.
+_OFTEN: dict[str, Any] = {
+    "FPDFText_GetLooseCharBox": _INT,
+    "FPDFText_GetFontSize": _DOUBLE,
+    "FPDFText_GetTextObject": Handle,
+    "FPDFText_GetRect": _INT,
+    "FPDFTextObj_GetFont": _POINTER,
+    "FPDFPage_GetObject": Handle,
+    "FPDFPageObj_GetType": _INT,
+    "FPDFPageObj_GetBounds": _INT,
+}
+# The type of a box's four sides, and in how many places a function wants to put them.
+_BOXES: dict[str, tuple[Any, int]] = {
+    "FPDFText_GetLooseCharBox": (ctypes.c_float, 1),
+    "FPDFText_GetRect": (_DOUBLE, 4),
+    "FPDFPageObj_GetBounds": (ctypes.c_float, 4),
+}
+
+
 @cache
 def calls() -> dict[str, Any]:
     """Return pdfium's functions by name; arguments are addresses and numbers, a null pointer comes back as None."""
     import pypdfium2.raw as pdfium
 
-    return {
-        name: ctypes.PYFUNCTYPE(*signature)(ctypes.cast(getattr(pdfium, name), _POINTER).value or 0)
-        for name, signature in _SIGNATURES.items()
-    }
+    places = {name: ctypes.cast(getattr(pdfium, name), _POINTER).value or 0 for name in [*_SIGNATURES, *_OFTEN]}
+    checked = {name: ctypes.PYFUNCTYPE(*signature)(places[name]) for name, signature in _SIGNATURES.items()}
+    return checked | {name: ctypes.PYFUNCTYPE(result)(places[name]) for name, result in _OFTEN.items()}
 
 
 def address(handle: Any) -> int:
     """Return the address that a handle of pypdfium2's points to."""
-    return ctypes.cast(getattr(handle, "raw", handle), _POINTER).value or 0
+    return ctypes.addressof(handle.raw.contents)
+
+
+def reference(handle: Any) -> Any:
+    """Return what a handle of pypdfium2's points to as an argument of a function that converts none."""
+    return ctypes.byref(ctypes.c_char.from_address(address(handle)))
+
+
+def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:
+    """Return the box that a function gives for its first arguments and each of the items; zeros where it fails.
+
+    Its sides are ordinary numbers, none above `FAR`.
+    """
+    call, (numbers, places) = calls()[name], _rows(*_BOXES[name])
+    found: list[Box] = []
+    for start in range(0, len(items), _ROWS):
+        some = items[start : start + _ROWS]
+        sides = numbers[: 4 * len(some)]
+        ctypes.memset(places[0][0], 0, sides.nbytes)
+        deque(map(call, *map(repeat, first), some, *places), maxlen=0)
+        each = iter(_ordinary(sides.tolist()))
+        found += zip(each, each, each, each, strict=True)
+    return found
+
+
+def _ordinary(numbers: Sequence[float]) -> Sequence[float]:
+    """Return the numbers, those that no page has, or that are none, as others near to them."""
+    return numbers if hypot(*numbers) < FAR else [near(number) for number in numbers]
+
+
+@cache
+def _rows(kind: type[Any], results: int) -> tuple[memoryview, list[list[Any]]]:
+    """Return memory for rows of four numbers, and references to where each begins or to each of its numbers."""
+    size = ctypes.sizeof(kind)
+    cells = (kind * (4 * _ROWS))()
+    places = [[ctypes.byref(cells, size * (4 * row + place)) for row in range(_ROWS)] for place in range(results)]
+    return memoryview(cells).cast("B").cast(kind._type_), places

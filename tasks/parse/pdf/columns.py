@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from tasks.parse.canvas import Box
 from tasks.parse.pdf.grid import Item, Table
 from tasks.parse.pdf.page import HYPHEN, LOWERED, RAISED, Line
+from tasks.parse.pdf.place import around
 from tasks.parse.pdf.rows import with_tables
 
 _MAX_DEPTH = 10
@@ -52,8 +52,22 @@ class Run:
 
 def columns(items: list[Item]) -> list[list[Item]]:
     """Return the items of a page in flows: each is a column, or what stands above, below or between columns."""
+    if _is_column(items):
+        return [items]
     flows = [[item for run in flow for item in run.items] for flow in _flows(runs(with_tables(join_cut(items))), 0)]
     return [join_rows(flow) for flow in flows]
+
+
+def _is_column(items: list[Item]) -> bool:
+    """Return whether items, in their order, stand clearly below one another: one column, as most pages are."""
+    low, least = float("-inf"), 0.0
+    for item in items:
+        box = item.box
+        height = box[3] - box[1]
+        if box[1] < low - 0.2 * (height if height < least else least):
+            return False
+        low, least = box[3], height
+    return True
 
 
 def join_cut(items: list[Item]) -> list[Item]:
@@ -95,13 +109,8 @@ def _append(one: Line, other: Line) -> None:
     one.text += glue + text
     one.font = one.font.both(other.font)
     one.size = max(one.size, other.size)
-    one.box = union(one.box, other.box)
+    one.box = around(one.box, other.box)
     one.last = other.last
-
-
-def union(one: Box, other: Box) -> Box:
-    """Return the smallest box around two."""
-    return (min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3]))
 
 
 def runs(items: list[Item]) -> list[Run]:

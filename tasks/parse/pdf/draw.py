@@ -2,7 +2,6 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Set
 from itertools import chain
 
 from tasks.parse.canvas import Box, Canvas
@@ -15,7 +14,7 @@ from tasks.parse.pdf.headings import Outline, mark_headings
 from tasks.parse.pdf.links import Link
 from tasks.parse.pdf.page import HYPHEN, LOWERED, RAISED, Line
 from tasks.parse.pdf.sheet import Sheet
-from tasks.parse.pdf.words import joined, words_of
+from tasks.parse.pdf.words import Words, joined
 
 _RAISED = re.compile(f"{RAISED}(.*?){LOWERED}")
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LOWERED}|\\d+)\\s*")
@@ -78,7 +77,7 @@ class _Drawing:
         for block in found:
             if block.note:
                 self._notes[block.page].add(block.note)
-        self._words = _words(found)
+        self._words = Words("\n".join(line.text for block in found for line in block.lines))
         self._link(found)
         for block in connect(found):
             self._draw(block)
@@ -133,11 +132,6 @@ class _Drawing:
 def _lies_on(link: Link, box: Box) -> bool:
     x, y = (link.box[0] + link.box[2]) / 2, (link.box[1] + link.box[3]) / 2
     return box[0] - 2 <= x <= box[2] + 2 and box[1] - 2 <= y <= box[3] + 2
-
-
-def _words(found: list[Block]) -> Set[str]:
-    lines = [line.text for block in found for line in block.lines]
-    return words_of("\n".join(lines)) if any(text.endswith(("-", HYPHEN)) for text in lines) else frozenset()
 
 
 def _code(lines: list[Line]) -> str:

@@ -22,7 +22,7 @@ def connect(blocks: list[Block]) -> list[Block]:
             out.append(block)
             continue
         if open_text is not None and _goes_on(open_text, block):
-            open_text.later += block.lines
+            open_text.lines += block.lines
             continue
         out.append(block)
         open_text = block if block.kind in _TEXT else None

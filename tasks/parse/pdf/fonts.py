@@ -3,6 +3,7 @@
 import ctypes
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tasks.parse.pdf.calls import calls
 
@@ -11,6 +12,8 @@ _MONO = re.compile(r"mono|courier|consol|menlo|typewriter|inconsolata|source ?co
 _BOLD_WEIGHT = 600
 _FIXED_PITCH = 1
 _NAME_BYTES = 128
+_NAME = ctypes.create_string_buffer(_NAME_BYTES)  # where pdfium writes a name
+_NAME_AT = ctypes.addressof(_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,16 @@ def read_font(pointer: int | None) -> Font:
     if pointer is None:
         return PLAIN
     ask = calls()
-    buffer = ctypes.create_string_buffer(_NAME_BYTES)
-    length = ask["FPDFFont_GetBaseFontName"](pointer, ctypes.addressof(buffer), _NAME_BYTES)
-    name = buffer.value.decode("latin-1") if 0 < length <= _NAME_BYTES else ""
-    bold = _BOLD.search(name) is not None or ask["FPDFFont_GetWeight"](pointer) >= _BOLD_WEIGHT
+    length = ask["FPDFFont_GetBaseFontName"](pointer, _NAME_AT, _NAME_BYTES)
+    bold, mono = _named(_NAME.value if 0 < length <= _NAME_BYTES else b"")
+    bold = bold or ask["FPDFFont_GetWeight"](pointer) >= _BOLD_WEIGHT
     flags = ask["FPDFFont_GetFlags"](pointer)
-    mono = _MONO.search(name) is not None or (flags > 0 and bool(flags & _FIXED_PITCH))
+    mono = mono or (flags > 0 and bool(flags & _FIXED_PITCH))
     return Font(bold, mono) if bold or mono else PLAIN
+
+
+@lru_cache(maxsize=4_096)
+def _named(name: bytes) -> tuple[bool, bool]:
+    """Return whether a font is bold, and whether of one width, by its name."""
+    text = name.decode("latin-1")
+    return _BOLD.search(text) is not None, _MONO.search(text) is not None

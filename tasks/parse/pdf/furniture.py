@@ -90,5 +90,5 @@ def body_size(sheets: list[Sheet]) -> float:
     for sheet in sheets:
         for line in sheet.items:
             if isinstance(line, Line):
-                weights[line.size] += len(line.text)
+                weights[line.size] = weights.get(line.size, 0) + len(line.text)
     return max(weights, key=lambda size: (weights[size], size), default=0.0)

@@ -10,7 +10,7 @@ import numpy as np
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.page import Line, TextLayer
 from tasks.parse.pdf.rules import Rule, Rules
-from tasks.parse.pdf.words import joined
+from tasks.parse.pdf.words import Words, joined
 
 _TOUCH = 3.0
 _MAX_UNITS = 10_000
@@ -111,7 +111,7 @@ def _fill(texts: defaultdict[int, list[str]], line: Line, grid: Grid, layer: Tex
 
 def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> list[list[str]]:
     """Return the cells' texts by row; one over several rows is repeated, one over several columns followed by ""."""
-    joint = {number: joined(held, frozenset()) for number, held in texts.items()}
+    joint = {number: joined(held, Words()) for number, held in texts.items()}
     return [
         ["" if column and row[column - 1] == number else joint.get(number, "") for column, number in enumerate(row)]
         for row in grid.owner

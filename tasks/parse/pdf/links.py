@@ -4,11 +4,10 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.calls import address, calls
-from tasks.parse.pdf.page import TextLayer, placed
+from tasks.parse.pdf.page import TextLayer
+from tasks.parse.pdf.place import Place, placed
 
 _MAX_LINKS = 500
 _MAX_URL = 2_000
@@ -24,7 +23,7 @@ class Link:
     box: Box
 
 
-def page_links(page: Any, layer: TextLayer, place: tuple[float, ...]) -> list[Link]:
+def page_links(page: Any, layer: TextLayer, place: Place) -> list[Link]:
     """Return a page's links to addresses; links within the document are left out."""
     ask = calls()
     handle, document = address(page), address(page.pdf)
@@ -38,8 +37,8 @@ def page_links(page: Any, layer: TextLayer, place: tuple[float, ...]) -> list[Li
         url = _url(ask, document, action)
         if url and ask["FPDFLink_GetAnnotRect"](link.value, corner):
             left, top, right, bottom = sides
-            box = placed(np.array([[left, top, right, bottom]], np.float64), place)[0].tolist()
-            found.append(Link(layer.text_in((left, top, right, bottom)), url, tuple(box)))
+            box = placed([(left, top, right, bottom)], place)[0]
+            found.append(Link(layer.text_in((left, top, right, bottom)), url, box))
     return found
 
 

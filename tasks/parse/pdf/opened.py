@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from storage.errors import Rejected
+from tasks.parse.pdf.calls import address, calls
 from tasks.parse.pdf.headings import squeeze
 
 _INFO = {"Author": "author", "Subject": "description", "Keywords": "keywords"}
@@ -16,9 +17,11 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")
 _NO_TITLE = re.compile(
     r"untitled|microsoft |.*\.(?:docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|txt|ps)$|[\W\d_]*$", re.I
 )
+_UNLIKE = re.compile(rb"/StrF\s*/Identity\b")  # pdfium wants strings and streams locked alike
 _OUTLINE_PER_PAGE = 40
 _MAX_PAGES = 100_000
 _LANGUAGE_UNITS = 40
+_META_BYTES = 512
 
 
 def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
@@ -38,6 +41,8 @@ def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
             if error.err_code != pdfium.FPDF_ERR_PASSWORD:
                 raise Rejected("corrupt", f"cannot be read as pdf: {error}") from error
     else:
+        if _UNLIKE.search(data):
+            raise Rejected("encrypted", "its streams are locked and its strings are not, which pdfium cannot open")
         known = f"none of {len(passwords)} passwords opens it" if passwords else "no password is known"
         raise Rejected("encrypted", f"the pdf needs a password; {known} (parse.passwords)")
     if len(document) > _MAX_PAGES:
@@ -69,7 +74,7 @@ def outline(document: Any) -> dict[tuple[int, str], int]:
 
 def metadata(document: Any) -> dict[str, Any]:
     """Return what a document says of itself: title, author, keywords, description, dates, language."""
-    info = {key: " ".join(value.replace("\0", "").split()) for key, value in document.get_metadata_dict().items()}
+    info = {key: _meta(document, key) for key in (*_INFO, "CreationDate", "ModDate", "Title")}
     found: dict[str, Any] = {ours: info[theirs] for theirs, ours in _INFO.items() if info.get(theirs)}
     for theirs, ours in (("CreationDate", "created"), ("ModDate", "modified")):
         match = _DATE.match(info.get(theirs, ""))
@@ -81,6 +86,17 @@ def metadata(document: Any) -> dict[str, Any]:
         found["language"] = language
     title = info.get("Title", "")
     return found if not title or _NO_TITLE.match(title) else found | {"title": title}
+
+
+def _meta(document: Any, key: str) -> str:
+    """Return what a document's information says, on one line."""
+    ask, where = calls()["FPDF_GetMetaText"], (address(document), key.encode())
+    buffer = ctypes.create_string_buffer(_META_BYTES)
+    written = ask(*where, ctypes.addressof(buffer), _META_BYTES)
+    if written > _META_BYTES:
+        buffer = ctypes.create_string_buffer(written)
+        ask(*where, ctypes.addressof(buffer), written)
+    return " ".join(buffer.raw[: max(written - 2, 0)].decode("utf-16-le", "replace").replace("\0", "").split())
 
 
 def _language(document: Any) -> str:

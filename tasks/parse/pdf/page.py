@@ -3,19 +3,19 @@
 A line that holds a wide gap comes in pieces: columns of a table or of a page that share a baseline.
 """
 
+import ctypes
 import re
-from collections import deque
+from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import chain, islice, pairwise, repeat
 from statistics import median
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import address, calls
+from tasks.parse.pdf.calls import address, boxes_from, calls, reference
 from tasks.parse.pdf.fonts import PLAIN, Font, read_font
+from tasks.parse.pdf.place import Place, around_pairs, placed
 
 HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
 RAISED, LOWERED = "\x0e", "\x0f"  # around superscript figures, until it is known what they are
@@ -36,15 +36,17 @@ _CLEAN |= str.maketrans(
 )
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
-_SUPERSCRIPT = re.compile(r"(?<=[^\W\d_])\d{1,3}(?![\w.])|(?<=[.,;:)\]”\"’])\d{1,3}(?![\w.])|^\d{1,3}(?=[^\W\d_])")
-_DIGIT = re.compile("[0-9]")
-_SOFT_ENDS = ("\u00ad", "\ufffe", HYPHEN)
+_BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
+_SUPERSCRIPT = re.compile(rf"[0-9]{{1,3}}(?:(?P<before>(?=[^\W\d_]))|(?![\w.])(?:{_BEHIND}))")
+_LIGATURE = re.compile("[ﬀ-ﬆ]")
+_SOFT = f"\u00ad\ufffe{HYPHEN}"
 _GAP = 1.2
+_TIGHT_GAP = 1.0  # between what is drawn, which is narrower than what it takes up
 _LOOSE = 1.25
 _MOST_ADVANCE = 0.55
 _LONG = 20
+_ON_LEVEL = 100
 _FEW = 4
-_FAR = 1e5
 _MAX_BOUNDED = 500
 
 
@@ -71,16 +73,15 @@ class Line:
 class TextLayer:
     """The text of one page, while pdfium holds it."""
 
-    def __init__(self, text_page: Any, place: tuple[float, ...], number: int) -> None:
+    def __init__(self, text_page: Any, place: Place, number: int) -> None:
         self._calls = calls()
         self._page = text_page
         self._raw = address(text_page)
+        self._reference = reference(text_page)
         self._place = place
         self._number = number
         self._fonts: dict[int | None, Font] = {}
-        self._four = np.zeros(4, np.float64)
-        at = self._four.ctypes.data
-        self._corner = (at, at + 8, at + 16, at + 24)
+        self._sizes: dict[float, float] = {}
         self.text = self._read()
 
     def _read(self) -> str:
@@ -89,9 +90,9 @@ class TextLayer:
         count = pdfium.FPDFText_CountChars(self._page)
         if count <= 0:
             return ""
-        units = np.zeros(count + 1, np.uint16)
-        written = self._calls["FPDFText_GetText"](self._raw, 0, count, units.ctypes.data)
-        text = units[: max(written - 1, 0)].tobytes().decode("utf-16-le", "replace")
+        buffer = bytearray(2 * (count + 1))
+        written = self._calls["FPDFText_GetText"](self._raw, 0, count, _start(buffer))
+        text = buffer[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
         return text if len(text) == count else self._by_character(count)
 
     def _by_character(self, count: int) -> str:
@@ -100,24 +101,24 @@ class TextLayer:
 
     def lines(self) -> list[Line]:
         """Return the page's lines in content order, those with wide gaps in pieces."""
-        found = [(match[1], match.start(1)) for match in _LINE.finditer(self.text)]
-        texts = [text.rstrip() for text, _ in found]
-        firsts = [start for _, start in found]
-        lasts = [start + len(text.rstrip("\x02\ufffe\u00ad")) - 1 for text, start in zip(texts, firsts, strict=True)]
-        whole = self._made(texts, firsts, lasts)
-        parts = self._pieces(whole, _usual_advance(whole) * _LOOSE)
-        for part in parts:
-            self._mark_superscripts(part)
+        texts, firsts, lasts = [], [], []
+        for match in _LINE.finditer(self.text):
+            text, first = match[1].rstrip(), match.start(1)
+            texts.append(text)
+            firsts.append(first)
+            lasts.append(first + len(text.rstrip(_SOFT)) - 1)
+        parts = self._pieces(self._made(texts, firsts, lasts))
+        self._mark_superscripts(parts)
         return parts
 
     def _made(self, texts: list[str], firsts: list[int], lasts: list[int]) -> list[Line]:
         """Return a line for each text between two characters of the page, but for blank ones."""
-        boxes = self._boxes(firsts, lasts)
         middles = [(first + last) // 2 for first, last in zip(firsts, lasts, strict=True)]
-        sizes = map(self._calls["FPDFText_GetFontSize"], repeat(self._raw), middles)
-        objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._raw), middles)
+        sizes = map(self._calls["FPDFText_GetFontSize"], repeat(self._reference), middles)
+        objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
         pointers = map(self._calls["FPDFTextObj_GetFont"], objects)
-        fonts, number = self._fonts, self._number
+        boxes = self._boxes(firsts, lasts)
+        fonts, number, true = self._fonts, self._number, self._sizes
         lines = []
         for text, first, last, box, size, pointer in zip(texts, firsts, lasts, boxes, sizes, pointers, strict=True):
             font = fonts.get(pointer) or self._font(pointer)
@@ -128,11 +129,13 @@ class TextLayer:
                 font = font.both(self._font_at(first)).both(self._font_at(last))
                 if font.mono and "  " in text:
                     clean = text.translate(_CLEAN).replace("\r", "").expandtabs()
-            lines.append(Line(clean, _true_size(size, box), font, box, number, first, last))
+            lines.append(Line(clean, _true_size(size, box, true), font, box, number, first, last))
         return lines
 
     def _font_at(self, index: int) -> Font:
-        return self._font(self._calls["FPDFTextObj_GetFont"](self._calls["FPDFText_GetTextObject"](self._raw, index)))
+        return self._font(
+            self._calls["FPDFTextObj_GetFont"](self._calls["FPDFText_GetTextObject"](self._reference, index))
+        )
 
     def _font(self, pointer: int | None) -> Font:
         font = self._fonts.get(pointer)
@@ -142,31 +145,23 @@ class TextLayer:
 
     def _boxes(self, firsts: list[int], lasts: list[int]) -> list[Box]:
         """Return the boxes around pairs of characters."""
-        corners = self._corners([*chain.from_iterable(zip(firsts, lasts, strict=True))])
-        pairs = np.concatenate(
-            (np.minimum(corners[::2, :2], corners[1::2, :2]), np.maximum(corners[::2, 2:], corners[1::2, 2:])), axis=1
-        )
-        return list(map(tuple, pairs.tolist()))
+        return around_pairs(self._corners([*chain.from_iterable(zip(firsts, lasts, strict=True))]), self._place)
 
-    def _corners(self, indices: list[int]) -> NDArray[np.float64]:
-        """Return float64 (n, 4), the boxes of characters in points from the page's top left."""
-        raw = np.zeros((len(indices), 4), np.float32)
-        at = raw.ctypes.data
-        find = self._calls["FPDFText_GetLooseCharBox"]
-        deque(map(find, repeat(self._raw), indices, range(at, at + 16 * len(indices), 16)), maxlen=0)
-        return placed(raw.astype(np.float64), self._place)
+    def _corners(self, indices: list[int]) -> list[Box]:
+        """Return the boxes of characters as the page has them."""
+        return boxes_from("FPDFText_GetLooseCharBox", indices, self._reference)
 
-    def _pieces(self, lines: list[Line], advance: float) -> list[Line]:
-        """Return lines, those with gaps wider than a letter in pieces; lines that advance less than usual have none."""
-        gaps = self._gaps()
-        wide = [index for index, line in enumerate(lines) if _is_loose(line, advance) or (gaps and _holds(line, gaps))]
+    def _pieces(self, lines: list[Line]) -> list[Line]:
+        """Return lines, those with gaps wider than a letter in pieces."""
+        wide = sorted({*_loose(lines), *self._gapped(lines)})
         if not wide:
             return lines
         texts: list[str] = []
         firsts: list[int] = []
         lasts: list[int] = []
         counts: list[int] = []
-        for line, words in zip([lines[index] for index in wide], self._words([lines[i] for i in wide]), strict=True):
+        for index, words in zip(wide, self._words([lines[index] for index in wide]), strict=True):
+            line = lines[index]
             groups = _groups(words, _GAP * line.size)
             counts.append(len(groups))
             if len(groups) > 1:
@@ -180,23 +175,35 @@ class TextLayer:
         }
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
-    def _gaps(self) -> dict[int, list[float]]:
-        """Return where wide gaps between pieces of text on one baseline begin, by their height in whole points."""
+    def _gapped(self, lines: list[Line]) -> set[int]:
+        """Return which lines hold a gap between two of pdfium's pieces of text that is wide for their size."""
         count = self._calls["FPDFText_CountRects"](self._raw, 0, -1)
-        if count < 2:
-            return {}
-        raw = np.zeros((count, 4))
-        at = raw.ctypes.data
-        columns = [range(at + 8 * side, at + 8 * side + 32 * count, 32) for side in range(4)]
-        deque(map(self._calls["FPDFText_GetRect"], repeat(self._raw), range(count), *columns), maxlen=0)
-        left, top, right, bottom = placed(raw, self._place).T
-        high = np.minimum((bottom - top)[1:], (bottom - top)[:-1])
-        level = np.minimum(bottom[1:], bottom[:-1]) - np.maximum(top[1:], top[:-1]) > 0.4 * high
-        found = np.flatnonzero(level & (left[1:] - right[:-1] > high))
-        gaps: dict[int, list[float]] = {}
-        for y, x in zip(((top + bottom)[found] / 2).tolist(), right[found].tolist(), strict=True):
-            gaps.setdefault(int(y), []).append(x)
-        return gaps
+        gaps = self._gaps(count) if count > len(lines) else ()
+        level: defaultdict[int, list[int]] = defaultdict(list)
+        for index, line in enumerate(lines if gaps else ()):
+            level[int((line.box[1] + line.box[3]) / 2)].append(index)
+        found: set[int] = set()
+        for left, top, right, bottom in gaps:
+            middle = int((top + bottom) / 2)
+            for index in chain.from_iterable(
+                level.get(near, ())[:_ON_LEVEL] for near in (middle - 1, middle, middle + 1)
+            ):
+                line = lines[index]
+                if line.box[0] < left < line.box[2] and right - left > _TIGHT_GAP * line.size:
+                    found.add(index)
+        return found
+
+    def _gaps(self, count: int) -> list[Box]:
+        """Return the boxes between pieces of text on one baseline that stand wide apart."""
+        boxes = boxes_from("FPDFText_GetRect", range(count), self._reference)
+        upright = self._place[0] > 0 and not self._place[1] and not self._place[2]
+        boxes = boxes if upright else placed(boxes, self._place)
+        found = [
+            (one[2], one[1], other[0], one[3])
+            for one, other in pairwise(boxes)
+            if other[0] > one[2] and _is_gap(one, other)
+        ]
+        return placed(found, self._place) if upright else found
 
     def _words(self, lines: list[Line]) -> list[list[tuple[int, int, Box]]]:
         """Return the words of lines: first and last character, and box."""
@@ -214,54 +221,74 @@ class TextLayer:
 
     def runs_up(self, line: Line) -> bool:
         """Return whether a line's end is above its beginning."""
-        corners = self._corners([line.first, line.last])
-        return bool(corners[1, 1] < corners[0, 1])
+        first, last = placed(self._corners([line.first, line.last]), self._place)
+        return last[1] < first[1]
 
     def text_in(self, sides: tuple[float, float, float, float]) -> str:
         """Return the text in a box of the page's own coordinates, in one line."""
-        units = np.zeros(_MAX_BOUNDED, np.uint16)
+        buffer = bytearray(2 * _MAX_BOUNDED)
         left, top, right, bottom = sides
         written = self._calls["FPDFText_GetBoundedText"](
-            self._raw, left, top, right, bottom, units.ctypes.data, _MAX_BOUNDED
+            self._raw, left, top, right, bottom, _start(buffer), _MAX_BOUNDED
         )
-        text = units[: max(min(written, _MAX_BOUNDED), 0)].tobytes().decode("utf-16-le", "replace")
+        text = buffer[: 2 * max(min(written, _MAX_BOUNDED), 0)].decode("utf-16-le", "replace")
         return _clean(text.rstrip("\0"))
 
-    def _mark_superscripts(self, line: Line) -> None:
-        if not _DIGIT.search(line.text) or not _SUPERSCRIPT.search(line.text):
-            return
+    def _mark_superscripts(self, lines: list[Line]) -> None:
+        """Put marks around the figures of lines that are raised."""
+        found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        firsts = [line.first for line in lines]
+        for match in _SUPERSCRIPT.finditer(self.text):
+            start, end = match.span()
+            index = bisect_right(firsts, start) - 1
+            if index < 0 or end > lines[index].last + 1:
+                continue
+            begins = start == firsts[index]
+            if begins == (match.lastgroup == "before") and self._is_raised(start, end if begins else start - 1):
+                found[index].append((start, end))
+        for index, places in found.items():
+            self._mark(lines[index], places)
+
+    def _mark(self, line: Line, places: list[tuple[int, int]]) -> None:
         raw = self.text[line.first : line.last + 1]
-        for match in reversed([*_SUPERSCRIPT.finditer(raw)]):
-            start, end = line.first + match.start(), line.first + match.end()
-            if self._is_raised(start, start - 1 if match.start() else end):
-                raw = f"{raw[: match.start()]}{RAISED}{match.group()}{LOWERED}{raw[match.end() :]}"
-        if RAISED in raw:
-            ending = HYPHEN if line.text.endswith(HYPHEN) else ""
-            line.text = LOWERED.join(map(_clean_raised, raw.split(LOWERED))) + ending
+        for start, end in reversed(places):
+            start, end = start - line.first, end - line.first
+            raw = f"{raw[:start]}{RAISED}{raw[start:end]}{LOWERED}{raw[end:]}"
+        ending = HYPHEN if line.text.endswith(HYPHEN) else ""
+        line.text = LOWERED.join(map(_clean_raised, raw.split(LOWERED))) + ending
 
     def _is_raised(self, index: int, other: int) -> bool:
         """Return whether a character is smaller than another beside it and stands higher."""
         size = self._calls["FPDFText_GetFontSize"]
-        if size(self._raw, index) < 0.9 * size(self._raw, other):
+        if size(self._reference, index) < 0.9 * size(self._reference, other):
             return self._baseline(index) < self._baseline(other) - 0.5
         return False
 
     def _baseline(self, index: int) -> float:
-        self._calls["FPDFText_GetCharOrigin"](self._raw, index, *self._corner[:2])
-        return float(self._place[1] * self._four[0] + self._place[3] * self._four[1])
+        x, y = ctypes.c_double(), ctypes.c_double()
+        self._calls["FPDFText_GetCharOrigin"](self._raw, index, ctypes.addressof(x), ctypes.addressof(y))
+        return self._place[1] * x.value + self._place[3] * y.value
 
 
-def _is_loose(line: Line, advance: float) -> bool:
-    length = len(line.text)
-    return length > _FEW and line.box[2] - line.box[0] > advance * line.size * length and " " in line.text
+def _start(buffer: bytearray) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
 
 
-def _holds(line: Line, gaps: dict[int, list[float]]) -> bool:
-    """Return whether one of the gaps is within a line."""
-    left, top, right, bottom = line.box
-    middle = int((top + bottom) / 2)
-    near = chain.from_iterable(gaps[y] for y in (middle - 1, middle, middle + 1) if y in gaps)
-    return any(left < x < right for x in near)
+def _loose(lines: list[Line]) -> list[int]:
+    """Return which lines advance so much further than usual that they may hold a gap."""
+    advances = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines]
+    long = [advance for advance, line in zip(advances, lines, strict=True) if len(line.text) > _LONG]
+    most = _LOOSE * (min(median(long), _MOST_ADVANCE) if long else _MOST_ADVANCE)
+    loose = [index for index, advance in enumerate(advances) if advance > most]
+    return [index for index in loose if len(lines[index].text) > _FEW and " " in lines[index].text]
+
+
+def _is_gap(one: Box, other: Box) -> bool:
+    """Return whether two boxes, the other to the right, stand on one baseline and further apart than they are high."""
+    tops, bottoms = (one[1], other[1]), (one[3], other[3])
+    high = min(abs(one[3] - one[1]), abs(other[3] - other[1]))
+    shared = min(bottoms) - max(tops) if one[1] < one[3] else min(tops) - max(bottoms)
+    return other[0] - one[2] > high and shared > 0.4 * high
 
 
 def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, int]]:
@@ -277,39 +304,25 @@ def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, in
     return groups
 
 
-def _usual_advance(lines: list[Line]) -> float:
-    """Return how far a letter of a page's longer lines usually advances, in font sizes."""
-    found = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines if len(line.text) > _LONG]
-    return min(median(found), _MOST_ADVANCE) if found else _MOST_ADVANCE
-
-
-def placed(boxes: NDArray[np.float64], place: tuple[float, ...]) -> NDArray[np.float64]:
-    """Return boxes (left, top, right, bottom) mapped by (a, b, c, d, e, f), their sides in order again."""
-    a, b, c, d, e, f = place
-    x = boxes[:, 0::2] * a + boxes[:, 1::2] * c + e
-    y = boxes[:, 0::2] * b + boxes[:, 1::2] * d + f
-    sides = np.empty_like(boxes)
-    np.minimum(x[:, 0], x[:, 1], out=sides[:, 0])
-    np.minimum(y[:, 0], y[:, 1], out=sides[:, 1])
-    np.maximum(x[:, 0], x[:, 1], out=sides[:, 2])
-    np.maximum(y[:, 0], y[:, 1], out=sides[:, 3])
-    if not np.abs(sides).max(initial=0) < _FAR:  # not a number, too
-        sides = np.clip(np.nan_to_num(sides), -_FAR, _FAR)
-    return sides
+def _true_size(size: float, box: Box, known: dict[float, float]) -> float:
+    """Return a font size; where the page scales a font of another nominal size, the line's height tells."""
+    height = box[3] - box[1]
+    if not (0.5 * size <= height <= 2.5 * size and size > 2):
+        size = height * 0.85
+    found = known.get(size)
+    if found is None:
+        found = known[size] = max(round(size, 1), 0.1)
+    return found
 
 
 def _clean(text: str) -> str:
-    if not (text.isascii() and text.isprintable()):
-        soft = HYPHEN if text.endswith(_SOFT_ENDS) else ""
+    """Return single-spaced text, each sign as people write it."""
+    if not text.isprintable() or (not text.isascii() and _LIGATURE.search(text)):
+        soft = HYPHEN if text[-1:] in _SOFT else ""
         text = text.translate(_CLEAN).rstrip(HYPHEN) + soft
-    return " ".join(text.split())
+        return " ".join(text.split())
+    return " ".join(text.split()) if "  " in text or text[:1] == " " or text[-1:] == " " else text
 
 
 def _clean_raised(text: str) -> str:
     return RAISED.join(part.translate(_CLEAN) for part in text.split(RAISED))
-
-
-def _true_size(size: float, box: Box) -> float:
-    """Return a font size; where the page scales a font of another nominal size, the line's height tells."""
-    height = box[3] - box[1]
-    return max(round(size if 0.5 * size <= height <= 2.5 * size and size > 2 else height * 0.85, 1), 0.1)

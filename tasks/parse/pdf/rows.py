@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.grid import Item, Table, header_rows
 from tasks.parse.pdf.page import Line
-from tasks.parse.pdf.words import joined
+from tasks.parse.pdf.words import Words, joined
 
 Row = list[Line]
 Span = tuple[float, float]
@@ -130,7 +130,7 @@ def _cells(lines: list[Row], spans: list[Span]) -> list[list[str]] | None:
         rows.append([[] for _ in spans])
         for piece, place in zip(line, places, strict=True):
             rows[-1][place].append(piece.text)
-    return [[joined(cell, frozenset()) for cell in row] for row in rows]
+    return [[joined(cell, Words()) for cell in row] for row in rows]
 
 
 def _column(piece: Line, spans: list[Span]) -> int:

@@ -1,19 +1,15 @@
 """PDF rules: the lines that a page draws, level or upright, in points from its top left."""
 
 import ctypes
-from collections import deque
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tasks.parse.pdf.calls import address, calls
-from tasks.parse.pdf.page import placed
+from tasks.parse.canvas import Box
+from tasks.parse.pdf.calls import Handle, address, boxes_from, calls, reference
+from tasks.parse.pdf.place import Place, placed
 
 Rule = tuple[float, float, float]  # where it stands, from, to
-Place = tuple[float, ...]
 Point = tuple[float, float]
 
 _PATH, _FORM = 2, 5
@@ -36,7 +32,7 @@ class Rules:
     level: list[Rule] = field(default_factory=list)
     upright: list[Rule] = field(default_factory=list)
 
-    def add(self, box: list[float]) -> None:
+    def add(self, box: Box) -> None:
         """Add the rule that a thin box is, if it is one."""
         left, top, right, bottom = box
         if bottom - top <= _THIN and right - left >= _SHORT:
@@ -51,7 +47,7 @@ def page_rules(page: Any, place: Place) -> Rules:
     ask = walk.ask
     handle = address(page)
     count = min(ask["FPDFPage_CountObjects"](handle), _MAX_OBJECTS)
-    walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(handle), range(count))), place, 0)
+    walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))), place, 0)
     level, upright = _joined(walk.rules.level), _joined(walk.rules.upright)
     return Rules() if max(len(level), len(upright)) > _MAX_RULES else Rules(level, upright)
 
@@ -69,7 +65,7 @@ class _Walk:
         self._modes = (ctypes.c_int * 2)()
         self._mode_at = (ctypes.addressof(self._modes), ctypes.addressof(self._modes) + 4)
 
-    def visit(self, objects: list[int], place: Place, depth: int) -> None:
+    def visit(self, objects: list[Handle], place: Place, depth: int) -> None:
         """Collect the rules among objects whose coordinates `place` maps to the page's top left."""
         self._left -= len(objects)
         kinds = list(map(self.ask["FPDFPageObj_GetType"], objects))
@@ -81,33 +77,25 @@ class _Walk:
                 if kind == _FORM and self._left > 0:
                     self._form(one, place, depth)
 
-    def _form(self, form: int, place: Place, depth: int) -> None:
+    def _form(self, form: Handle, place: Place, depth: int) -> None:
         count = min(max(self.ask["FPDFFormObj_CountObjects"](form), 0), self._left)
         inside = map(self.ask["FPDFFormObj_GetObject"], repeat(form), range(count))
-        self.visit([one for one in inside if one], _within(place, self._matrix(form)), depth + 1)
+        self.visit([Handle(one) for one in inside if one], _within(place, self._matrix(form)), depth + 1)
 
-    def _matrix(self, one: int) -> list[float]:
+    def _matrix(self, one: Handle) -> list[float]:
         matrix = (ctypes.c_float * 6)()
         known = self.ask["FPDFPageObj_GetMatrix"](one, ctypes.addressof(matrix))
         return list(matrix) if known else [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
 
-    def _paths(self, paths: list[int], place: Place) -> None:
-        boxes = placed(self._bounds(paths), place)
-        wide, high = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
-        for index in np.flatnonzero((wide >= _SHORT) | (high >= _SHORT)).tolist():
-            if wide[index] <= _THIN or high[index] <= _THIN:
-                self.rules.add(boxes[index].tolist())
-            elif wide[index] >= _SMALL and high[index] >= _SHORT:
-                self._sides(paths[index], place)
+    def _paths(self, paths: list[Handle], place: Place) -> None:
+        for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
+            wide, high = box[2] - box[0], box[3] - box[1]
+            if wide <= _THIN or high <= _THIN:
+                self.rules.add(box)
+            elif wide >= _SMALL and high >= _SHORT:
+                self._sides(path, place)
 
-    def _bounds(self, paths: list[int]) -> NDArray[np.float64]:
-        raw = np.zeros((len(paths), 4), np.float32)
-        at = raw.ctypes.data
-        columns = [range(at + 4 * side, at + 4 * side + 16 * len(paths), 16) for side in range(4)]
-        deque(map(self.ask["FPDFPageObj_GetBounds"], paths, *columns), maxlen=0)
-        return raw.astype(np.float64)
-
-    def _sides(self, path: int, place: Place) -> None:
+    def _sides(self, path: Handle, place: Place) -> None:
         """Add the segments of a stroked path, if all of them are level or upright."""
         ask = self.ask
         if not ask["FPDFPath_GetDrawMode"](path, *self._mode_at) or not self._modes[1]:
@@ -131,25 +119,16 @@ class _Walk:
                 sides.append((point, start))
             before = point
         place = _within(place, self._matrix(path))
-        for one, other in sides:
-            self.rules.add(_around(_mapped(one, place), _mapped(other, place)))
+        for box in placed([(*one, *other) for one, other in sides], place):
+            self.rules.add(box)
 
     def _point(self, segment: int) -> Point:
         self.ask["FPDFPathSegment_GetPoint"](segment, *self._pair_at)
         return self._pair[0], self._pair[1]
 
 
-def _mapped(point: Point, place: Place) -> Point:
-    a, b, c, d, e, f = place
-    return a * point[0] + c * point[1] + e, b * point[0] + d * point[1] + f
-
-
 def _is_straight(one: Point, other: Point) -> bool:
     return abs(one[0] - other[0]) <= _THIN or abs(one[1] - other[1]) <= _THIN
-
-
-def _around(one: Point, other: Point) -> list[float]:
-    return [min(one[0], other[0]), min(one[1], other[1]), max(one[0], other[0]), max(one[1], other[1])]
 
 
 def _within(outer: Place, inner: list[float]) -> Place:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tasks.parse.canvas import Box
+from tasks.parse.pdf.calls import address, calls
 from tasks.parse.pdf.grid import Table, may_hold_table, ruled_tables
 from tasks.parse.pdf.links import Link, page_links
 from tasks.parse.pdf.page import Line, TextLayer
+from tasks.parse.pdf.place import Place
 from tasks.parse.pdf.rules import page_rules
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
@@ -16,8 +18,6 @@ _REACH = 500.0
 _BAD = re.compile(r"[\ufffd\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
 _MOSTLY = 0.4
 _FEW = 4
-
-Place = tuple[float, float, float, float, float, float]
 
 
 @dataclass(slots=True)
@@ -55,9 +55,9 @@ class Sheet:
 
 def read_sheet(page: Any, number: int) -> Sheet:
     """Return what stands on a page; nothing where most of its characters have no known meaning."""
-    width, height = page.get_size()
+    width, height = (calls()[name](address(page)) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
     sheet = Sheet(number, width, height)
-    place = _transform(page)
+    place = _transform(page, width, height)
     text_page = page.get_textpage()
     try:
         layer = TextLayer(text_page, place, number)
@@ -79,7 +79,7 @@ def read_sheet(page: Any, number: int) -> Sheet:
 
 
 def _is_garbled(text: str) -> bool:
-    if text.isascii() and text.replace("\r\n", "").isprintable():
+    if text.replace("\r\n", "").replace("\x02", "").replace("\ufffe", "").isprintable() and "\ufffd" not in text:
         return False
     return len(_BAD.findall(text)) > _MOSTLY * len("".join(text.split()))
 
@@ -99,19 +99,14 @@ def _turned(place: Place, sheet: Sheet) -> Place:
     return (-b, a, -d, c, sheet.height - f, e) if sheet.turn > 0 else (b, -a, d, -c, f, sheet.width - e)
 
 
-def _transform(page: Any) -> Place:
-    """Return the affine map (a, b, c, d, e, f) from the page's own coordinates to points from its top left."""
-    import pypdfium2.raw as pdfium
-
-    width, height = page.get_size()
+def _transform(page: Any, width: float, height: float) -> Place:
+    """Return the map from the page's own coordinates to points from its top left."""
     x, y = ctypes.c_int(), ctypes.c_int()
-
-    def place(left: float, up: float) -> tuple[float, float]:
-        size = (int(width * _SCALE), int(height * _SCALE))
-        pdfium.FPDF_PageToDevice(page, 0, 0, *size, 0, left, up, ctypes.byref(x), ctypes.byref(y))
-        return x.value / _SCALE, y.value / _SCALE
-
-    origin, right, above = place(0, 0), place(_REACH, 0), place(0, _REACH)
-    a, b = ((right[0] - origin[0]) / _REACH, (right[1] - origin[1]) / _REACH)
-    c, d = ((above[0] - origin[0]) / _REACH, (above[1] - origin[1]) / _REACH)
-    return a, b, c, d, *origin
+    known = (address(page), 0, 0, int(width * _SCALE), int(height * _SCALE), 0)
+    found = (ctypes.addressof(x), ctypes.addressof(y))
+    places = []
+    for left, up in ((0, 0), (_REACH, 0), (0, _REACH)):
+        calls()["FPDF_PageToDevice"](*known, left, up, *found)
+        places.append((x.value / _SCALE, y.value / _SCALE))
+    (e, f), right, above = places
+    return (right[0] - e) / _REACH, (right[1] - f) / _REACH, (above[0] - e) / _REACH, (above[1] - f) / _REACH, e, f

@@ -1,23 +1,42 @@
 """PDF words: what was cut at the end of a line made whole again."""
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import pairwise
 
 from tasks.parse.pdf.page import HYPHEN
 
-_MARKS = ("", ",", ".", ";", ":", ")")  # with which words may stand
+_MARKS = ",.;:)"  # with which words may stand
 _LAST = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*$")
 _FIRST = re.compile(r"[^\W\d_]+")
 _DASHES = ("-", "\u2010", HYPHEN)
 _LONGEST = 60
 
 
-def words_of(text: str) -> Set[str]:
-    """Return the words of a text in small letters, with the marks that they stand with."""
-    return set(text.lower().split())
+class Words:
+    """The words of a text, in small letters and without marks behind them, found when they are asked for."""
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+
+    @cached_property
+    def whole(self) -> set[str]:
+        """Return all of them."""
+        return {word.rstrip(_MARKS) for word in self._text.lower().split()}
+
+    @cached_property
+    def compound(self) -> set[str]:
+        """Return those that are written with a hyphen, of more than two parts every two."""
+        found = set()
+        for before, after in pairwise(self._text.lower().split("-")):
+            head, tail = before.rsplit(None, 1)[-1:], after.split(None, 1)[:1]
+            if head and tail and not before[-1].isspace() and not after[0].isspace():
+                found.add(f"{head[0]}-{tail[0].rstrip(_MARKS)}")
+        return found
 
 
-def joined(lines: Iterable[str], words: Set[str]) -> str:
+def joined(lines: Iterable[str], words: Words) -> str:
     """Return lines as one text; a word cut between two is whole again.
 
     Whether its hyphen belongs to it, the document's other `words` tell; else one before a small letter
@@ -34,15 +53,11 @@ def joined(lines: Iterable[str], words: Set[str]) -> str:
     return "".join(parts).replace(HYPHEN, "-")
 
 
-def _hyphen(before: str, after: str, words: Set[str]) -> str:
-    last, first = _LAST.search(before[-_LONGEST:]), _FIRST.match(after)
+def _hyphen(before: str, after: str, words: Words) -> str:
+    last, first = _LAST.search(before.rsplit(None, 1)[-1][-_LONGEST:]), _FIRST.match(after)
     if not last or not first:
         return "-"
     head, tail = last.group().lower(), first.group().lower()
-    if _knows(words, f"{head}-{tail}"):
-        return "" if _knows(words, head + tail) else "-"
+    if f"{head}-{tail}" in words.compound:
+        return "" if head + tail in words.whole else "-"
     return "" if first.group()[0].islower() and "-" not in head else "-"
-
-
-def _knows(words: Set[str], word: str) -> bool:
-    return any(word + mark in words for mark in _MARKS)

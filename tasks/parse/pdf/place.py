@@ -1,0 +1,63 @@
+"""PDF places: boxes in a page's own coordinates as they stand on the page, in points from its top left."""
+
+from math import isfinite
+
+from tasks.parse.canvas import Box
+
+Place = tuple[float, float, float, float, float, float]  # the affine map (a, b, c, d, e, f)
+
+FAR = 1e5
+
+
+def placed(boxes: list[Box], place: Place) -> list[Box]:
+    """Return boxes of ordinary numbers, their sides in any order, as (left, top, right, bottom) on the page."""
+    a, b, c, d, e, f = place
+    if b or c or not _is_ordinary(place):
+        return [_placed(box, place) for box in boxes]
+    found = []
+    for one, two, other_one, other_two in boxes:
+        left, top, right, bottom = one * a + e, two * d + f, other_one * a + e, other_two * d + f
+        if left > right:
+            left, right = right, left
+        found.append((left, top, right, bottom) if top < bottom else (left, bottom, right, top))
+    return found
+
+
+def around_pairs(boxes: list[Box], place: Place) -> list[Box]:
+    """Return the boxes on the page around every two, (left, top, right, bottom) with the bottom below the top."""
+    a, b, c, d, e, f = place
+    ones, others = boxes[::2], boxes[1::2]
+    if b or c or a < 0 or d > 0 or not _is_ordinary(place):
+        return [*map(around, placed(ones, place), placed(others, place))]
+    return [
+        (
+            (left if left < other_left else other_left) * a + e,
+            (top if top > other_top else other_top) * d + f,
+            (right if right > other_right else other_right) * a + e,
+            (bottom if bottom < other_bottom else other_bottom) * d + f,
+        )
+        for (left, top, right, bottom), (other_left, other_top, other_right, other_bottom) in zip(
+            ones, others, strict=True
+        )
+    ]
+
+
+def around(one: Box, other: Box) -> Box:
+    """Return the smallest box around two."""
+    return (min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3]))
+
+
+def _is_ordinary(place: Place) -> bool:
+    return max(place) < FAR and min(place) > -FAR and isfinite(sum(place))
+
+
+def _placed(box: Box, place: Place) -> Box:
+    a, b, c, d, e, f = place
+    x = [near(box[side] * a + box[side + 1] * c + e) for side in (0, 2)]
+    y = [near(box[side] * b + box[side + 1] * d + f) for side in (0, 2)]
+    return (min(x), min(y), max(x), max(y))
+
+
+def near(number: float) -> float:
+    """Return a number, within what pages have; 0 where it is none."""
+    return max(-FAR, min(number, FAR)) if isfinite(number) else 0.0
