@@ -63,7 +63,7 @@ def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None)
     folder above. Relative paths in the file are taken from the file's folder.
     """
     _check_environment()
-    file = _choose_file(config)
+    file = chosen_file(config)
     try:
         return _merge(_nest(flags or {}), _anchor(_read_file(file), file.parent) if file else {})
     except ValidationError as error:
@@ -77,7 +77,8 @@ def find_file(start: Path) -> Path | None:
     return next((path for folder in folders if (path := folder / FILE_NAME).is_file()), None)
 
 
-def _choose_file(config: Path | None) -> Path | None:
+def chosen_file(config: Path | None) -> Path | None:
+    """Return the file of settings that holds, None where there is none."""
     variable = os.environ.get(CONFIG_VARIABLE)
     named = config or (Path(variable) if variable else None)
     if named is None:

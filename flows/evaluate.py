@@ -15,7 +15,7 @@ from storage.files import hash_file
 from storage.keys import hash_bytes, key_of
 from storage.snapshots import Snapshot
 from storage.store import open_store
-from tasks.evaluate.asking import Evaluation, Way
+from tasks.evaluate.asking import Evaluation, Reading, Way
 from tasks.evaluate.asking import evaluate as ask
 from tasks.evaluate.bootstrap import interval
 from tasks.evaluate.questions import Question
@@ -59,7 +59,7 @@ def evaluate(
     for at, way in product(ats, ways):
         store = open_store(root, at)
         of = at if at in held else str(store.snapshot.number)
-        found.append(Measured(of, store.snapshot, *ask(store, questions, [way], measures, depth)))
+        found.append(Measured(of, store.snapshot, *ask(store, questions, [way], measures, Reading(depth))))
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from storage.snapshots import Snapshot
 from storage.store import Store
-from tasks.evaluate.asking import Way, evaluate
+from tasks.evaluate.asking import Reading, Way, evaluate
 from tasks.evaluate.bootstrap import Interval
 from tasks.evaluate.excerpts import excerpt_measure
 from tasks.evaluate.questions import Question
@@ -56,7 +56,8 @@ def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> Finding
     cutoff = re.search(r"@(\d+)$", gate.metric)
     depth = int(cutoff[1]) if cutoff else _DEPTH
     before, after = (
-        evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], depth)[0] for state in (base, snapshot)
+        evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], Reading(depth))[0]
+        for state in (base, snapshot)
     )
     change = after.against(before)[gate.metric]
     was, now = before.means()[gate.metric].mean, after.means()[gate.metric].mean

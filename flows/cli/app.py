@@ -2,7 +2,7 @@
 
 import typer
 
-from flows.cli import answers, evaluation, explain, intake, keeping, past, template, upkeep
+from flows.cli import answers, evaluation, explain, intake, keeping, past, template, tuning, upkeep
 
 app = typer.Typer(
     name="docmill",
@@ -12,7 +12,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help is quicker to show, and wide enough for the flags
     pretty_exceptions_enable=False,
 )
-for module in (intake, answers, explain, past, keeping, evaluation, upkeep, template):
+for module in (intake, answers, explain, past, keeping, evaluation, tuning, upkeep, template):
     module.register(app)
 
 

@@ -1,7 +1,7 @@
 """Asking: put the questions whose answers are known to a snapshot, and measure what it gives."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storage.search import Fusion, Hit, Mode
 from storage.store import Store
@@ -33,6 +33,25 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How far a ranking is read: `depth` documents or passages, and of their texts so many characters; 0 is all."""
+
+    depth: int = 10
+    characters: int = 0
+
+    def read(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits as far as they are read, the last of them cut."""
+        if not self.characters:
+            return list(hits)
+        found, left = [], self.characters
+        for hit in hits:
+            if left > 0:
+                found.append(replace(hit, text=hit.text[:left], end=min(hit.end, hit.start + left)))
+            left -= len(hit.text)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """What one way to search gave: ids in order by question, and each measure by question."""
 
@@ -50,16 +69,17 @@ class Evaluation:
 
 
 def evaluate(
-    store: Store, questions: Sequence[Question], ways: Sequence[Way], measures: Sequence[str], depth: int
+    store: Store, questions: Sequence[Question], ways: Sequence[Way], measures: Sequence[str], reading: Reading
 ) -> list[Evaluation]:
-    """Ask every question in every way; rankings are `depth` documents or passages long, at most."""
+    """Ask every question in every way."""
     excerpts = Excerpts(store, questions)
-    return [_evaluate(excerpts, way, measures, depth) for way in ways]
+    return [_evaluate(excerpts, way, measures, reading) for way in ways]
 
 
-def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], depth: int) -> Evaluation:
-    questions, k = excerpts.questions, depth * _CHUNKS_PER_DOCUMENT
-    hits = {question.id: way.ask(excerpts.store, question.text, k) for question in questions}
+def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], reading: Reading) -> Evaluation:
+    questions, depth = excerpts.questions, reading.depth
+    k = depth * _CHUNKS_PER_DOCUMENT
+    hits = {question.id: reading.read(way.ask(excerpts.store, question.text, k)) for question in questions}
     rankings = {question.id: ranked(question, hits[question.id])[:depth] for question in questions}
     found = measure(questions, rankings, [name for name in measures if not excerpt_measure(name)])
     found |= {name: excerpts.measure(hits, name) for name in measures if excerpt_measure(name)}

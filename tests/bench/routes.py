@@ -17,7 +17,7 @@ from flows.pipeline import ingest
 from flows.settings import Settings
 from storage.store import Store, open_store
 from tasks.detect import CONTENT_TYPES
-from tasks.evaluate.asking import Evaluation, Way, evaluate
+from tasks.evaluate.asking import Evaluation, Reading, Way, evaluate
 from tasks.evaluate.bootstrap import difference
 from tasks.evaluate.questions import Question, load_questions
 
@@ -80,7 +80,7 @@ def main() -> None:
         kinds = types_of(own, questions)
         print(f"| search | measure | questions | own routes | {given.against} | difference (95 %) |")
         print("|---|---|---:|---:|---:|---|")
-        results = [evaluate(store, questions, WAYS, MEASURES, 10) for store in (own, other)]
+        results = [evaluate(store, questions, WAYS, MEASURES, Reading()) for store in (own, other)]
         for mine, theirs in zip(*results, strict=True):
             print("\n".join(rows(mine, theirs, kinds)))
 

@@ -1,0 +1,30 @@
+"""Phrases: the sentences of a document's prose, as spans of its canonical text."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from storage.schema import Parsed
+from tasks.split.pieces import LINE, SENTENCE
+from tasks.split.prose import prose_cuts
+from tasks.split.span import Span
+
+PROSE = ("paragraph", "text", "answer", "quote", "list_item", "turn")
+
+
+def sentences(parsed: Parsed) -> Iterator[Span]:
+    """Yield the sentences of paragraphs, answers, quotes, items and turns, without white space around them."""
+    reached = 0
+    for element in parsed.elements:
+        if element.kind in PROSE and element.start >= reached:
+            yield from sentences_within(parsed.text, element.start, element.end)
+            reached = element.end
+
+
+def sentences_within(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the sentences of a stretch of prose."""
+    cuts = [at for at, seam in prose_cuts(text, Span(start, end)) if seam in (SENTENCE, LINE)]
+    for first, last in pairwise([start, *cuts, end]):
+        piece = text[first:last]
+        if piece.strip():
+            begin = first + len(piece) - len(piece.lstrip())
+            yield Span(begin, begin + len(piece.strip()))

@@ -1,0 +1,87 @@
+"""Proxies: questions made from the documents themselves, where nobody has written any. They ask for what is there.
+
+A title asks for its document, a heading for the passage below it, a question of an FAQ for its answer, the rarest
+words of a sentence for that sentence. Real questions use other words than their answers; these do not.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from storage.analyser import analyse
+from storage.keys import key_of
+from storage.schema import Element, Parsed
+from tasks.evaluate.phrases import sentences
+from tasks.evaluate.questions import Question, Target
+
+_QUOTED = 80
+_WORDS = 6
+_SENTENCE = (40, 400)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document to make questions from."""
+
+    uri: str
+    parsed: Parsed
+
+
+def proxies(sources: Sequence[Source], most: int) -> list[Question]:
+    """Return at most `most` questions, chosen by their content; equal documents always give the same ones."""
+    frequency: Counter[str] = Counter(term for source in sources for term in set(analyse(source.parsed.text)))
+    made = [one for source in sources for one in _of(source, frequency, len(sources))]
+    asked = Counter(one.text.casefold() for one in made)
+    distinct = sorted((one for one in made if asked[one.text.casefold()] == 1), key=lambda one: one.id)
+    return distinct[:most]
+
+
+def _of(source: Source, frequency: Counter[str], documents: int) -> Iterator[Question]:
+    if source.parsed.title.strip():
+        yield _question(source.parsed.title, Target(source.uri))
+    yield from _pairs(source, "title", ("paragraph", "list_item", "text"))
+    yield from _pairs(source, "question", ("answer", "paragraph", "list_item"))
+    yield from _distinctive(source, frequency, documents)
+
+
+def _question(text: str, target: Target) -> Question:
+    text = " ".join(text.split())
+    return Question(key_of("proxy", text, target.document, target.quotation), text, (target,))
+
+
+def _pairs(source: Source, asks: str, answers: Sequence[str]) -> Iterator[Question]:
+    """Yield a question for each element of a kind that one of other kinds follows."""
+    text, elements = source.parsed.text, source.parsed.elements
+    for one, after in pairwise(elements):
+        if one.kind == asks and after.kind in answers:
+            said = text[one.start : one.end].strip("#* \t\n")
+            if said and (quoted := _quoted(text, after)):
+                yield _question(said, Target(source.uri, quoted))
+
+
+def _quoted(text: str, element: Element) -> str:
+    """Return the first words of an element, as many as stand on its first line."""
+    line = text[element.start : element.end].strip().split("\n", 1)[0]
+    return line if len(line) <= _QUOTED else line[:_QUOTED].rsplit(" ", 1)[0]
+
+
+def _distinctive(source: Source, frequency: Counter[str], documents: int) -> Iterator[Question]:
+    """Yield the rarest words of the sentences that have the rarest, at most one for each 2,000 characters."""
+    text = source.parsed.text
+    found = []
+    for start, end in _sentences(source.parsed):
+        words = list(dict.fromkeys(word for word in text[start:end].split() if analyse(word)))
+        rare = {word: max(math.log(documents / max(1, frequency[t])) for t in analyse(word)) for word in words}
+        chosen = sorted(words, key=lambda word: -rare[word])[:_WORDS]
+        if len(chosen) == _WORDS:
+            said = " ".join(word.strip(".,;:()[]\"'`*_") for word in words if word in chosen)
+            found.append((sum(rare[word] for word in chosen), said, text[start:end]))
+    for _, said, sentence in sorted(found, reverse=True)[: 1 + len(text) // 2000]:
+        yield _question(said, Target(source.uri, sentence))
+
+
+def _sentences(parsed: Parsed) -> Iterable[tuple[int, int]]:
+    """Yield the sentences of a middle length."""
+    return (one for one in sentences(parsed) if _SENTENCE[0] <= one.end - one.start <= _SENTENCE[1])

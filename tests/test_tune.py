@@ -1,0 +1,185 @@
+"""Tuning: trials on the user's own documents that cost nothing twice, and what wins goes into docmill.toml gently."""
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli.app import app
+from flows.settings import RouteRule, Settings
+from flows.tune import Options, Tuning, tune
+from flows.tuned import as_toml, merged
+from storage import snapshots
+from storage.errors import ConfigError, QueryError
+from storage.schema import Element, Parsed
+from storage.verify import verify
+from tasks.evaluate.proxies import Source, proxies
+from tasks.evaluate.questions import load_questions
+from tests.workbench import Workbench
+
+NAMES = ("anvil", "bellows", "chisel", "drill", "easel", "file", "gimlet", "hammer", "jig", "kiln", "lathe", "mallet")
+TRIED = Options(
+    characters=60, strategies=("structure", "sentence"), sizes=(20,), contexts=("structural",), weights=(0.0, 0.5)
+)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, fake_model: str) -> Workbench:
+    """Return a store of one long paragraph in large chunks, and questions that each ask for one sentence of it."""
+    assert fake_model
+    made = Workbench(tmp_path)
+    facts = {name: f"The {name} hangs on hook number {number} by the door." for number, name in enumerate(NAMES, 10)}
+    made.write({"tools.md": "# Tools\n\n" + " ".join(facts.values()) + "\n"})
+    rows = "".join(f"where hangs the {name},tools.md,hook number {n}\n" for n, name in enumerate(NAMES, 10))
+    (tmp_path / "q.csv").write_text("question,uri,phrase\n" + rows)
+    made.ingest()
+    return made
+
+
+def settings_of(bench: Workbench) -> Settings:
+    return Settings.model_validate({"store": bench.root, "embedding": {"model": "token-counts"}})
+
+
+def test_what_answers_better_wins_and_nothing_is_done_twice(bench: Workbench) -> None:
+    before = bench.files("chunks")
+    questions = load_questions(bench.folder / "q.csv")
+    found = tune(settings_of(bench), [str(bench.docs)], questions, TRIED)
+    assert found.trials[0].what.endswith("(in use)")
+    assert found.trials[0].embedded == 0, "the user's own vectors are taken"
+    (rule,) = found.routes
+    assert rule.options == {"size": 20}
+    won = max(found.trials, key=lambda trial: trial.mean.mean if trial.mean else 0)
+    assert won.change is not None
+    assert won.change.low > 0
+    assert tomllib.loads(as_toml(found))["routes"][0]["options"] == {"size": 20}
+    assert bench.files("chunks") == before
+    assert snapshots.numbers(bench.root) == [1]
+    assert verify(bench.root, deep=True) == []
+    again = tune(settings_of(bench), [str(bench.docs)], questions, TRIED)
+    assert again.embedded == 0
+    assert [replace(trial, embedded=0) for trial in again.trials] == [
+        replace(trial, embedded=0) for trial in found.trials
+    ]
+
+
+def test_the_budget_is_kept(bench: Workbench) -> None:
+    questions = load_questions(bench.folder / "q.csv")
+    found = tune(settings_of(bench), [str(bench.docs)], questions, replace(TRIED, budget=3))
+    assert found.embedded <= 3
+    assert [trial.what for trial in found.trials if trial.mean is None] != []
+    bench.write({"more.md": "# More\n\nText.\n"})
+    with pytest.raises(QueryError, match="raise it"):
+        tune(
+            settings_of(bench).model_copy(update={"store": bench.folder / "other"}),
+            [str(bench.docs)],
+            questions,
+            replace(TRIED, budget=1),
+        )
+
+
+def test_too_few_questions_leave_a_type_as_it_is(bench: Workbench) -> None:
+    questions = load_questions(bench.folder / "q.csv")[:3]
+    found = tune(settings_of(bench), [str(bench.docs)], questions, replace(TRIED, least=4))
+    assert found.routes == []
+    assert found.skipped[0].endswith("3 questions, 4 are needed")
+
+
+def test_the_command_writes_what_won_and_the_next_ingest_embeds_nothing(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bench.folder)
+    mine = '# My own words.\nstore = "store"   # here\nsources = ["docs"]\nengine = "local"\n\n'
+    mine += '[embedding]\nmodel = "token-counts"\n'
+    (bench.folder / "docmill.toml").write_text(mine)
+    tried = (
+        "--characters",
+        "60",
+        "--strategy",
+        "sentence",
+        "--size",
+        "20",
+        "--context",
+        "structural",
+        "--weight",
+        "0.5",
+    )
+    done = CliRunner().invoke(app, ["tune", "--questions", "q.csv", *tried, "--write"])
+    assert done.exit_code == 0, done.output
+    assert "[[routes]]" in done.stdout
+    assert "better" in done.stdout
+    text = (bench.folder / "docmill.toml").read_text()
+    assert text.startswith(mine.rstrip())
+    ingested = json.loads(CliRunner().invoke(app, ["ingest", "--json"]).stdout)
+    assert ingested["documents"]["unchanged"] == 0
+    assert (ingested["parsed"], ingested["embedded"]) == (0, 0)
+    assert verify(bench.root, deep=True) == []
+
+
+def test_without_questions_it_makes_some_and_says_so(bench: Workbench) -> None:
+    arguments = ["tune", str(bench.docs), "--store", str(bench.root), "--embedding-model", "token-counts"]
+    tried = ["--strategy", "sentence", "--size", "40", "--context", "none", "--weight", "0.5"]
+    done = CliRunner().invoke(app, [*arguments, *tried, "--output", str(bench.folder / "tuned.toml"), "--json"])
+    assert done.exit_code == 0, done.output
+    assert "proxies" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["proxies"] is True
+    assert (bench.folder / "tuned.toml").exists() == bool(found["toml"])
+    (bench.folder / "tuned.toml").write_text("mine")
+    done = CliRunner().invoke(app, [*arguments, *tried, "--output", str(bench.folder / "tuned.toml")])
+    assert done.exit_code == 1
+    assert (bench.folder / "tuned.toml").read_text() == "mine"
+
+
+def test_questions_are_made_of_titles_headings_faqs_and_rare_words() -> None:
+    text = "# Boots\n\nWear them outdoors.\n\nHow long do boots last?\n\nThree winters.\n\n"
+    rare = "The cordwainer in Vladivostok resoles mountaineering footwear every second February.\n"
+    places = {kind: text.index(said) for kind, said in (("title", "# B"), ("p", "Wear"), ("q", "How"), ("a", "Three"))}
+    elements = (
+        Element("title", 0, 7, 1),
+        Element("paragraph", places["p"], places["p"] + 19),
+        Element("question", places["q"], places["q"] + 23),
+        Element("answer", places["a"], places["a"] + 14),
+        Element("paragraph", len(text), len(text + rare) - 1),
+    )
+    sources = [Source("boots.md", Parsed(text + rare, elements, "All about boots"))]
+    found = proxies(sources, 100)
+    asked = {question.text: question.targets[0].quotation for question in found}
+    assert asked["All about boots"] == ""
+    assert asked["Boots"] == "Wear them outdoors."
+    assert asked["How long do boots last?"] == "Three winters."
+    assert rare.strip() in asked.values()
+    assert proxies(sources, 2) == found[:2]
+
+
+TUNED = Tuning(Settings(), routes=[RouteRule(type="faq", strategy="qa", options={"size": 80})], weight=0.4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '# a comment\n[search]\n# the weight\n#weight = 0.5\nfusion = "rrf" # mine\n',
+        "[search]\nweight = 0.7   # tried once\n[chunk]\ncontext_tokens = 20\n",
+        '[chunk]\ncontext_tokens = 20\n\n[[routes]]\ntype = "faq"\nstrategy = "structure"\n',
+    ],
+)
+def test_a_file_keeps_its_comments_and_all_else(text: str) -> None:
+    made = merged(text, TUNED)
+    values = tomllib.loads(made)
+    assert values["search"]["weight"] == 0.4
+    assert values["routes"][-1] == {"type": "faq", "strategy": "qa", "options": {"size": 80}}
+    for line in text.splitlines():
+        assert "weight" in line or line in made.splitlines()
+    assert made.count("# tried once") == text.count("# tried once")
+    other = replace(TUNED, routes=[RouteRule(type="chat", strategy="chat")], weight=0.3)
+    again = merged(merged(made, TUNED), other)
+    assert [rule["type"] for rule in tomllib.loads(again)["routes"]][-2:] == ["faq", "chat"]
+    assert again.count("Found by docmill tune") == 1
+
+
+def test_a_file_that_says_it_in_another_way_is_left_alone() -> None:
+    with pytest.raises(ConfigError, match="by hand"):
+        merged("search = { weight = 0.5 }\n", TUNED)
