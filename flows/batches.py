@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from flows.report import spent
+from flows.report import spent, unsaid
 from flows.run import Run
 from storage.files import TEMPORARY
 from storage.staging import Batch
@@ -46,6 +46,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Embedding:
     run.batches += fresh
     total += asked_texts(run.folder)
     run.report.model = spent(close_shared(run.folder.name), run.settings.model.prices)
+    run.report.problems += unsaid(run.report.model)
     if not embed:
         with run.step("plan"):
             packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob(f"{ASKED}*.parquet"))

@@ -89,6 +89,7 @@ def ingest(
     allow_delete: bool = False,
     dry_run: bool = False,
     retry: bool = False,
+    refresh_contexts: bool = False,
     config: str = "",
     options: Options = Options(),  # noqa: B008  frozen
 ) -> Report:
@@ -100,13 +101,22 @@ def ingest(
         allow_delete: Accept that a source lost many of its documents.
         dry_run: Say what would be done, and do nothing.
         retry: Try documents again that were rejected before.
+        refresh_contexts: Ask the language model again where a context is stale or could not be used.
         config: A docmill.toml; empty takes the one of the working directory or above.
         options: Settings for this run only.
     """
     own = current() or Held(_settings(store, config, options))
     own.flow_run_id = UUID(flow_run.id)
     engine = PrefectEngine(own)
-    report = run_pipeline(own.settings, sources, engine, dry_run=dry_run, allow_delete=allow_delete, retry=retry)
+    report = run_pipeline(
+        own.settings,
+        sources,
+        engine,
+        dry_run=dry_run,
+        allow_delete=allow_delete,
+        retry=retry,
+        refresh_contexts=refresh_contexts,
+    )
     engine.report(report)
     own.done = True
     return report

@@ -28,6 +28,7 @@ def run_prefect(
     dry_run: bool = False,
     allow_delete: bool = False,
     retry: bool = False,
+    refresh_contexts: bool = False,
 ) -> Report:
     """Run the flow `ingest` here, against the configured API or else an embedded server.
 
@@ -46,7 +47,9 @@ def run_prefect(
         own = Held(settings)
         try:
             with hold(own), _quiet_console():
-                return ingest(list(sources), str(settings.store), allow_delete, dry_run, retry)
+                return ingest(
+                    list(sources), str(settings.store), allow_delete, dry_run, retry, refresh_contexts=refresh_contexts
+                )
         finally:
             _send_records()
             if url is None:

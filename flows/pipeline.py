@@ -4,7 +4,7 @@ Documents travel in batches of files on disk; between steps only paths and small
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 
 from flows.batches import process
 from flows.engine import Engine
-from flows.recipe import asking_of, discover_options, gate_of, recipe_of, retention_of, space_of
+from flows.recipe import asking_of, check_model, discover_options, gate_of, recipe_of, retention_of, space_of
 from flows.report import Report
-from flows.run import Run
+from flows.run import How, Run
 from flows.settings import Settings
 from storage import snapshots, staging
 from storage.commit import Changes, ChunkMoves, check_space, compare_chunks
@@ -23,7 +23,7 @@ from storage.current import catch_up
 from storage.errors import SourceError
 from storage.files import explain_full_disk
 from storage.lock import writer_lock
-from storage.schema import DocumentRow, RejectRow, RunRow, from_table
+from storage.schema import REFUSED, STALE, DocumentRow, RejectRow, RunRow, from_table
 from storage.sweep import sweep
 from storage.tables import read_table
 from tasks.discover import Found, Listing, Source, discover, open_source
@@ -46,13 +46,16 @@ def ingest(
     dry_run: bool = False,
     allow_delete: bool = False,
     retry: bool = False,
+    refresh_contexts: bool = False,
 ) -> Report:
     """Bring the store in line with its sources and commit one snapshot, or none where nothing changed.
 
     A dry run parses and splits what has to be, and stops before embedding. `retry` tries documents
-    again that were rejected before. Raises `SourceError` for a source that is missing or would lose
+    again that were rejected before. `refresh_contexts` asks the language model again for contexts that are
+    out of date or could not be used. Raises `SourceError` for a source that is missing or would lose
     too many documents, `Locked` while another process writes, `Transient` when the disk is full.
     """
+    how = How(dry_run, allow_delete, retry, refresh_contexts)
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name one, or set `sources` in docmill.toml")
@@ -67,50 +70,51 @@ def ingest(
             catch_up(settings.store)
             folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
-        run = _begin(settings, engine, folder, dry_run)
-        _execute(run, opened, dry_run, allow_delete, retry)
+        run = _begin(settings, engine, folder, how)
+        _execute(run, opened, how)
         return run.report
 
 
-def _begin(settings: Settings, engine: Engine, folder: Path, dry_run: bool) -> Run:
+def _begin(settings: Settings, engine: Engine, folder: Path, how: How) -> Run:
     base = snapshots.newest(settings.store)
     space = space_of(settings)
     check_space(base, space)
-    report = Report(engine=engine.name, dry_run=dry_run)
+    report = Report(engine=engine.name, dry_run=how.dry_run)
     recipe = recipe_of(settings, space)
-    gate = None if dry_run else gate_of(settings)
-    asking = asking_of(settings, run=folder.name, calls=not dry_run)
+    check_model(settings, recipe)
+    gate = None if how.dry_run else gate_of(settings)
+    asking = asking_of(settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
     return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
 
 
-def _execute(run: Run, opened: Sequence[Source], dry_run: bool, allow_delete: bool, retry: bool) -> None:
+def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
     with run.step("discover"):
         listings = [(source, discover(source, discover_options(run.settings))) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
         prints = _fingerprints(listings, seen)
-        expanded = expand(listings, prints, held, run.recipe, retry)
-    most = 1.0 if allow_delete else run.settings.max_delete_fraction
+        expanded = expand(listings, prints, held, run.recipe, how.retry)
+    most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
     with run.step("plan"):
-        state = _state(run)
-        todo = plan(state, expanded.listings, expanded.hashes, run.recipe, retry)
+        state = _state(run, how.refresh_contexts)
+        todo = plan(state, expanded.listings, expanded.hashes, run.recipe, how.retry)
         check_losses(state, todo.lost, most)
     run.report.problems += [
         f"{s.uri}: skipped, {s.reason}: {s.message}" for _, listing in expanded.listings for s in listing.skipped
     ]
-    embedded = process(run, todo, embed=not dry_run)
+    embedded = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
         staged = {row.work_key: row for row in staged_documents(run.batches)}
         outcome = settle(state, todo, staged, run.recipe, run.started.isoformat("T", "seconds"))
         check_losses(state, todo.lost | {*outcome.gone}, most)
         _count(run.report, state, todo, outcome, embedded)
         changes = None if todo.empty else gather(run.root, run.base, run.batches, state, todo, outcome, run.space)
-    if changes is not None and dry_run:
+    if changes is not None and how.dry_run:
         _count_chunks(run.report, compare_chunks(run.root, run.base, changes))
     elif changes is not None:
         _commit(run, changes)
     else:
         run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
-    if not dry_run:
+    if not how.dry_run:
         seen.save(file.path for _, listing in listings for file in listing.found)
         held.save()
 
@@ -125,11 +129,21 @@ def _fingerprints(listings: Sequence[tuple[Source, Listing]], seen: Fingerprints
     return {file.uri: fingerprint(file) for _, listing in listings for file in listing.found}
 
 
-def _state(run: Run) -> State:
+def _state(run: Run, refresh_contexts: bool) -> State:
     documents = from_table(read_table(run.root, run.base, "documents"), DocumentRow)
     rejects = from_table(read_table(run.root, run.base, "rejects"), RejectRow)
     run.batches = staging.batches(run.root)
-    return State({d.uri: d for d in documents}, {r.uri: r for r in rejects}, staged_documents(run.batches))
+    outdated = frozenset(_outdated(run) if refresh_contexts else ())
+    staged = staged_documents(run.batches)
+    return State({d.uri: d for d in documents}, {r.uri: r for r in rejects}, staged, outdated)
+
+
+def _outdated(run: Run) -> Iterator[str]:
+    """Yield the documents with a context that a language model should make again."""
+    table = read_table(run.root, run.base, "chunks", ["uri", "context_state"])
+    for uri, state in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        if state in (STALE, REFUSED):
+            yield uri
 
 
 def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded: Embedding) -> None:

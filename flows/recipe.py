@@ -1,17 +1,19 @@
 """From settings to the values that the tasks take."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from flows.settings import Settings
 from storage.encoder import EmbeddingSpace, describe_model, model_dir
+from storage.errors import ConfigError
 from storage.files import hash_file
 from storage.retention import Retention
 from storage.search import Mode
 from storage.space import late_space
 from tasks.archive.options import ArchiveOptions
-from tasks.chunk import ChunkOptions
+from tasks.chunk import ChunkOptions, asks_model
 from tasks.discover import DiscoverOptions
 from tasks.encodings import counting_folder
 from tasks.evaluate.asking import Way
@@ -50,6 +52,8 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             sizes_by=sizes_by,
             sizes_id=hash_file(Path(sizes_by) / "tokenizer.json") if sizes_by else "",
             late=space.late,
+            by_model=settings.chunk.summed_up_by == "model",
+            window_tokens=settings.model.window_tokens,
         ),
         routes=routes_of(settings),
         space_id=space.id,
@@ -110,11 +114,33 @@ def routes_of(settings: Settings) -> RouteTable:
         return {**settings.split.get(strategy, {}), **(own if isinstance(own, dict) else {})}
 
     by_type = {kind: Route(r.strategy, options(r.strategy, dict(r.options))) for kind, r in base.by_type.items()}
-    by_type |= {r.type: Route(r.strategy, options(r.strategy, r.options)) for r in settings.routes if r.type}
-    by_glob = tuple((r.glob, Route(r.strategy, options(r.strategy, r.options))) for r in settings.routes if r.glob)
+    for rule in settings.routes:
+        if rule.type and rule.strategy:
+            by_type[rule.type] = Route(rule.strategy, options(rule.strategy, rule.options), rule.contextualizer)
+        elif rule.type in by_type:
+            by_type[rule.type] = replace(by_type[rule.type], contextualizer=rule.contextualizer)
+        elif rule.type:
+            by_type[rule.type] = Route(base.default.strategy, {}, rule.contextualizer)
+    globs = [rule for rule in settings.routes if rule.glob]
+    by_glob = tuple(
+        (r.glob, Route(r.strategy, options(r.strategy, r.options), r.contextualizer)) for r in globs if r.strategy
+    )
+    contexts = tuple((rule.glob, rule.contextualizer) for rule in globs if not rule.strategy)
     default = Route(base.default.strategy, options(base.default.strategy, dict(base.default.options)))
     chosen = frozenset(r.type for r in settings.routes if r.type)
-    return RouteTable(by_glob, by_type, default, chosen, settings.split)
+    return RouteTable(by_glob, by_type, default, chosen, settings.split, contexts)
+
+
+def check_model(settings: Settings, recipe: Recipe) -> None:
+    """Raise `ConfigError` where contexts or summaries are to be a language model's and none is named."""
+    table = recipe.routes
+    routes = [*table.by_type.values(), table.default, *(route for _, route in table.by_glob)]
+    routes += [replace(table.default, contextualizer=name) for _, name in table.contexts]
+    if not settings.model.provider and any(asks_model(route, recipe.chunk) for route in routes):
+        raise ConfigError(
+            "contexts and summaries by a language model need one: set provider and model in [model],"
+            ' or [chunk] contextualizer = "structural" and summed_up_by = "extract"'
+        )
 
 
 def discover_options(settings: Settings) -> DiscoverOptions:

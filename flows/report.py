@@ -62,11 +62,13 @@ class Report:
     def exit_status(self) -> int:
         """Return 0 when every document is in the store as it is now, 3 when some were rejected or are stale.
 
-        It is 4 when the gate has held the snapshot back.
+        That is so, too, when a language model should have been asked and was not, or did not answer. It is 4 when
+        the gate has held the snapshot back.
         """
         if self.candidate:
             return EXIT_HELD
-        return EXIT_PARTLY if self.documents.rejected or self.documents.stale else EXIT_DONE
+        unasked = not self.dry_run and (self.model.get("failed") or self.model.get("left"))
+        return EXIT_PARTLY if self.documents.rejected or self.documents.stale or unasked else EXIT_DONE
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
@@ -141,6 +143,16 @@ def spent(what: Spent, prices: Mapping[Any, float]) -> dict[str, float]:
     names = ("calls", "failed", "input", "cached", "output", *(["money"] if prices else []))
     found = {name: round(sum(getattr(row, name) for row in what.costs), 6) for name in names} if what.costs else {}
     return {**found, "left": what.left} if what.left else found
+
+
+def unsaid(model: Mapping[str, float]) -> list[str]:
+    """Return what is to be said of prompts that got no answer."""
+    lines = []
+    if model.get("failed"):
+        lines.append(f"{model['failed']:g} calls of the language model had no answer; the next run makes them again")
+    if model.get("left"):
+        lines.append(f"{model['left']:g} calls are left to make: --max-calls or --max-cost was reached; run again")
+    return lines
 
 
 def _counts(values: dict[str, int]) -> str:

@@ -18,6 +18,16 @@ from tasks.model.desk import Asking
 from tasks.process import Recipe
 
 
+@dataclass(frozen=True, slots=True)
+class How:
+    """What is asked of one run besides its settings; see `flows.pipeline.ingest`."""
+
+    dry_run: bool = False
+    allow_delete: bool = False
+    retry: bool = False
+    refresh_contexts: bool = False
+
+
 @dataclass(slots=True)
 class Run:
     """One run in progress. `folder` is its staging, `batches` what is finished and of use to it."""

@@ -87,7 +87,13 @@ class Chunk(Section):
     """What is added to a chunk's text for retrieval."""
 
     contextualizer: str = Field(
-        default="structural", description="structural (title › headings), window (neighbours too), none."
+        default="structural",
+        description="none, structural (title › headings), window (neighbours too), summary (structural, with summaries"
+        " of sections and documents as chunks), llm (structural, and what the language model of [model] says).",
+    )
+    summed_up_by: Literal["extract", "model"] = Field(
+        default="extract",
+        description="What sums up in summaries and windows: extract (central sentences) or model (that of [model]).",
     )
     context_tokens: int = Field(
         default=48, ge=0, description="Most tokens that the context may take of the model's limit."
@@ -99,7 +105,7 @@ class Chunk(Section):
 
 
 class Model(Section):
-    """The language model that agentic asks; none unless a provider is named. Keys come from the environment only."""
+    """The language model that is asked for contexts and cuts; none unless one is named. Keys: from the environment."""
 
     provider: Literal["", "openai", "anthropic"] = Field(
         default="", description="openai (or any server that speaks its protocol, by base_url), anthropic, or none."
@@ -108,6 +114,11 @@ class Model(Section):
     base_url: str = Field(default="", description="Address of a server of your own, such as http://localhost:8000/v1.")
     timeout_s: float = Field(default=60.0, gt=0, description="Seconds to wait for one answer.")
     max_concurrency: int = Field(default=4, ge=1, le=64, description="Calls at a time.")
+    window_tokens: int = Field(
+        default=16_000,
+        ge=500,
+        description="Tokens of a document that it sees with a chunk; of a longer one, the outline and the section.",
+    )
     thinking_tokens: int = Field(
         default=0, ge=0, description="Tokens on top of an answer's, for a model that thinks before it answers."
     )
@@ -159,13 +170,16 @@ class RouteRule(Section):
 
     glob: str = ""
     type: str = ""
-    strategy: str
+    strategy: str = ""
     options: dict[str, Any] = {}
+    contextualizer: str = ""
 
     @model_validator(mode="after")
     def _one_subject(self) -> "RouteRule":
         if bool(self.glob) == bool(self.type):
             raise ValueError("must have either glob or type")
+        if not self.strategy and (self.options or not self.contextualizer):
+            raise ValueError("must have a strategy, or a contextualizer alone")
         return self
 
 

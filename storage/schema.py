@@ -9,6 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 SCHEMA_VERSION = 1
+MISSING, REFUSED, STALE = "missing", "refused", "stale"
+CONTEXT_STATES = {
+    MISSING: "a language model should say something here and could not be asked yet; the next run tries again",
+    REFUSED: "what it answered cannot be used",
+    STALE: "the document has changed elsewhere since it answered",
+}
+"""What `chunks.context_state` can hold besides ""; `docmill ingest --refresh-contexts` mends the last two."""
 
 
 def indexed_text(context: str, text: str) -> str:
@@ -72,6 +79,9 @@ class Draft:
     note: str = ""
     window_start: int = 0
     window_end: int = 0
+    context_state: str = ""
+    about_start: int = 0
+    about_end: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +131,8 @@ class ChunkRow:
     `above` rows before it in its document; `children` are the ids of those whose parent it is. `note` says
     what was done to a chunk after its strategy had made it, such as `merged 3` or `split 2`. `window_start` and
     `window_end` are the stretch of the document in which a late vector was read, both 0 where vectors are not late.
+    `context_state` is a key of `CONTEXT_STATES` where something is wrong with what a language model says in `context`.
+    A summary sums up the stretch from `about_start` to `about_end` of its document, and so the chunks that begin there.
     """
 
     chunk_id: str
@@ -146,6 +158,9 @@ class ChunkRow:
     note: str = ""
     window_start: int = 0
     window_end: int = 0
+    context_state: str = ""
+    about_start: int = 0
+    about_end: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,8 @@ def _jobs(task: Order) -> list[Job]:
     stored = [work.text_key for work in task.works if work.text_key]
     rows = Packs(task.text_packs).take(stored).to_pylist() if stored else []
     texts = dict(zip(stored, map(decode_parsed, rows), strict=True))
-    return [Job(work, task.recipe, texts.get(work.text_key)) for work in task.works]
+    lookup = Lookup(ahead=bool(task.answering.asking and not task.answering.asking.calls))
+    return [Job(work, task.recipe, texts.get(work.text_key), lookup) for work in task.works]
 
 
 def _draft_table(done: Sequence[Processed]) -> pa.Table:

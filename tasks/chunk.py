@@ -9,18 +9,20 @@ from tokenizers import Tokenizer
 from storage.errors import ConfigError
 from storage.keys import embedding_key, key_of, late_key
 from storage.schema import Draft, Parsed, indexed_text
-from tasks.context import CONTEXTUALIZERS, Setting, setting_of
+from tasks.context import Setting, contextualizer_of, setting_of
+from tasks.context.model import VERSION as PROMPTS
 from tasks.context.setting import nothing
+from tasks.context.teller import Teller
 from tasks.detect import DETECTOR_VERSION, Region, Verdict
 from tasks.fitting import Fitter
 from tasks.route import Route, Routed
-from tasks.split import SPLITTERS, Part, nearest, options_of
+from tasks.split import SPLITTERS, Part, options_of
 from tasks.split.lookup import Lookup
 from tasks.split.options import MIN_SIZE
 from tasks.split.places import Places
 from tasks.split.span import Span
 from tasks.tokens import Tokens, load_tokenizer
-from tasks.tree import Node, grow, in_order
+from tasks.tree import Node, grow, in_order, summary
 from tasks.windows import VERSION as WINDOWS_VERSION
 from tasks.windows import windows
 
@@ -33,7 +35,8 @@ class ChunkOptions:
     """`token_limit` is the model's, special tokens included; `context_tokens` of it are kept for the context.
 
     `sizes_by` is the folder of the tokenizer that counts the strategies' sizes, empty for the model's own, and
-    `sizes_id` the hash of it. `late` gives every chunk a window in which its vector is read.
+    `sizes_id` the hash of it. `late` gives every chunk a window in which its vector is read. Where it is `by_model`,
+    a language model sums up; it sees at most `window_tokens` of a document at a time.
     """
 
     token_limit: int
@@ -42,11 +45,11 @@ class ChunkOptions:
     sizes_by: str = ""
     sizes_id: str = ""
     late: bool = False
+    by_model: bool = False
+    window_tokens: int = 16_000
 
     def __post_init__(self) -> None:
-        if self.contextualizer not in CONTEXTUALIZERS:
-            near = nearest(self.contextualizer, CONTEXTUALIZERS)
-            raise ConfigError(f"contextualizer {self.contextualizer!r} does not exist; {near}")
+        contextualizer_of(self.contextualizer)
         most = self.token_limit - MIN_SIZE - _SPECIAL_TOKENS
         if not 0 <= self.context_tokens <= most:
             raise ConfigError(
@@ -75,16 +78,27 @@ def chunk_regions(
     special ones included. Where `lookup` is not complete afterwards, they are not yet those of their strategies.
     """
     tokens = Tokens(parsed.text, tokenizer)
-    context = CONTEXTUALIZERS[options.contextualizer]
-    budget = options.context_tokens if context.name != "none" else 0
-    room = options.token_limit - tokens.counter.special - budget
     measure = Tokens(parsed.text, load_tokenizer(options.sizes_by)) if options.sizes_by else tokens
     part = Part.whole(parsed, measure, lookup)
-    setting = setting_of(parsed, part.outline, tokens.counter, budget)
-    fitter = Fitter(tokens, setting, context.say, options.token_limit, room // 2)
-    nodes = [node for some in _together(routed) for node in _grow(part, some, fitter, room)]
+    setting = setting_of(parsed, part.outline, tokens.counter, options.context_tokens, options.window_tokens)
+    fitters: dict[str, Fitter] = {}
+    nodes = list[Node]()
+    for some in _together(routed):
+        name = some[0].route.contextualizer or options.contextualizer
+        if name not in fitters:
+            fitters[name] = _fitter(name, setting, tokens, options, part.lookup)
+        nodes += _grow(part, some, fitters[name])
+    if len(part.outline.headings) > 1:
+        nodes += filter(None, (summary(part, one) for one in fitters.values() if one.teller.context.sums_up))
     drafts = _drafts(part, setting, nodes, routed)
     return _with_windows(drafts, tokens, options.token_limit - tokens.counter.special) if options.late else drafts
+
+
+def _fitter(name: str, setting: Setting, tokens: Tokens, options: ChunkOptions, lookup: Lookup) -> Fitter:
+    context = contextualizer_of(name, options.by_model)
+    own = setting.with_budget(options.context_tokens if context.name != "none" else 0)
+    room = options.token_limit - tokens.counter.special - own.budget
+    return Fitter(tokens, own, Teller(context, lookup, options.by_model), options.token_limit, room // 2)
 
 
 def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
@@ -99,9 +113,9 @@ def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
         yield some
 
 
-def _grow(part: Part, some: Sequence[Routed], fitter: Fitter, room: int) -> list[Node]:
+def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> list[Node]:
     route = some[0].route
-    splitter, options = SPLITTERS[route.strategy], options_of(route.strategy, route.options).within(room)
+    splitter, options = SPLITTERS[route.strategy], options_of(route.strategy, route.options).within(fitter.room)
     here = part.within(some[0].region.start, some[-1].region.end)
     fitter.setting.lead = splitter.lead(here) if splitter.lead else nothing
     return grow(here, splitter, options, fitter)
@@ -125,9 +139,12 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequenc
             depth=node.depth,
             above=above,
             note=node.note,
+            context_state=state,
+            about_start=node.about.start,
+            about_end=node.about.end,
         )
         for node, above in in_order(nodes)
-        for span, context, tokens in [node.fitted]
+        for span, context, tokens, state in [node.fitted]
         for one in [routed[max(0, bisect_right(starts, span.start) - 1)]]
     ]
 
@@ -152,8 +169,17 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     """Return the key of all that chunks depend on besides the parsed document and its content type."""
     splitter = SPLITTERS[route.strategy]
     own = asdict(options_of(route.strategy, route.options))
-    context = CONTEXTUALIZERS[options.contextualizer]
-    versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, context.version]
-    said = asdict(replace(options, sizes_by=""))
+    name = route.contextualizer or options.contextualizer
+    versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, contextualizer_of(name, options.by_model).version]
+    said = asdict(replace(options, sizes_by="", contextualizer=name))
     late = [WINDOWS_VERSION] if said.pop("late") else []
-    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late)
+    by_model, window = said.pop("by_model"), said.pop("window_tokens")
+    asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if asks_model(route, options) else []
+    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *asked)
+
+
+def asks_model(route: Route, options: ChunkOptions) -> bool:
+    """Say whether contexts or summaries under a route are those of a language model."""
+    context = contextualizer_of(route.contextualizer or options.contextualizer, options.by_model)
+    sums_up = context.sums_up or options_of(route.strategy, route.options).summaries
+    return context.asks is not None or (options.by_model and sums_up)

@@ -1,11 +1,13 @@
 """Fitting: from the spans that a splitter proposes to spans that fit the model, each with its context and tokens."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from storage.schema import indexed_text
 from tasks.context.setting import Setting, cut_words
+from tasks.context.teller import Teller
+from tasks.model.prompt import Prompt
 from tasks.split.pieces import Piece, cut, windows
 from tasks.split.sizing import Room
 from tasks.split.span import Span, cluster_end, cluster_start, trim
@@ -15,11 +17,15 @@ _MOST_SAID = 120
 
 
 class Fitted(NamedTuple):
-    """A span, its context, and the exact number of tokens of both, special ones included."""
+    """A span, its context, and the exact number of tokens of both, special ones included.
+
+    `state` is that of what a language model says in it, a word of `storage.schema.CONTEXT_STATES`.
+    """
 
     span: Span
     context: str
     tokens: int
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class Fitter:
 
     tokens: Tokens
     setting: Setting
-    say: Callable[[Setting, Span], str]
+    teller: Teller
     limit: int
     size: int
 
@@ -39,12 +45,22 @@ class Fitter:
 
     def saying(self, span: Span, more: str) -> Fitted | None:
         """Return a span with more said in its context, as much of it as fits; None where nothing does."""
-        context = self.say(self.setting, span)
-        left = self.limit - self._totals([span], [context])[0] - 1
+        context = self.teller.context.say(self.setting, span)
+        plain = Fitted(span, context, self._totals([span], [context])[0])
+        return self._adding(plain, more)
+
+    def tell(self, fitted: Fitted, prompts: Sequence[Prompt]) -> Fitted:
+        """Return the same with the answers of a language model said in its context, as far as they are known."""
+        more, state = self.teller.said(prompts)
+        return (self._adding(fitted, more) or fitted)._replace(state=state)
+
+    def _adding(self, fitted: Fitted, more: str) -> Fitted | None:
+        """Return the same with more said in its context, as much of it as fits; None where nothing does."""
+        left = self.limit - fitted.tokens - 1
         more = cut_words(more, min(left, _MOST_SAID), self.tokens.counter) if left > 0 else ""
-        context = "\n".join(filter(None, (context, more)))
-        total = self._totals([span], [context])[0]
-        return Fitted(span, context, total) if more and total <= self.limit else None
+        context = "\n".join(filter(None, (fitted.context, more)))
+        total = self._totals([fitted.span], [context])[0]
+        return fitted._replace(context=context, tokens=total) if more and total <= self.limit else None
 
     def fit(self, spans: Iterable[Span]) -> list[Fitted]:
         """Return the spans that are not blank, in order by start, none within another and none too long."""
@@ -56,7 +72,7 @@ class Fitter:
         return kept
 
     def _fitting(self, spans: Sequence[Span], size: int) -> Iterator[Fitted]:
-        said = [self.say(self.setting, span) for span in spans]
+        said = [self.teller.context.say(self.setting, span) for span in spans]
         for span, context, count in zip(spans, said, self._totals(spans, said), strict=True):
             if count <= self.limit or span.end - span.start == 1:
                 yield Fitted(span, context, count)

@@ -19,11 +19,15 @@ Known = DocumentRow | StagedDocument
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the store and its staging hold before a run; rows by uri."""
+    """What the store and its staging hold before a run; rows by uri.
+
+    `outdated` are documents to split again although nothing has changed: their contexts are to be made anew.
+    """
 
     documents: Mapping[str, DocumentRow]
     rejects: Mapping[str, RejectRow]
     staged: Sequence[StagedDocument] = ()
+    outdated: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,7 @@ class _Index:
 
     def __init__(self, state: State, recipe: Recipe) -> None:
         self.recipe = recipe
+        self._outdated = state.outdated
         staged = [row for row in state.staged if not row.reason]
         self._known: dict[tuple[str, str], Known] = {(row.content_hash, row.suffix): row for row in staged}
         for uri, row in state.documents.items():
@@ -147,7 +152,9 @@ class _Index:
         return known if known.text_key == self.recipe.text_key(content_hash, file_type(known)) else None
 
     def chunks(self, uri: str, known: Known) -> Known | None:
-        """Return the row whose chunks are those of this text under the route of `uri`."""
+        """Return the row whose chunks are those of this text under the route of `uri`, unless they are outdated."""
+        if uri in self._outdated:
+            return None
         return self._by_chunks.get(self.recipe.chunk_key(known.text_key, uri, known.content_types, known.metadata))
 
 

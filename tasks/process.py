@@ -12,7 +12,7 @@ from storage.keys import hash_bytes, key_of
 from storage.schema import Draft, Parsed, StagedDocument
 from tasks.archive.listing import VERSION as LISTING_VERSION
 from tasks.archive.options import ArchiveOptions
-from tasks.chunk import ChunkOptions, chunk_regions, chunker_key, vector_keys
+from tasks.chunk import ChunkOptions, asks_model, chunk_regions, chunker_key, vector_keys
 from tasks.detect import detect, find_regions
 from tasks.facts import facts_of
 from tasks.model.prompt import Prompt
@@ -77,7 +77,8 @@ class Recipe:
     def work_key(self, uri: str, content_hash: str, text_key: str) -> str:
         """Return the key that files of equal content, type and route share."""
         route = self.routes.route(uri, "")
-        return key_of("work", content_hash, suffix_of(uri), text_key, route.strategy, dict(route.options))
+        named = [route.contextualizer] if route.contextualizer else []
+        return key_of("work", content_hash, suffix_of(uri), text_key, route.strategy, dict(route.options), *named)
 
     def chunk_key(self, text_key: str, uri: str, content_types: Iterable[str], metadata: str) -> str:
         """Return the key of the chunks of a canonical text with regions of some types; `metadata` is the row's."""
@@ -91,6 +92,8 @@ class Recipe:
     def _chunker_key(self, route: Route) -> str:
         own = chunker_key(route, self.chunk, self.tokenizer_id)
         asked = {"vectors": self.space_id, "replies": self.model_id}.get(SPLITTERS[route.strategy].asks)
+        if asks_model(route, self.chunk):
+            asked = f"{asked or ''} {self.model_id}"
         return own if asked is None else key_of(own, asked)
 
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from pathspec import GitIgnoreSpec
 
 from storage.errors import ConfigError
+from tasks.context import contextualizer_of
 from tasks.detect import CONTENT_TYPES, Region
 from tasks.split import nearest, options_of
 
@@ -18,13 +19,16 @@ OWN_KEY = "docmill"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A strategy and its options, checked when built."""
+    """A strategy, its options and a contextualizer, or "" for that of the settings; checked when built."""
 
     strategy: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    contextualizer: str = ""
 
     def __post_init__(self) -> None:
         options_of(self.strategy, self.options)
+        if self.contextualizer:
+            contextualizer_of(self.contextualizer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ class RouteTable:
 
     Globs are written as in .gitignore. Content types are those of `tasks.detect`; `chosen` are those
     whose route is not the one that docmill comes with. `options` are a strategy's where a document names it.
+    `contexts` are globs with the contextualizer of documents whose route names none.
     """
 
     by_glob: tuple[tuple[str, Route], ...]
@@ -66,12 +71,13 @@ class RouteTable:
     default: Route
     chosen: frozenset[str] = frozenset()
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    contexts: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         for kind in self.by_type:
             if kind not in CONTENT_TYPES:
                 raise ConfigError(f"content type {kind!r} does not exist; {nearest(kind, list(CONTENT_TYPES))}")
-        for glob, _ in self.by_glob:
+        for glob, _ in (*self.by_glob, *self.contexts):
             _compile(glob)
 
     def route(self, uri: str, content_type: str, metadata: Mapping[str, Any] | None = None) -> Route:
@@ -80,6 +86,12 @@ class RouteTable:
 
     def decide(self, uri: str, content_type: str, metadata: Mapping[str, Any]) -> tuple[Route, str]:
         """Return the same with the rule that decides, in words."""
+        route, rule = self._decide(uri, content_type, metadata)
+        named = () if route.contextualizer else self.contexts
+        context = next((name for glob, name in named if _compile(glob).match_file(uri)), "")
+        return (replace(route, contextualizer=context) if context else route), rule
+
+    def _decide(self, uri: str, content_type: str, metadata: Mapping[str, Any]) -> tuple[Route, str]:
         if own := self._own(metadata):
             return own, "the front matter of the document"
         for glob, route in self.by_glob:

@@ -5,12 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tasks.fitting import Fitted, Fitter
+from tasks.model.prompt import Prompt
 from tasks.split import Level, Options, Part, Splitter
 from tasks.split.blocks import blocks
 from tasks.split.central import most_central, prose_sentences
 from tasks.split.optimize import optimize
+from tasks.split.span import Span
 
 SUMMARY = "summary"
+NOWHERE = Span(0, 0)
 _LEAST_SENTENCES = 5
 _MOST_SENTENCES = 2000
 _SAID = 3
@@ -19,12 +22,17 @@ _PROSE = ("paragraph", "text", "quote", "list_item", "answer", "turn")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A chunk that fits, the role that its strategy gives it, its parent, and what `optimize` did to it."""
+    """A chunk that fits, the role that its strategy gives it, its parent, and what `optimize` did to it.
+
+    `about` is the stretch that a summary sums up, `prompts` what a language model is asked of a chunk and all below it.
+    """
 
     fitted: Fitted
     role: str = ""
     parent: "Node | None" = None
     note: str = ""
+    about: Span = NOWHERE
+    prompts: tuple[Prompt, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -34,14 +42,20 @@ class Node:
 
 def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> list[Node]:
     """Return the chunks of a part, each before those below it, then the summaries of its sections if asked for."""
+    asked = part.lookup.asked
     spans, notes = splitter.split(part, options), dict[int, str]()
+    fitter.teller.waiting = part.lookup.asked > asked and not part.lookup.ahead
     if options.optimize is not None:
         spans, notes = optimize(part, spans, options.optimize, fitter.room)
     nodes = list[Node]()
-    for fitted in fitter.fit(spans):
-        node = Node(fitted, splitter.role, None, notes.get(fitted.span.start, ""))
+    fits = fitter.fit(spans)
+    places = [fitted.span for fitted in fits]
+    for number, fitted in enumerate(fits):
+        prompts = fitter.teller.prompts(fitter.setting, places, number)
+        note = notes.get(fitted.span.start, "")
+        node = Node(fitter.tell(fitted, prompts), splitter.role, None, note, prompts=prompts)
         nodes += [node, *_below(part, splitter.levels, options, fitter, node)]
-    return [*nodes, *(_summaries(part, fitter) if options.summaries else ())]
+    return [*nodes, *(_summaries(part, fitter) if options.summaries or fitter.teller.context.sums_up else ())]
 
 
 def _below(part: Part, levels: Sequence[Level], options: Options, fitter: Fitter, parent: Node) -> Iterator[Node]:
@@ -52,24 +66,32 @@ def _below(part: Part, levels: Sequence[Level], options: Options, fitter: Fitter
     for fitted in fitter.fit(levels[0].split(here, options)):
         node = parent
         if fitted.span != parent.fitted.span:
-            node = Node(fitted, levels[0].role, parent)
+            node = Node(fitter.tell(fitted, parent.prompts), levels[0].role, parent, prompts=parent.prompts)
             yield node
         yield from _below(here, levels[1:], options, fitter, node)
 
 
 def _summaries(part: Part, fitter: Fitter) -> Iterator[Node]:
-    """Yield the most central sentence of each section of five or more, with further central ones as its context."""
-    for section in _sections(part):
-        prose = (block for block in blocks(section) if block.kind in _PROSE)
-        sentences = [span for block in prose for span in prose_sentences(part.text, block.start, block.end)]
-        if len(sentences) < _LEAST_SENTENCES:
-            continue
-        sentences = sentences[:_MOST_SENTENCES]
-        best, *others = most_central(part.text, sentences, _SAID)
-        said = " ".join(" ".join(part.text[slice(*sentences[i])].split()) for i in sorted(others))
-        fitted = fitter.saying(sentences[best], said)
-        if fitted is not None:
-            yield Node(fitted, SUMMARY)
+    """Yield a summary of each section of a part that is long enough for one."""
+    yield from filter(None, (summary(section, fitter) for section in _sections(part)))
+
+
+def summary(section: Part, fitter: Fitter) -> Node | None:
+    """Return the most central sentence of a stretch of five or more, with a summary of it as its context.
+
+    That is what a language model says where it sums up, else the next central sentences.
+    """
+    prose = (block for block in blocks(section) if block.kind in _PROSE)
+    sentences = [span for block in prose for span in prose_sentences(section.text, block.start, block.end)]
+    if len(sentences) < _LEAST_SENTENCES:
+        return None
+    sentences = sentences[:_MOST_SENTENCES]
+    best, *others = most_central(section.text, sentences, _SAID)
+    about = Span(section.start, section.end)
+    said, state = fitter.teller.summed_up(fitter.setting, about)
+    said = said or " ".join(" ".join(section.text[slice(*sentences[i])].split()) for i in sorted(others))
+    fitted = fitter.saying(sentences[best], said)
+    return Node(fitted._replace(state=state), SUMMARY, about=about) if fitted else None
 
 
 def _sections(part: Part) -> Iterator[Part]:

@@ -1,8 +1,9 @@
 """A loopback server that speaks OpenAI's and Anthropic's protocol, with extractive answers that never vary.
 
-To a prompt of numbered sentences it answers with the numbers of those that begin with the word "New"; to any
-other with the prompt's last line. `mood` is what it does next: "well", "429", "500", "slow", "truncated",
-"nonsense", "refusal", "unauthorized"; `times` how often, then it is well again.
+To a prompt of numbered sentences it answers with the numbers of those that begin with the word "New"; to one with a
+marked chunk, text or document with the first words of the last of these; to any other with the prompt's last line.
+`mood` is what it does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it says
+`words` and nothing else), "unauthorized"; `times` how often, then it is well again.
 """
 
 import json
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+_MARKED = re.compile(r"<((?:chunk|text|document)-\w+)>\n(.*?)\n</\1>", re.DOTALL)
 _NUMBERED = re.compile(r"^\[(\d+)\] New\b", re.MULTILINE)
 STATUS = {"429": 429, "500": 500, "unauthorized": 401}
 
@@ -26,6 +28,7 @@ class ModelServer:
         self.times = 10_000
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.url = ""
+        self.words = ""
         self.most_at_once = 0
         self._lock = threading.Lock()
         self._at_once = 0
@@ -56,6 +59,8 @@ def answer_to(prompt: str) -> str:
     """Return the answer to a prompt."""
     if "[1] " in prompt:
         return ", ".join(_NUMBERED.findall(prompt)) or "none"
+    if marked := _MARKED.findall(prompt):
+        return f"It speaks of {' '.join(marked[-1][1].split()[:12])}."
     return prompt.strip().splitlines()[-1]
 
 
@@ -79,7 +84,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(STATUS[mood], {"error": {"message": mood, "type": mood}})
         content = body["messages"][0]["content"]
         prompt = content if isinstance(content, str) else "\n\n".join(block["text"] for block in content)
-        text = {"nonsense": "As a model I would cut at 99999!", "refusal": ""}.get(mood, answer_to(prompt))
+        said = {"nonsense": "As a model I would cut at 99999!", "refusal": "", "obedient": own.words}
+        text = said.get(mood, answer_to(prompt))
         make = _message if self.path.endswith("/messages") else _completion
         return self._send(200, make(text, mood, len(prompt) // 4))
 

@@ -1,8 +1,8 @@
 """Commands that fill the store: ingest, plan, serve."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,9 @@ Sources = Annotated[
     list[str] | None, typer.Argument(help="Folders, globs and files, or NAME=PATH; else `sources` of docmill.toml.")
 ]
 AllowDelete = Annotated[bool, typer.Option("--allow-delete", help="Accept that a source lost many documents.")]
+RefreshContexts = Annotated[
+    bool, typer.Option("--refresh-contexts", help="Ask the model again where a context is stale or could not be used.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -34,18 +37,23 @@ def ingest(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
     allow_delete: AllowDelete = False,
     retry: Annotated[bool, typer.Option("--retry", help="Try documents again that were rejected before.")] = False,
+    refresh_contexts: RefreshContexts = False,
     as_json: AsJson = False,
 ) -> None:
     """Bring the store up to date with its sources, in one snapshot."""
-    order = Order(tuple(sources or ()), dry_run, allow_delete, retry)
+    order = Order(tuple(sources or ()), dry_run, allow_delete, retry, refresh_contexts)
     print_report(run(settings_of(context), order), as_json)
 
 
 def plan(
-    context: typer.Context, sources: Sources = None, allow_delete: AllowDelete = False, as_json: AsJson = False
+    context: typer.Context,
+    sources: Sources = None,
+    allow_delete: AllowDelete = False,
+    refresh_contexts: RefreshContexts = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say what `ingest` would do, with the chunks and tokens to embed."""
-    order = Order(tuple(sources or ()), dry_run=True, allow_delete=allow_delete)
+    order = Order(tuple(sources or ()), True, allow_delete, refresh_contexts=refresh_contexts)
     print_report(run(settings_of(context), order), as_json)
 
 
@@ -70,6 +78,7 @@ class Order:
     dry_run: bool = False
     allow_delete: bool = False
     retry: bool = False
+    refresh_contexts: bool = False
 
 
 def run(settings: "Settings", order: Order) -> "Report":
@@ -78,7 +87,7 @@ def run(settings: "Settings", order: Order) -> "Report":
 
     sources = _sources(settings, order.sources)
     engine = "local" if order.dry_run and settings.engine == "auto" else choose_engine(settings.engine)
-    how = {"dry_run": order.dry_run, "allow_delete": order.allow_delete, "retry": order.retry}
+    how = {name: value for name, value in asdict(order).items() if name != "sources"}
     if settings.engine == "auto" and not order.dry_run:
         note(f"engine {engine}, chosen by --engine auto")
     return _run_in_prefect(settings, sources, how) if engine == "prefect" else _run_here(settings, sources, how)
@@ -90,13 +99,13 @@ def _sources(settings: "Settings", named: Sequence[str]) -> list[str]:
     return sources
 
 
-def _run_in_prefect(settings: "Settings", sources: list[str], how: dict[str, bool]) -> "Report":
+def _run_in_prefect(settings: "Settings", sources: list[str], how: dict[str, Any]) -> "Report":
     from flows.inprocess import run_prefect
 
     return run_prefect(settings, sources, **how)
 
 
-def _run_here(settings: "Settings", sources: list[str], how: dict[str, bool]) -> "Report":
+def _run_here(settings: "Settings", sources: list[str], how: dict[str, Any]) -> "Report":
     from flows.engine import LocalEngine
     from flows.pipeline import ingest as run_pipeline
 

@@ -1,11 +1,17 @@
 """Context: what is said before a chunk for retrieval, so that it can be understood alone, in one of several ways."""
 
+from storage.errors import ConfigError
+from tasks.context.model import neighbours, path_first, situating
 from tasks.context.setting import Contextualizer, Setting, setting_of
 from tasks.context.structural import structural
 from tasks.context.window import window
+from tasks.split import nearest
 from tasks.split.span import Span
 
-__all__ = ["CONTEXTUALIZERS", "Contextualizer", "Setting", "setting_of"]
+__all__ = ["CONTEXTUALIZERS", "Contextualizer", "Setting", "contextualizer_of", "setting_of"]
+
+STRUCTURAL = 3
+"""The version of the structural context, with which others begin; prompts have a version of their own."""
 
 
 def _none(_setting: Setting, _span: Span) -> str:
@@ -16,7 +22,18 @@ CONTEXTUALIZERS: dict[str, Contextualizer] = {
     one.name: one
     for one in (
         Contextualizer("none", 1, _none),
-        Contextualizer("structural", 3, structural),
+        Contextualizer("structural", STRUCTURAL, structural),
         Contextualizer("window", 2, window),
+        Contextualizer("summary", STRUCTURAL, structural, sums_up=True),
+        Contextualizer("llm", STRUCTURAL, path_first, situating),
     )
 }
+GISTS = Contextualizer("window", STRUCTURAL, path_first, neighbours)
+"""What `window` is where a language model does the summing up."""
+
+
+def contextualizer_of(name: str, by_model: bool = False) -> Contextualizer:
+    """Return a contextualizer, `by_model` where a language model sums up; raise ConfigError for an unknown name."""
+    if name not in CONTEXTUALIZERS:
+        raise ConfigError(f"contextualizer {name!r} does not exist; {nearest(name, CONTEXTUALIZERS)}")
+    return GISTS if by_model and name == GISTS.name else CONTEXTUALIZERS[name]

@@ -1,11 +1,13 @@
 """Setting: what contextualizers read of a document, and how many tokens they may say."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from storage.schema import Element, Parsed
 from tasks.context.about import about
+from tasks.context.shown import Shown
 from tasks.counter import Counter
+from tasks.model.prompt import Prompt
 from tasks.split.definitions import Enclosing
 from tasks.split.outline import Outline
 from tasks.split.span import Span
@@ -20,7 +22,7 @@ def nothing(_span: Span) -> str:
 class Setting:
     """What contextualizers read: a document, its headings, definitions and tables, and how many tokens they may use.
 
-    `lead` is what the strategy of the region at hand wants said of a chunk.
+    `lead` is what the strategy of the region at hand wants said of a chunk. `shown` is what a language model sees.
     """
 
     parsed: Parsed
@@ -28,6 +30,7 @@ class Setting:
     enclosing: Enclosing
     counter: Counter
     budget: int
+    shown: Shown
     tables: list[Element] = field(default_factory=list)
     turns: list[Element] = field(default_factory=list)
     rows: dict[int, list[int]] = field(default_factory=dict)
@@ -35,6 +38,18 @@ class Setting:
     lead: Callable[[Span], str] = nothing
     done: dict[tuple[str, ...], str] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
+    half: "Setting | None" = None
+
+    def halved(self) -> "Setting":
+        """Return the same with half of the budget."""
+        if self.half is None:
+            self.half = self.with_budget(self.budget // 2)
+        self.half.lead = self.lead
+        return self.half
+
+    def with_budget(self, tokens: int) -> "Setting":
+        """Return the same with another budget."""
+        return replace(self, budget=tokens, done={}, half=None)
 
     def about(self, span: Span) -> str:
         """Return the document's own line on what it is about, for a span after that line."""
@@ -57,18 +72,25 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Contextualizer:
-    """A way to say where a chunk stands; raise `version` whenever `say` gives another text than before."""
+    """A way to say where a chunk stands; raise `version` whenever `say` gives another text than before.
+
+    `asks(setting, spans, number)` are the prompts to a language model whose answers are said after that of a
+    chunk, given all of a document's chunks. One that `sums_up` comes with a summary of each section and document.
+    """
 
     name: str
     version: int
     say: Callable[[Setting, Span], str]
+    asks: Callable[[Setting, Sequence[Span], int], tuple[Prompt, ...]] | None = None
+    sums_up: bool = False
 
 
-def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int) -> Setting:
-    """Return what contextualizers read of a document."""
+def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int, window: int = 16_000) -> Setting:
+    """Return what contextualizers read of a document; a language model sees at most `window` tokens of it."""
     tables = [e for e in parsed.elements if e.kind == "table" and e.attributes.get("header_rows")]
     turns = [e for e in parsed.elements if e.kind == "turn"]
-    return Setting(parsed, outline, Enclosing(parsed), counter, budget, tables, turns)
+    shown = Shown(parsed, outline, window)
+    return Setting(parsed, outline, Enclosing(parsed), counter, budget, shown, tables, turns)
 
 
 def cut_words(text: str, budget: int, counter: Counter) -> str:

@@ -17,12 +17,16 @@ Vector = npt.NDArray[np.float32]
 
 @dataclass(slots=True)
 class Lookup:
-    """Vectors by text and answers by a prompt's identity; `wanted` and `unsaid` are the texts and prompts without."""
+    """Vectors by text and answers by a prompt's identity; `wanted` and `unsaid` are the texts and prompts without.
+
+    One that looks `ahead` is for counting what will be asked: chunks stand for those to come.
+    """
 
     vectors: Mapping[str, Vector] = field(default_factory=dict)
     answers: Mapping[tuple[str, ...], Answer] = field(default_factory=dict)
     wanted: dict[str, None] = field(default_factory=dict)
     unsaid: dict[Prompt, None] = field(default_factory=dict)
+    ahead: bool = False
 
     def vectors_of(self, texts: Sequence[str]) -> Vector | None:
         """Return float32 (n, dim), rows of unit L2 norm, in the order of `texts`; None where one is missing."""
@@ -57,7 +61,12 @@ class Lookup:
 
     def with_all_of(self, other: "Lookup") -> "Lookup":
         """Return a look-up of what either knows."""
-        return Lookup({**self.vectors, **other.vectors}, {**self.answers, **other.answers})
+        return Lookup({**self.vectors, **other.vectors}, {**self.answers, **other.answers}, ahead=self.ahead)
+
+    @property
+    def asked(self) -> int:
+        """Return how much was missing so far."""
+        return len(self.wanted) + len(self.unsaid)
 
     @property
     def complete(self) -> bool:
