@@ -1,9 +1,10 @@
 """A loopback server that speaks OpenAI's and Anthropic's protocol, with extractive answers that never vary.
 
-To a prompt of numbered sentences it answers with the numbers of those that begin with the word "New"; to one with a
-marked chunk, text or document with the first words of the last of these; to any other with the prompt's last line.
-`mood` is what it does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it says
-`words` and nothing else), "unauthorized"; `times` how often, then it is well again.
+To a prompt of numbered sentences it answers with the numbers of those that begin with the word "New"; to one for the
+facts of a passage with its sentences; to one for verdicts with whether the excerpts hold each statement word for word;
+to one with a marked chunk, text or document with the first words of the last of these; to any other with the prompt's
+last line. `mood` is what it does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it
+says `words` and nothing else), "unauthorized"; `times` how often, then it is well again.
 """
 
 import json
@@ -17,6 +18,7 @@ from typing import Any
 
 _MARKED = re.compile(r"<((?:chunk|text|document)-\w+)>\n(.*?)\n</\1>", re.DOTALL)
 _NUMBERED = re.compile(r"^\[(\d+)\] New\b", re.MULTILINE)
+_STATEMENT = re.compile(r"^\((\d+)\) (.*)$", re.MULTILINE)
 STATUS = {"429": 429, "500": 500, "unauthorized": 401}
 
 
@@ -57,6 +59,13 @@ class ModelServer:
 
 def answer_to(prompt: str) -> str:
     """Return the answer to a prompt."""
+    excerpts, _, statements = prompt.rpartition("\n\nStatements:\n")
+    if excerpts:
+        said = " ".join(excerpts.split()).lower()
+        return "\n".join(f"{n}: {text.lower() in said}".lower() for n, text in _STATEMENT.findall(statements))
+    if "\n\nPassage:\n" in prompt:
+        sentences = prompt.rpartition("\n\nPassage:\n")[2].split(". ")
+        return "\n".join(f"{n}. {text.strip(' .')}" for n, text in enumerate(sentences, start=1))
     if "[1] " in prompt:
         return ", ".join(_NUMBERED.findall(prompt)) or "none"
     if marked := _MARKED.findall(prompt):

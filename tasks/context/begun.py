@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from itertools import islice
 
 from storage.schema import Element
 from tasks.context.setting import Setting
@@ -12,6 +13,7 @@ from tasks.split.span import Span
 _CELL = re.compile(r"(?<!\\)\|")
 _CAPTION = re.compile(r"(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]|.*:\s*$", re.I)
 _LONGEST_CAPTION = 200
+_LONGEST_ROW = 2000  # characters in which the cell that names a row is looked for
 _GAP = 4
 
 
@@ -50,7 +52,8 @@ def _row(setting: Setting, table: Element, span: Span, column: int) -> str:
     number = bisect_right(rows, span.start) - 1
     if number < 0 or rows[number] == span.start:
         return ""
-    bars = [match.start() for match in _CELL.finditer(text, rows[number], span.start)][: column + 2]
+    end = min(span.start, rows[number] + _LONGEST_ROW)
+    bars = [match.start() for match in islice(_CELL.finditer(text, rows[number], end), column + 2)]
     if len(bars) < column + 2:
         return ""
     return " ".join(text[bars[column] + 1 : bars[column + 1]].split())

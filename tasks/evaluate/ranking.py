@@ -39,10 +39,14 @@ def ranked(question: Question, hits: Sequence[Hit]) -> list[str]:
 
 def answers(hit: Hit, target: Target) -> bool:
     """Return whether a chunk is of the target's document and holds its quotation, white space aside."""
-    path = PurePosixPath(hit.uri)
-    names = (hit.uri, path.name, path.stem)
-    at_home = not target.document or target.document in names
+    at_home = not target.document or target.document in names_of(hit.uri)
     return at_home and (not target.quotation or _flat(target.quotation) in _flat(hit.text))
+
+
+def names_of(uri: str) -> tuple[str, str, str]:
+    """Return how a document may be named: by its uri, without folders, without its suffix as well."""
+    path = PurePosixPath(uri)
+    return uri, path.name, path.stem
 
 
 def _flat(text: str) -> str:

@@ -1,7 +1,7 @@
 """Measure what a context finds: each contextualizer at each size, by vectors, by keywords and by both.
 
     python -m tests.bench.contexts --data FOLDER [--data FOLDER] [--cache DIR] [--sizes 200c,500c,1000c,200,400]
-        [--contexts none,structural,window] [--documents 200] [--rows 600] [--apart]
+        [--contexts none,structural,window] [--documents 200] [--rows 600] [--apart | --keywords]
 
 FOLDER is one of Chroma's chunking evaluation, a BEIR folder, or one with a CSV of the columns `Question` and `Answer`.
 Sizes are tokens of `recursive`, of `qa` in an FAQ, or with a `c` characters of `fixed` within stretches of 2,666.
@@ -10,7 +10,7 @@ A value is the mean over the questions of what the first 3, 5 and 10 chunks hold
 excerpts; of the right documents; whether they hold any of the question's row, or of one with the same question,
 and how much of its answer. Of a chunk beyond the model's 256 tokens the first 256 are embedded, keywords see all of it.
 The context `late` is that of late vectors: keywords see the structural one. With `--apart` vectors and keywords of
-different contexts are fused, too.
+different contexts are fused, too; with `--keywords` nothing is embedded.
 """
 
 import argparse
@@ -191,15 +191,19 @@ class Indexed:
     tokens: float
 
 
-def index(kept: Collection, size: str, context: str, store: Store) -> Indexed:
-    """Return the candidates of every question."""
+def index(kept: Collection, size: str, context: str, store: Store | None) -> Indexed:
+    """Return the candidates of every question, by keywords alone without a store."""
     documents = split(kept, size, "structural" if context == LATE else context)
     drafts = [(uri, draft) for uri, found in documents.items() for draft in found]
     texts = [indexed_text(draft.context, draft.text) for _, draft in drafts]
     name = f"{kept.name}-{size}-{context}"
+    found: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    if store is not None:
+        late = context == LATE
+        found = by_late_vector(kept, documents, store, name) if late else by_vector(kept, texts, store, name)
     return Indexed(
         [Passage(uri, draft.start, draft.end) for uri, draft in drafts],
-        by_late_vector(kept, documents, store, name) if context == LATE else by_vector(kept, texts, store, name),
+        found,
         by_keyword(kept, texts),
         mean(draft.tokens for _, draft in drafts),
     )
@@ -275,7 +279,7 @@ def cells(kept: Collection, ranked: Ranked, measure: Measure) -> list[dict[str, 
     return [{one.id: measure(ranked[one.id][:top], one) for one in kept.questions} for top in TOP]
 
 
-def rows(kept: Collection, size: str, contexts: Sequence[str], store: Store, apart: bool) -> Iterator[str]:
+def rows(kept: Collection, size: str, contexts: Sequence[str], store: Store | None, apart: bool) -> Iterator[str]:
     """Yield a row for each context, or for each pair of them, and measure."""
     indexes = {context: index(kept, size, context, store) for context in contexts}
     pairs = list(product(contexts, contexts)) if apart else [(one, one) for one in contexts]
@@ -284,13 +288,18 @@ def rows(kept: Collection, size: str, contexts: Sequence[str], store: Store, apa
         own, other = indexes[of_vectors], indexes[of_keywords]
         said = of_vectors if of_vectors == of_keywords else f"{of_vectors} + {of_keywords}"
         line = [name, size, str(len(own.chunks)), f"{own.tokens:.0f}", said]
-        for mode in MODES:
+        for mode in modes_of(store):
             values = cells(kept, found_by(kept, own, other, mode), measure)
             line.append(" ".join(f"{100 * mean(one.values()):.1f}" for one in values))
             base = before.setdefault((name, mode), values[1])
             change = difference(values[1], base)
             line.append(f"{100 * change.low:+.1f} {100 * change.high:+.1f}" if base is not values[1] else "")
         yield " | ".join(line)
+
+
+def modes_of(store: Store | None) -> tuple[Mode, ...]:
+    """Return the modes of search that are measured."""
+    return MODES if store is not None else ("keyword",)
 
 
 def main() -> None:
@@ -303,13 +312,15 @@ def main() -> None:
     arguments.add_argument("--documents", type=int, default=200)
     arguments.add_argument("--rows", type=int, default=600)
     arguments.add_argument("--apart", action="store_true")
+    arguments.add_argument("--keywords", action="store_true")
     given = arguments.parse_args()
-    head = [f"{mode} 3 5 10 | at 5 against the first, 95 %" for mode in MODES]
-    print(f"| held | size | chunks | tokens | context | {' | '.join(head)} |")
-    print(f"|---|---|---:|---:|---|{'---|' * 6}", flush=True)
     with TemporaryDirectory() as temporary:
-        store = Store(given.cache or Path(temporary))
-        store.folder.mkdir(parents=True, exist_ok=True)
+        store = None if given.keywords else Store(given.cache or Path(temporary))
+        if store is not None:
+            store.folder.mkdir(parents=True, exist_ok=True)
+        head = [f"{mode} 3 5 10 | at 5 against the first, 95 %" for mode in modes_of(store)]
+        print(f"| held | size | chunks | tokens | context | {' | '.join(head)} |")
+        print(f"|---|---|---:|---:|---|{'---|' * 2 * len(head)}", flush=True)
         for folder in given.data:
             kept = read(folder, given.documents, given.rows)
             for size in given.sizes.split(","):
