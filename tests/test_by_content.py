@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from storage.schema import Draft, Element, Parsed
 from tasks.chunk import ChunkOptions, chunk
@@ -45,6 +47,41 @@ def test_rows_of_a_table_stay_whole_and_say_their_header() -> None:
     assert [line for draft in groups for line in draft.text.split("\n")] == table(rows)[1].split("\n")
     assert all(draft.context.endswith("Part | Note") for draft in groups[1:])
     assert [found[0].text, found[-1].text] == [FILLER.strip()] * 2
+
+
+SMALL = st.lists(
+    st.tuples(st.just("title"), st.just("## Works"), st.integers(1, 3))
+    | st.tuples(st.just("paragraph"), st.just(FILLER.strip()))
+    | st.builds(table, st.integers(1, 3).map(lambda rows: [["Part", "Note"], *[["P-1", "ground"]] * rows])),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SMALL)
+def test_no_heading_stands_alone_beside_small_sections_and_tables(blocks: list[tuple[str, str]]) -> None:
+    parsed = document(*blocks, ("paragraph", FILLER.strip()))
+    found = split(parsed, "table")
+    assert all(any(not line.startswith("##") for line in draft.text.splitlines() if line) for draft in found)
+    tables = [e.start for e in parsed.elements if e.kind == "table"]
+    assert all(sum(draft.start <= start < draft.end for start in tables) < 2 for draft in found)
+    assert not any("|" in draft.text and "mill" in draft.text for draft in found), "a table shares with headings only"
+
+
+@pytest.mark.parametrize("strategy", ["sentence", "hierarchical", "table", "structure"])
+@settings(max_examples=20, deadline=None)
+@given(columns=st.integers(1, 5), dashes=st.integers(3, 9), more=st.integers(0, 40))
+def test_the_rule_below_a_header_is_whole_where_it_fits(strategy: str, columns: int, dashes: int, more: int) -> None:
+    cells = [f"column {i}" for i in range(columns)]
+    rule = "|" + f" {'-' * dashes} |" * columns
+    rows = [f"| {' | '.join(row)} |" for row in (cells, *[["value"] * columns] * 3)]
+    parsed = document(("title", "# Works", 1), ("table", "\n".join([rows[0], rule, *rows[1:]])))
+    size = max(16, len(tokenizer().encode(rule, add_special_tokens=False))) + more
+    options = {"size": size, "paragraph": size} if strategy == "hierarchical" else {"size": size}
+    first = parsed.text.index(rule)
+    cuts = {place for draft in split(parsed, strategy, **options) for place in (draft.start, draft.end)}
+    assert not cuts & set(range(first + 1, first + len(rule)))
 
 
 def test_a_group_has_as_many_rows_as_asked_for() -> None:

@@ -13,7 +13,7 @@ from tasks.model.prompt import Prompt
 from tasks.split.merge import merge
 from tasks.split.options import Options
 from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, GLUE, Piece, fit
+from tasks.split.pieces import BARRIER, GLUE, Piece
 from tasks.split.recursive import Recursive, split_recursive
 from tasks.split.sentences import sentences
 from tasks.split.sizing import Room
@@ -38,7 +38,7 @@ class Agentic(Options):
 def split_agentic(part: Part, options: Agentic) -> list[Span]:
     """Return spans of at most `options.size` tokens, cut where the model says, and where they would be too long."""
     room = Room(part.tokens, options.size)
-    pieces = [piece for sentence in sentences(part) for piece in fit(part.text, sentence, room, ())]
+    pieces = list(sentences(part, room))
     windows = list(_windows(part, pieces))
     asked = [window for window in windows if len(window) > 1]
     replies = part.lookup.replies_to([prompt_of(part.text, window) for window in asked])

@@ -47,6 +47,24 @@ def _seam(before: str, line: str, blank: bool) -> int:
 
 def table_rows(text: str, span: Span) -> list[tuple[int, int]]:
     """Return where rows begin; the first row stays with the header, if there is one."""
+    rows, ruled = _rows(text, span)
+    return [(start, GLUE if i <= ruled + 1 and ruled >= 0 else LINE) for i, start in enumerate(rows) if i]
+
+
+def rows_and_header(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where rows begin, of which the header, with the rule below it, is one."""
+    rows, ruled = _rows(text, span)
+    return [
+        (start, GLUE if i == ruled + 1 and ruled >= 0 else LINE) for i, start in enumerate(rows) if i > max(0, ruled)
+    ]
+
+
+def rules(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where lines begin that only part a header from what is below."""
+    return [(start, GLUE) for start, line in _lines(text, span) if start > span.start and _RULE.match(line)]
+
+
+def _rows(text: str, span: Span) -> tuple[list[int], int]:
+    """Return where the lines begin that are not blank, and which of the first three is a rule, or -1."""
     rows = [(start, line) for start, line in _lines(text, span) if line.strip()]
-    ruled = next((i for i, (_, line) in enumerate(rows[:3]) if _RULE.match(line)), -1)
-    return [(start, GLUE if i <= ruled + 1 and ruled >= 0 else LINE) for i, (start, _) in enumerate(rows) if i]
+    return [start for start, _ in rows], next((i for i, (_, line) in enumerate(rows[:3]) if _RULE.match(line)), -1)

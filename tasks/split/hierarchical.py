@@ -10,7 +10,7 @@ from tasks.split.level import Level
 from tasks.split.merge import merge
 from tasks.split.options import MIN_SIZE, Options, check_flag, check_whole
 from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, fit
+from tasks.split.pieces import BARRIER, BLOCK
 from tasks.split.sentences import sentences
 from tasks.split.sizing import Room
 from tasks.split.span import Span
@@ -55,7 +55,7 @@ def split_single_sentences(part: Part, options: Hierarchical) -> list[Span]:
     if not options.sentences:
         return []
     room = Room(part.tokens, options.paragraph)
-    pieces = (piece for sentence in sentences(part) for piece in fit(part.text, sentence, room, ()))
+    pieces = sentences(part, room)
     return [Span(piece.start, piece.end) for piece in pieces]
 
 

@@ -15,7 +15,7 @@ from tasks.split.lookup import Vector
 from tasks.split.merge import merge
 from tasks.split.options import Options, check_whole
 from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, GLUE, HEADING, Piece, fit
+from tasks.split.pieces import BARRIER, GLUE, HEADING, Piece
 from tasks.split.recursive import Recursive, split_recursive
 from tasks.split.sentences import sentences
 from tasks.split.sizing import Room
@@ -64,7 +64,7 @@ class Semantic(Options):
 def split_semantic(part: Part, options: Semantic) -> list[Span]:
     """Return spans of at most `options.size` tokens; as `recursive` does where vectors are missing."""
     room = Room(part.tokens, options.size)
-    pieces = [piece for sentence in sentences(part) for piece in fit(part.text, sentence, room, ())]
+    pieces = list(sentences(part, room))
     vectors = unit_vectors(part, pieces, options.size)
     if vectors is None:
         return split_recursive(part, Recursive(options.size))

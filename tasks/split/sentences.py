@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tasks.split.blocks import Block, blocks
-from tasks.split.code_lines import code_lines, table_rows
+from tasks.split.code_lines import code_lines, rows_and_header, rules
 from tasks.split.merge import merge
 from tasks.split.options import Options, check_whole
 from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit
+from tasks.split.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit_all
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
@@ -40,21 +40,23 @@ def split_sentences(part: Part, options: Sentence) -> list[Span]:
     """Return spans of at most `options.size` tokens, of whole sentences where none is longer."""
     room = Room(part.tokens, options.size)
     new = Room(part.tokens, options.size - min(options.size // 2, options.overlap * _SET_ASIDE))
-    pieces = [piece for sentence in sentences(part) for piece in fit(part.text, sentence, new, ())]
+    pieces = list(sentences(part, new))
     spans = merge(part.text, pieces, new)
     return _overlapping(pieces, spans, room, options.overlap) if options.overlap else spans
 
 
-def sentences(part: Part) -> Iterator[Piece]:
+def sentences(part: Part, room: Room) -> Iterator[Piece]:
     """Yield the sentences of a part with their seams: of prose; else headings, lines of code, rows of tables.
 
-    The seam is `BARRIER` after front matter, `GLUE` after a heading, else `BLOCK`, `ITEM` or `SENTENCE`.
+    The seam is `BARRIER` after front matter, `GLUE` after a heading, else `BLOCK`, `ITEM` or `SENTENCE`. The header of
+    a table is one with the rule below it. What is too long for the room is cut, a header before its rule first.
     """
     before = ""
     for block in blocks(part):
         if block.kind != "front_matter":
             seam = {"front_matter": BARRIER, "title": GLUE}.get(before, BLOCK if block.kind == "title" else ITEM)
-            yield from cut(part.text, Span(block.start, block.end), seam, _cuts(part.text, block))
+            pieces = cut(part.text, Span(block.start, block.end), seam, _cuts(part.text, block))
+            yield from fit_all(part.text, pieces, room, (rules,) if block.kind == "table" else ())
         before = block.kind
 
 
@@ -63,7 +65,7 @@ def _cuts(text: str, block: Block) -> list[tuple[int, int]]:
     if block.kind == "title":
         return []
     if block.kind in ("code", "table"):
-        return code_lines(text, span) if block.kind == "code" else table_rows(text, span)
+        return code_lines(text, span) if block.kind == "code" else rows_and_header(text, span)
     return [(place, SENTENCE) for place, seam in prose_cuts(text, span) if seam >= SENTENCE]
 
 

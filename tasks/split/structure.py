@@ -50,7 +50,7 @@ def split_structure(part: Part, options: Structure) -> list[Span]:
     """Return spans of at most `options.size` tokens."""
     room = Room(part.tokens, options.size)
     pieces = list(structure_pieces(part, room))
-    small = _small_sections(pieces, part.outline, Room(part.tokens, options.small))
+    small = small_sections(pieces, part.outline, Room(part.tokens, options.small))
     return merge(part.text, pieces, room, small)
 
 
@@ -110,7 +110,9 @@ def _is_indented(text: str, start: int) -> bool:
     return text[max(0, start - 2) : start] in ("  ", "\t", " \t", "\n\t")
 
 
-def _small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Allow:
+def small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Allow:
+    """Return which sections may share a chunk: small ones whole, under the same heading or one below the other."""
+
     def begins(i: int) -> bool:
         return i == 0 or pieces[i].seam >= HEADING
 

@@ -5,21 +5,22 @@ too long.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.split.blocks import Block, blocks
 from tasks.split.code_lines import table_rows
-from tasks.split.merge import merge
+from tasks.split.merge import Allow, merge
 from tasks.split.options import Options, check_whole
 from tasks.split.part import Part
 from tasks.split.pieces import BARRIER, GLUE, LINE, WORD, Piece, cut, fit
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
-from tasks.split.structure import structure_pieces
+from tasks.split.structure import Structure, small_sections, structure_pieces
 
 _MOST_ROWS = 10_000
+_SMALL = Structure().small
 _CELL = re.compile(r"(?<!\\)\|[ \t]*")
 
 
@@ -35,9 +36,22 @@ class Rows(Options):
 
 
 def split_rows(part: Part, options: Rows) -> list[Span]:
-    """Return spans of at most `options.size` tokens; a table shares one only with a heading right above it."""
+    """Return spans of at most `options.size` tokens; a table shares one only with headings right above it."""
     room = Room(part.tokens, options.size)
-    return merge(part.text, list(_pieces(part, room, options.rows)), room)
+    pieces = list(_pieces(part, room, options.rows))
+    return merge(part.text, pieces, room, _small_sections(part, pieces))
+
+
+def _small_sections(part: Part, pieces: Sequence[Piece]) -> Allow:
+    small = small_sections(pieces, part.outline, Room(part.tokens, _SMALL))
+    tables, titles = ({e.start for e in part.elements if e.kind == kind} for kind in ("table", "title"))
+
+    def allow(left: int, middle: int, right: int) -> bool:
+        holds_table = any(piece.start in tables for piece in pieces[middle : right + 1])
+        only_titles = all(piece.start in titles for piece in pieces[left:middle])
+        return (only_titles or not holds_table) and small(left, middle, right)
+
+    return allow
 
 
 def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:

