@@ -93,8 +93,8 @@ def split(parsed: Parsed, strategy: str, size: int, store: Store, asking: Asking
     asked = {text: truncated(text, LIMIT) for text in lookup.wanted}
     vectors = store.vectors(list(asked.values()), f"{strategy}-{size}-asked") if asked else {}
     task = Answering((), store.folder / "none", MODEL, "", asking)
-    replies = answer([], list(lookup.unsaid), task).replies
-    known = Lookup({text: vectors[read] for text, read in asked.items()}, replies)
+    said = answer([], list(lookup.unsaid), task).answers
+    known = Lookup({text: vectors[read] for text, read in asked.items()}, said)
     return chunk_regions(parsed, routed, TOKENIZER, options, known)
 
 
