@@ -23,6 +23,8 @@ from storage.current import catch_up
 from storage.errors import SourceError
 from storage.files import explain_full_disk
 from storage.lock import writer_lock
+from storage.remote.address import at_hand
+from storage.remote.pull import complete, refresh
 from storage.schema import REFUSED, STALE, DocumentRow, RejectRow, RunRow, from_table
 from storage.sweep import sweep
 from storage.tables import read_table
@@ -56,6 +58,7 @@ def ingest(
     too many documents, `Locked` while another process writes, `Transient` when the disk is full.
     """
     how = How(dry_run, allow_delete, retry, refresh_contexts)
+    settings = settings.model_copy(update={"store": at_hand(settings.store, settings.mirrors)})
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name one, or set `sources` in docmill.toml")
@@ -63,8 +66,11 @@ def ingest(
         stack.enter_context(explain_full_disk(settings.store))
         if dry_run:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="docmill-plan-")))
+            refresh(settings.store)
+            complete(settings.store)
         else:
             stack.enter_context(writer_lock(settings.store, settings.wait_s))
+            complete(settings.store)
             if staging.take_over(settings.store):
                 sweep(settings.store)
             catch_up(settings.store)

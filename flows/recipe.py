@@ -152,7 +152,7 @@ def discover_options(settings: Settings) -> DiscoverOptions:
 def retention_of(settings: Settings) -> Retention:
     """Return how long snapshots and deleted documents are kept."""
     kept = settings.retention
-    return Retention(kept.keep_snapshots, kept.keep_days, kept.undelete_days)
+    return Retention(kept.keep_snapshots, kept.keep_days, kept.undelete_days, kept.grace_hours)
 
 
 def way_of(settings: Settings, mode: Mode = "hybrid") -> Way:

@@ -150,6 +150,11 @@ class Retention(Section):
     undelete_days: float = Field(
         default=30.0, ge=0, description="Days in which a deleted document can be brought back."
     )
+    grace_hours: float = Field(
+        default=1.0,
+        ge=0,
+        description="Hours that an object store keeps what is removed, for those who are fetching it.",
+    )
 
 
 class Gate(Section):
@@ -190,7 +195,11 @@ Options = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
 class Settings(Section):
     """Everything that can be set. A plain value: `flows.configuration.load` gathers it."""
 
-    store: Path = Field(default=Path("store"), description="The folder that keeps everything.")
+    store: Path = Field(default=Path("store"), description="The folder that keeps everything, or s3://BUCKET/PREFIX.")
+    mirrors: str = Field(
+        default="",
+        description="Folder for the mirrors of stores on object stores; empty takes the user's cache folder.",
+    )
     sources: Texts = Field(
         default=(),
         description="Folders, globs and files to ingest where the command names none; NAME=PATH gives one a name.",

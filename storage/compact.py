@@ -10,6 +10,8 @@ from storage.candidates import expired as expired_candidates
 from storage.commit import vector_tag
 from storage.lock import writer_lock
 from storage.pruning import crowded, prune
+from storage.remote.collect import collect
+from storage.remote.pull import complete
 from storage.retention import Retention, drop, expired, is_held, removable
 from storage.snapshots import Snapshot
 from storage.sweep import garbage, sweep
@@ -50,7 +52,8 @@ def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: floa
         gone = drop(root, removable(root, retention))
         done = _tidy(root, retention, replace_all=False) if gone else None
         sweep(root)
-        return Compaction(tuple(gone), before - _size(root), done)
+        freed = collect(root, retention.grace_hours)
+        return Compaction(tuple(gone), freed or before - _size(root), done)
 
 
 def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction:
@@ -67,7 +70,8 @@ def compact_held(root: Path, retention: Retention, replace_all: bool = False) ->
     done = _tidy(root, retention, replace_all)
     gone += _drop_former(root, retention) if done else []
     sweep(root)
-    return Compaction(tuple(gone), before - _size(root), done)
+    freed = collect(root, retention.grace_hours)
+    return Compaction(tuple(gone), freed or before - _size(root), done)
 
 
 def _drop_former(root: Path, retention: Retention) -> list[int]:
@@ -81,6 +85,7 @@ def _drop_former(root: Path, retention: Retention) -> list[int]:
 
 def _tidy(root: Path, retention: Retention, replace_all: bool) -> int | None:
     """Commit the newest snapshot's content in fewer files; return its number, None where there was nothing to do."""
+    complete(root, everything=True)
     base = snapshots.read(root)
     number = base.number + 1
     changed = replace(

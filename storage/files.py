@@ -61,7 +61,8 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
+def temporary(folder: Path) -> Iterator[Path]:
+    """Yield a file of a temporary name in a folder; it is gone afterwards unless it was renamed."""
     folder.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=folder)
     os.close(handle)
@@ -82,10 +83,10 @@ def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path]
 
     A file of the same content that is already there is kept, so writing twice is free.
     """
-    with _temporary(root / folder) as temporary:
+    with temporary(root / folder) as draft:
         with boundary(f"write {folder}"):
-            write(temporary)
-        return adopt(root, folder, suffix, temporary)
+            write(draft)
+        return adopt(root, folder, suffix, draft)
 
 
 def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
@@ -115,13 +116,13 @@ def settle() -> None:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Replace a file by another content in one step."""
-    with _temporary(path.parent) as temporary:
+    with temporary(path.parent) as draft:
         with boundary(f"write {path.name}"):
-            temporary.write_bytes(data)
-            _sync(temporary)
-        temporary.chmod(0o644)
+            draft.write_bytes(data)
+            _sync(draft)
+        draft.chmod(0o644)
         with boundary(f"replace {path.name}"):
-            temporary.replace(path)
+            draft.replace(path)
         sync_folder(path.parent)
 
 
@@ -130,14 +131,14 @@ def put_if_absent(path: Path, data: bytes) -> bool:
 
     `os.link` fails where the name exists, while a rename would overwrite it.
     """
-    with _temporary(path.parent) as temporary:
+    with temporary(path.parent) as draft:
         with boundary(f"write {path.parent.name}"):
-            temporary.write_bytes(data)
-            temporary.chmod(0o644)
-            _sync(temporary)
+            draft.write_bytes(data)
+            draft.chmod(0o644)
+            _sync(draft)
         try:
             with boundary(f"put {path.parent.name}"):
-                os.link(temporary, path)
+                os.link(draft, path)
         except FileExistsError:
             return False
         sync_folder(path.parent)

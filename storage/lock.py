@@ -13,6 +13,7 @@ from pathlib import Path
 
 from storage.boundary import boundary
 from storage.errors import Locked, StoreError
+from storage.remote.address import shown
 
 _POLL_S = 0.1
 
@@ -21,8 +22,9 @@ _POLL_S = 0.1
 def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the store at `root` for writing; raise `Locked` if another has it for longer than `wait_s` seconds."""
     handle = _open(root)
+    deadline = time.monotonic() + wait_s
     try:
-        _acquire(handle, root, time.monotonic() + wait_s)
+        _acquire(handle, root, deadline)
         holder = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -30,7 +32,10 @@ def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
         }
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(holder).encode(), 0)
-        yield
+        from storage.remote.writing import writing
+
+        with writing(root, deadline):
+            yield
     finally:
         os.close(handle)
 
@@ -63,4 +68,4 @@ def _explain(root: Path, content: bytes) -> str:
         who = f"process {holder['pid']} on {holder['host']} since {holder['since']}"
     except (ValueError, KeyError):
         who = "another process"
-    return f"{root} is being written by {who}; wait for it with --wait SECONDS"
+    return f"{shown(root)} is being written by {who}; wait for it with --wait SECONDS"

@@ -18,6 +18,7 @@ from storage.errors import StoreError
 from storage.files import hash_file, write_immutable
 from storage.late import encode_windows, late_rows, windows_of
 from storage.lock import writer_lock
+from storage.remote.check import restore
 from storage.schema import indexed_text
 from storage.snapshots import Piece, Snapshot
 from storage.tables import read_table, replace_documents
@@ -43,6 +44,7 @@ def repair(root: Path, encode: Encode, wait_s: float = 0.0) -> Repaired:
     """
     result = Repaired()
     with writer_lock(snapshots.existing(root), wait_s):
+        result.done += restore(root)
         kinds = {finding.kind for finding in verify(root, deep=True)}
         base = snapshots.read(root)
         whole = _without_damage(root, base, result) if kinds & {"tables", "texts"} else base

@@ -22,12 +22,14 @@ from storage.snapshots import Snapshot, path_of
 class Retention:
     """How long things are kept: at most `keep_snapshots` snapshots, none for longer than `keep_days` but the newest.
 
-    A deleted document can be brought back for `undelete_days`.
+    A deleted document can be brought back for `undelete_days`. What is removed from an object store stays there for
+    `grace_hours`, for those who are fetching it.
     """
 
     keep_snapshots: int = 100
     keep_days: float = 30.0
     undelete_days: float = 30.0
+    grace_hours: float = 1.0
 
 
 def expired(root: Path, retention: Retention, now: datetime | None = None) -> list[int]:
@@ -50,10 +52,15 @@ def removable(root: Path, retention: Retention) -> list[int]:
 
 def drop(root: Path, numbers: Iterable[int]) -> list[int]:
     """Remove snapshots unless a reader has come meanwhile; return those that are gone. Their files stay for `sweep`."""
-    return [number for number in numbers if _unlink(path_of(root, number))]
+    from storage.remote.collect import condemn
+
+    gone = [number for number in numbers if forget(path_of(root, number))]
+    condemn(root, gone)
+    return gone
 
 
-def _unlink(path: Path) -> bool:
+def forget(path: Path) -> bool:
+    """Remove the file of a snapshot unless a reader holds it; say whether it is gone."""
     handle = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

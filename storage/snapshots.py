@@ -14,6 +14,7 @@ from storage.encoder import EmbeddingSpace
 from storage.errors import StoreError
 from storage.files import FileRef, put_if_absent, settle
 from storage.keywords.state import KeywordState
+from storage.remote.address import mark_of, shown
 from storage.vectors import VectorState
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Snapshot:
     `tables` and `artifacts` are the truth; `vectors` and `keywords` are indexes built from them.
     `buckets` is the number of buckets of the documents and chunks tables, a power of two. `columns` is the
     key of the columns that all files of the tables have, empty in a snapshot of the first release.
+    `inventory` names the files of its vectors on an object store.
     """
 
     number: int
@@ -53,6 +55,7 @@ class Snapshot:
     keywords: KeywordState
     format: int = FORMAT
     columns: str = ""
+    inventory: FileRef | None = None
 
     def rows(self, table: str) -> int:
         """Return the number of rows of a table."""
@@ -86,7 +89,7 @@ def read(root: Path, number: int | None = None) -> Snapshot:
     kept = numbers(existing(root))
     wanted = kept[-1] if number is None else number
     if wanted not in kept:
-        raise StoreError(f"{root} has no snapshot {wanted}; it keeps {', '.join(_ranges(kept))}")
+        raise StoreError(f"{shown(root)} has no snapshot {wanted}; it keeps {', '.join(_ranges(kept))}")
     return decode(path_of(root, wanted))
 
 
@@ -122,7 +125,8 @@ def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
 def existing(root: Path) -> Path:
     """Return `root`, having checked that it is a store."""
     if not numbers(root):
-        raise StoreError(f"{root} holds no snapshot; make one with: docmill ingest SOURCE --store {root}")
+        where = shown(root)
+        raise StoreError(f"{where} holds no snapshot; make one with: docmill ingest SOURCE --store {where}")
     return root
 
 
@@ -141,19 +145,23 @@ def newest(root: Path) -> Snapshot | None:
 
 def decode(path: Path) -> Snapshot:
     """Return the snapshot in a file, refusing a format that this version cannot read."""
+    return parse(path.read_bytes(), path)
+
+
+def parse(data: bytes, where: Path | str) -> Snapshot:
+    """Return the snapshot in the bytes that `where` holds."""
     import json
 
-    data = path.read_bytes()
     try:
         version = json.loads(data)["format"]
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path} is not a snapshot: {error}; restore it from a copy or remove it") from error
+        raise StoreError(f"{where} is not a snapshot: {error}; restore it from a copy or remove it") from error
     if version != FORMAT:
-        raise StoreError(f"{path} has store format {version}, this docmill reads format {FORMAT}; use a newer docmill")
+        raise StoreError(f"{where} has store format {version}, this docmill reads format {FORMAT}; use a newer docmill")
     try:
         return _adapter().validate_json(data)
     except ValueError as error:
-        raise StoreError(f"{path} is damaged: {error}") from error
+        raise StoreError(f"{where} is damaged: {error}") from error
 
 
 def encode(snapshot: Snapshot) -> bytes:
@@ -164,5 +172,9 @@ def encode(snapshot: Snapshot) -> bytes:
 def commit(root: Path, snapshot: Snapshot) -> None:
     """Make a snapshot the newest one; this single write is the commit."""
     settle()
-    if not put_if_absent(path_of(root, snapshot.number), encode(snapshot)):
+    if mark_of(root):
+        from storage.remote.push import push
+
+        push(root, snapshot)
+    elif not put_if_absent(path_of(root, snapshot.number), encode(snapshot)):
         raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")

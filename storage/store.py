@@ -21,7 +21,8 @@ from storage.errors import QueryError, StoreError
 from storage.keys import bucket_of
 from storage.keywords import KeywordIndex
 from storage.matrix import Matrix
-from storage.retention import hold
+from storage.remote.address import shown
+from storage.remote.pull import ensure, take
 from storage.schema import CHUNKS, SCHEMAS, ChunkRow, DocumentRow, Element, from_table
 from storage.search import CHILDREN_PER_PARENT, Fusion, Hit, Mode, SearchOptions, climb, fuse
 from storage.snapshots import Snapshot
@@ -47,11 +48,12 @@ class Document:
 def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     """Open the newest snapshot of the store at `path`, or the one that `at` says by number or tag.
 
+    `path` is a folder or `s3://BUCKET/PREFIX`, of which a mirror is brought up to date.
+
     What is opened stays as it is while others write, compact and vacuum, as long as the object is there.
     Raises `StoreError` where there is no store.
     """
-    root = Path(path)
-    snapshot, handle = hold(root, at)
+    root, snapshot, handle = take(path, at)
     store = Store(root, snapshot)
     finalize(store, os.close, handle)
     return store
@@ -149,6 +151,7 @@ class Store:
         rows = from_table(table.filter(pc.equal(table.column("uri"), uri)), DocumentRow)
         if not rows:
             raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
+        ensure(self.root, [piece.file for piece in self.snapshot.artifacts["texts"]])
         texts = Packs([self.root / piece.file.path for piece in self.snapshot.artifacts["texts"]])
         parsed = decode_parsed(texts.take([rows[0].text_key]).to_pylist()[0])
         return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
@@ -174,6 +177,7 @@ class Store:
             return {}
         kept = {state.number: state for state in snapshots.each(self.root) if state.number in found.values()}
         states = {at: kept[number] for at, number in found.items() if number in kept}
+        ensure(self.root, [p.file for state in states.values() for pieces in state.tables.values() for p in pieces])
         return {at: {name: state.paths(self.root, name) for name in SCHEMAS} for at, state in states.items()}
 
     def _paths(self, table: str) -> list[Path]:
@@ -183,7 +187,7 @@ class Store:
         """Return what the snapshot holds, in numbers."""
         documents = read_table(self.root, self.snapshot, "documents", ["content_type", "status", "source"])
         return {
-            "store": str(self.root),
+            "store": shown(self.root),
             "snapshot": self.snapshot.number,
             "created": self.snapshot.created,
             "documents": documents.num_rows,

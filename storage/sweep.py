@@ -7,17 +7,19 @@ from storage import snapshots, vectors
 from storage.files import TEMPORARY, FileRef, remove
 from storage.snapshots import Snapshot
 
-_FOLDERS = ("tables", "artifacts", "keywords")
+_FOLDERS = ("tables", "artifacts", "keywords", "inventories")
 _OTHERS = (snapshots.FOLDER, snapshots.CANDIDATES, "tags", "cache")
 
 
 def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
-    """Yield every file of a snapshot with what it is: tables, texts, embeddings or keywords."""
+    """Yield every file that a snapshot names with what it is: tables, texts, embeddings, keywords or vectors."""
     for pieces in snapshot.tables.values():
         yield from (("tables", piece.file) for piece in pieces)
     for kind, pieces in snapshot.artifacts.items():
         yield from ((kind, piece.file) for piece in pieces)
     yield from (("keywords", file) for file in snapshot.keywords.files())
+    if snapshot.inventory:
+        yield "vectors", snapshot.inventory
 
 
 def sweep(root: Path) -> int:

@@ -12,6 +12,7 @@ from storage import snapshots
 from storage.errors import QueryError, StoreError
 from storage.files import put_if_absent, remove
 from storage.lock import writer_lock
+from storage.remote.naming import share_tag, unshare_tag
 
 FOLDER = "tags"
 _NAME = re.compile(r"[^\W\d_][\w.-]{0,99}")
@@ -39,6 +40,7 @@ def set_tag(root: Path, name: str, at: int | str | None = None, wait_s: float = 
     with writer_lock(snapshots.existing(root), wait_s):
         number = snapshots.read(root, find(root, at)).number
         value = {"snapshot": number, "created": datetime.now(UTC).isoformat("T", "seconds")}
+        share_tag(root, name, json.dumps(value).encode())
         if not put_if_absent(root / FOLDER / f"{name}.json", json.dumps(value).encode()):
             held = tags(root)[name]
             if held != number:
@@ -51,6 +53,7 @@ def delete_tag(root: Path, name: str, wait_s: float = 0.0) -> None:
     with writer_lock(snapshots.existing(root), wait_s):
         if name not in tags(root):
             raise QueryError(f"no tag {name!r}; there are {', '.join(tags(root)) or 'none'}")
+        unshare_tag(root, name)
         remove(root / FOLDER / f"{name}.json")
 
 

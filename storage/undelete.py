@@ -13,6 +13,7 @@ from storage.commit import Changes, commit
 from storage.errors import QueryError
 from storage.growth import conform
 from storage.lock import writer_lock
+from storage.remote.pull import complete
 from storage.retention import Retention
 from storage.schema import DOCUMENTS, RUNS, RunRow, from_table
 from storage.snapshots import Snapshot
@@ -25,6 +26,7 @@ def undelete(root: Path, uris: Sequence[str], retention: Retention, wait_s: floa
     They stay although their files are gone; a file that is there again takes its document over.
     """
     with writer_lock(snapshots.existing(root), wait_s):
+        complete(root)
         base = snapshots.read(root)
         held = read_table(root, base, "deleted")
         _check(uris, set(held.column("uri").to_pylist()), retention)

@@ -1,6 +1,7 @@
 """A command whose flags come from the settings model, and whose failures are one line."""
 
 import inspect
+import logging
 import sys
 import traceback
 from functools import cache
@@ -30,7 +31,31 @@ def settings_of(context: typer.Context) -> "Settings":
     """Return the settings that hold for this call of a command."""
     from flows.configuration import load
 
-    return load(context.meta["flags"], context.meta["config"])
+    settings = load(context.meta["flags"], context.meta["config"])
+    reaches = {"*", "store"} & {*getattr(context.command, "sections", ())}
+    return _reach(settings) if reaches else settings
+
+
+def _reach(settings: "Settings") -> "Settings":
+    """Put the mirror in the place of a store on an object store, its list of snapshots up to date."""
+    from storage.remote.address import at_hand, mark_of
+
+    root = at_hand(settings.store, settings.mirrors)
+    if mark_of(root):
+        from storage.remote.pull import refresh
+
+        transfers = logging.getLogger("docmill.remote")
+        transfers.setLevel(logging.INFO)
+        transfers.handlers = [_Notes()]
+        refresh(root)
+    return settings.model_copy(update={"store": root})
+
+
+class _Notes(logging.Handler):
+    """Says on standard error what a library logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(record.getMessage())
 
 
 class SettingsCommand(TyperCommand):
@@ -61,7 +86,8 @@ class SettingsCommand(TyperCommand):
 
 def takes(*sections: str) -> type[SettingsCommand]:
     """Return the command class with flags for these sections and top-level keys; "*" means all of them."""
-    return type("SettingsCommand", (SettingsCommand,), {"sections": sections})
+    mirrors = ("mirrors",) if "store" in sections else ()
+    return type("SettingsCommand", (SettingsCommand,), {"sections": (*sections, *mirrors)})
 
 
 def _name(key: "Key") -> str:

@@ -1,0 +1,1 @@
+"""A store on an object store: there lies the truth, and a local folder of the same layout is its mirror."""

@@ -1,0 +1,18 @@
+"""Tags of a mirror, given and taken on its object store first."""
+
+from pathlib import Path
+
+from storage.remote.address import mark_of
+from storage.remote.objects import objects_of
+
+
+def share_tag(root: Path, name: str, data: bytes) -> None:
+    """Give a tag of a mirror to its object store; a folder that is no mirror has it alone."""
+    if mark_of(root):
+        objects_of(root).put_if_absent(f"tags/{name}.json", data)
+
+
+def unshare_tag(root: Path, name: str) -> None:
+    """Take a tag from the object store of a mirror."""
+    if mark_of(root):
+        objects_of(root).delete([f"tags/{name}.json"])

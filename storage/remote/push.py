@@ -1,0 +1,31 @@
+"""From the mirror to the object store: new files first, then the snapshot, whose conditional put is the commit."""
+
+from pathlib import Path
+
+from storage import snapshots
+from storage.errors import Locked
+from storage.files import put_if_absent
+from storage.remote.inventory import all_files, known_files, with_inventory
+from storage.remote.lease import confirm
+from storage.remote.objects import objects_of
+from storage.remote.transfer import send
+from storage.snapshots import Snapshot
+
+
+def push(root: Path, snapshot: Snapshot) -> None:
+    """Make a snapshot of the mirror at `root` the newest one of its object store, and then of the mirror.
+
+    Raises `Locked` where another writer was quicker; the mirror then does not have the snapshot, and what was
+    sent is collected later.
+    """
+    objects = objects_of(root)
+    base = snapshots.newest(root)
+    whole = with_inventory(root, snapshot, base)
+    there = set(known_files(root, base))
+    send(objects, root, [file for file in all_files(root, whole) if file not in there])
+    confirm(objects, root)
+    key = f"{snapshots.FOLDER}/{snapshots.path_of(root, snapshot.number).name}"
+    newer = [entry.key for entry in objects.listing(snapshots.FOLDER) if entry.key >= key]
+    if newer or not objects.put_if_absent(key, snapshots.encode(whole)):
+        raise Locked(f"{objects.url}: snapshot {snapshot.number} was committed by another writer; run again")
+    put_if_absent(root / key, snapshots.encode(whole))  # a reader may have fetched it since
