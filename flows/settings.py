@@ -196,10 +196,6 @@ class Settings(Section):
     """Everything that can be set. A plain value: `flows.configuration.load` gathers it."""
 
     store: Path = Field(default=Path("store"), description="The folder that keeps everything, or s3://BUCKET/PREFIX.")
-    mirrors: str = Field(
-        default="",
-        description="Folder for the mirrors of stores on object stores; empty takes the user's cache folder.",
-    )
     sources: Texts = Field(
         default=(),
         description="Folders, globs and files to ingest where the command names none; NAME=PATH gives one a name.",
@@ -212,6 +208,10 @@ class Settings(Section):
         default=0.30, ge=0, le=1, description="Refuse a run that would lose a larger part of a source's documents."
     )
     wait_s: float = Field(default=0.0, ge=0, description="Seconds to wait while another process writes to the store.")
+    mirrors: str = Field(
+        default="",
+        description="Folder for the mirrors of stores on object stores; empty takes the user's cache folder.",
+    )
     discover: Discover = Discover()
     parse: Parse = Parse()
     archives: Archives = Archives()

@@ -47,7 +47,7 @@ def verify(root: Path, deep: bool = False) -> list[Finding]:
     every vector of the index with the one that was computed.
     """
     snapshot = snapshots.read(root)
-    findings = [Finding(kind, said, _mend(root, kind)) for kind, said in far_faults(root, snapshot, deep)]
+    findings = [Finding(kind, said, _repair(root)) for kind, said in far_faults(root, snapshot, deep)]
     findings += _check_files(root, snapshot, deep)
     for kind, check in (_CHECKS | (_DEEP_CHECKS if deep else {})).items():
         try:
@@ -58,8 +58,12 @@ def verify(root: Path, deep: bool = False) -> list[Finding]:
     return list(dict.fromkeys(findings))
 
 
+def _repair(root: Path) -> str:
+    return f"docmill repair --store {shown(root)}"
+
+
 def _mend(root: Path, kind: str) -> str:
-    command = f"docmill repair --store {shown(root)}"
+    command = _repair(root)
     if kind in ("vectors", "keywords", "embeddings", "current"):
         return command
     return f"restore the file from a copy of the store, or: {command}, then ingest what it says is lost"

@@ -1,6 +1,7 @@
 """Fixtures that several tests ask for by name."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from flows.server import embedded_server
 from storage import encoder, space
 from tests import fake_encoder
+from tests.far_bench import FarBench, make_bucket, object_store
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +36,23 @@ def prefect_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect home")))
         with embedded_server() as url:
             yield url
+
+
+@pytest.fixture(scope="session")
+def object_store_environment() -> Iterator[dict[str, str]]:
+    """Serve an object store on loopback for the session, and return the variables that lead to it."""
+    with object_store() as environment:
+        yield environment
+
+
+@pytest.fixture
+def far(
+    tmp_path: Path, object_store_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, fake_model: str
+) -> FarBench:
+    """Return a bench whose store lies in a bucket of its own; `fake_model` is known."""
+    assert fake_model
+    for name, value in object_store_environment.items():
+        monkeypatch.setenv(name, value)
+    bucket = f"bucket-{secrets.token_hex(4)}"
+    make_bucket(bucket)
+    return FarBench(tmp_path, address=f"s3://{bucket}/team/store", environment=object_store_environment)

@@ -26,16 +26,16 @@ _SILENT = os.devnull
 
 
 class Countdown:
-    """Calls `act` at boundary number `at`, counted from 1, and remembers the names of all before it."""
+    """Calls `act` at boundary number `at`, counted from 1, or of that name; remembers the names of all before."""
 
-    def __init__(self, at: int, act: Callable[[], None]) -> None:
+    def __init__(self, at: int | str, act: Callable[[], None]) -> None:
         self._at = at
         self._act = act
         self.seen: list[str] = []
 
     def __call__(self, name: str) -> None:
         self.seen.append(name)
-        if len(self.seen) == self._at:
+        if self._at in (name, len(self.seen)):
             self._act()
 
 
@@ -45,7 +45,7 @@ def die() -> None:
 
 
 def start(
-    work: Callable[[Workbench], object], bench: Workbench, model: Path, kill_at: int = 0
+    work: Callable[[Workbench], object], bench: Workbench, model: Path, kill_at: int | str = 0
 ) -> "multiprocessing.process.BaseProcess":
     """Start `work` on a bench; with `kill_at` it kills itself at that boundary."""
     process = CONTEXT.Process(target=_run, args=(work, bench, str(model), kill_at))
@@ -63,7 +63,7 @@ def compact_all(bench: Workbench) -> object:
     return compact(bench.root, Retention(keep_snapshots=1))
 
 
-def _run(work: Callable[[Workbench], object], bench: Workbench, model: str, kill_at: int) -> None:
+def _run(work: Callable[[Workbench], object], bench: Workbench, model: str, kill_at: int | str) -> None:
     quiet = os.open(_SILENT, os.O_WRONLY)
     os.dup2(quiet, 2)
     space.FOLDERS[fake_encoder.NAME] = lambda: Path(model)

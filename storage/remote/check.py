@@ -23,7 +23,7 @@ def far_faults(root: Path, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str
         return
     objects = objects_of(root)
     failed = _complete(objects, root, snapshot, deep)
-    sizes = {entry.key: entry.bytes for entry in objects.listing()}
+    sizes = objects.sizes()
     for kind, file in _kinds(root, snapshot):
         key = key_of_file(file)
         if key not in sizes:
@@ -46,7 +46,7 @@ def restore(root: Path) -> list[str]:
     for file, error in _complete(objects, root, snapshot, deep=True).items():
         if not isinstance(error, Vanished):
             objects.delete([key_of_file(file)])  # of another content
-    sizes = {entry.key: entry.bytes for entry in objects.listing()}
+    sizes = objects.sizes()
     lost = [file for _, file in _kinds(root, snapshot) if sizes.get(key_of_file(file)) != file.bytes]
     whole = [file for file in lost if (root / file.path).is_file()]
     send(objects, root, whole)

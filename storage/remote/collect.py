@@ -40,7 +40,7 @@ def condemn(root: Path, numbers: Iterable[int]) -> None:
 def collect(root: Path, grace_hours: float) -> int:
     """Remove the objects that no snapshot names and return how many bytes they were.
 
-    What is younger than `grace_hours` stays, and what a snapshot names that was dropped since then.
+    What is younger than `grace_hours`, to the second, stays, and what a snapshot names that was dropped since then.
     The caller holds the writer's lock.
     """
     if mark_of(root) is None:
@@ -49,10 +49,10 @@ def collect(root: Path, grace_hours: float) -> int:
     horizon = confirm(objects, root) - timedelta(hours=grace_hours)
     entries = objects.listing()
     dropped = [entry for entry in entries if entry.key.startswith(f"{DROPPED}/")]
-    young = [entry.key for entry in dropped if entry.modified >= horizon]
+    young = [entry.key for entry in dropped if entry.modified > horizon]
     named = set(_named(objects, root, [*snapshots.each(root), *_dropped(objects, young)]))
     garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]
-    garbage += [entry for entry in dropped if entry.modified < horizon]  # the last, so that a crash forgets none
+    garbage += [entry for entry in dropped if entry.modified <= horizon]  # the last, so that a crash forgets none
     for first in range(0, len(garbage), _AT_ONCE):
         confirm(objects, root)
         objects.delete([entry.key for entry in garbage[first : first + _AT_ONCE]])
@@ -63,7 +63,7 @@ def collect(root: Path, grace_hours: float) -> int:
 
 
 def _is_garbage(entry: Entry, named: set[str], horizon: datetime) -> bool:
-    return entry.key.split("/")[0] in _COLLECTED and entry.key not in named and entry.modified < horizon
+    return entry.key.split("/")[0] in _COLLECTED and entry.key not in named and entry.modified <= horizon
 
 
 def _dropped(objects: Objects, keys: Iterable[str]) -> Iterator[Snapshot]:

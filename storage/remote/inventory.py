@@ -23,10 +23,14 @@ _REUSED = ("data", "_deletions", "_indices")  # where no name is given twice
 
 def with_inventory(root: Path, snapshot: Snapshot, base: Snapshot | None) -> Snapshot:
     """Return a snapshot that names the inventory of its vectors, which is written."""
-    known = {file.path: file for file in known_files(root, base)}
+    known = {file.path: file for file in vector_files(root, base)} if base and _is_here(root, base) else {}
     rows = [_row(root, path, known) for path in _files(root, snapshot)]
     text = json.dumps(rows, indent=0).encode()
     return replace(snapshot, inventory=write_immutable(root, FOLDER, ".json", lambda path: _write(path, text)))
+
+
+def _is_here(root: Path, snapshot: Snapshot) -> bool:
+    return snapshot.inventory is not None and (root / snapshot.inventory.path).is_file()
 
 
 def _write(path: Path, text: bytes) -> None:
@@ -61,14 +65,6 @@ def vector_files(root: Path, snapshot: Snapshot) -> list[FileRef]:
 def needed_files(snapshot: Snapshot) -> Iterator[FileRef]:
     """Yield the files that a snapshot names itself."""
     yield from (file for _, file in named_files(snapshot))
-
-
-def known_files(root: Path, snapshot: Snapshot | None) -> list[FileRef]:
-    """Return the files of a snapshot, without those of its vectors where its inventory is lost."""
-    if snapshot is None:
-        return []
-    whole = snapshot.inventory and (root / snapshot.inventory.path).is_file()
-    return all_files(root, snapshot) if whole else list(needed_files(snapshot))
 
 
 def all_files(root: Path, snapshot: Snapshot) -> list[FileRef]:

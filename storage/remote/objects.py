@@ -107,25 +107,16 @@ class Objects:
                 return self.read(key) == data
         return True
 
-    def size(self, key: str) -> int | None:
-        """Return the length of an object in bytes, None where there is none."""
-        import obstore
-
-        try:
-            with self._explained(key):
-                return int(obstore.head(self._store, key)["size"])
-        except Vanished:
-            return None
+    def sizes(self) -> dict[str, int]:
+        """Return the length in bytes of every object, by key."""
+        return {entry.key: entry.bytes for entry in self.listing()}
 
     def listing(self, folder: str = "") -> list[Entry]:
         """Return the objects below a folder, or all."""
         import obstore
 
-        try:
-            with self._explained(folder):
-                found = [entry for page in obstore.list(self._store, folder or None) for entry in page]
-        except Vanished:
-            raise StoreError(f"{self.url}: there is no such bucket; make it first") from None
+        with self._explained(folder):
+            found = [entry for page in obstore.list(self._store, folder or None) for entry in page]
         return [Entry(entry["path"], entry["size"], entry["last_modified"]) for entry in found]
 
     def upload(self, path: Path, key: str) -> None:
@@ -163,6 +154,8 @@ class Objects:
             what = "may not be used with the credentials of the environment (AWS_ACCESS_KEY_ID and its kin)"
             raise StoreError(f"{self.url}/{key} {what}: {_first_line(error)}") from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
+            if "NoSuchBucket" in str(error):
+                raise StoreError(f"{self.url}: there is no such bucket; make it first") from error
             raise Transient(f"{self.url}/{key}: {_first_line(error)}; run again") from error
 
 

@@ -1,11 +1,11 @@
-"""From the mirror to the object store: new files first, then the snapshot, whose conditional put is the commit."""
+"""From the mirror to the object store: the files that it lacks, then the snapshot; its conditional put is the commit."""
 
 from pathlib import Path
 
 from storage import snapshots
 from storage.errors import Locked
 from storage.files import put_if_absent
-from storage.remote.inventory import all_files, known_files, with_inventory
+from storage.remote.inventory import all_files, with_inventory
 from storage.remote.lease import confirm
 from storage.remote.objects import objects_of
 from storage.remote.transfer import send
@@ -19,10 +19,8 @@ def push(root: Path, snapshot: Snapshot) -> None:
     sent is collected later.
     """
     objects = objects_of(root)
-    base = snapshots.newest(root)
-    whole = with_inventory(root, snapshot, base)
-    there = set(known_files(root, base))
-    send(objects, root, [file for file in all_files(root, whole) if file not in there])
+    whole = with_inventory(root, snapshot, snapshots.newest(root))
+    send(objects, root, all_files(root, whole))
     confirm(objects, root)
     key = f"{snapshots.FOLDER}/{snapshots.path_of(root, snapshot.number).name}"
     newer = [entry.key for entry in objects.listing(snapshots.FOLDER) if entry.key >= key]

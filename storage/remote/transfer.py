@@ -61,13 +61,10 @@ def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
 
 def send(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
     """Put files that have no object yet; what an earlier run has put is not put again."""
-
-    def send_one(file: FileRef) -> None:
-        key = key_of_file(file)
-        if objects.size(key) != file.bytes:
-            objects.upload(root / file.path, key)
-
-    _each(list(dict.fromkeys(files)), send_one, f"sent to {objects.url}")
+    there = objects.sizes()
+    lacking = [file for file in dict.fromkeys(files) if there.get(key_of_file(file)) != file.bytes]
+    what = f"sent to {objects.url}"
+    _each(lacking, lambda file: objects.upload(root / file.path, key_of_file(file)), what)
 
 
 def _each(files: list[FileRef], work: Callable[[FileRef], None], what: str) -> None:
