@@ -18,6 +18,9 @@ from storage.commit import vector_tag
 from storage.errors import QueryError
 from storage.files import remove, settle, write_whole
 from storage.lock import writer_lock
+from storage.remote.naming import unshare
+from storage.remote.pull import complete
+from storage.remote.push import share_candidate
 from storage.retention import lock_is_held
 from storage.snapshots import Snapshot
 from storage.tables import read_table, write_single
@@ -28,7 +31,7 @@ def keep(root: Path, snapshot: Snapshot) -> str:
     name = _free_name(root, snapshot.number)
     vectors.tag(root, snapshot.vectors, name)
     settle()
-    write_whole(snapshots.candidate_path(root, name), snapshots.encode(snapshot))
+    write_whole(snapshots.candidate_path(root, name), snapshots.encode(share_candidate(root, name, snapshot)))
     vectors.untag(root, snapshot.vectors, vector_tag(snapshot.number))
     return name
 
@@ -49,6 +52,7 @@ def publish(root: Path, name: str, force: bool = False, wait_s: float = 0.0) -> 
     """
     with writer_lock(snapshots.existing(root), wait_s):
         candidate, newest = _read(root, name), snapshots.read(root)
+        complete(root, [candidate])
         if not (force or _follows(root, candidate, newest)):
             raise QueryError(
                 f"snapshot {newest.number} was committed after {name}, which does not have what it changed; ingest"
@@ -98,6 +102,7 @@ def discard_held(root: Path, names: Iterable[str]) -> list[str]:
     for name in gone:
         with suppress(FileNotFoundError):
             vectors.untag(root, snapshots.read_candidate(root, name).vectors, name)
+        unshare(root, snapshots.CANDIDATES, name)
         remove(snapshots.candidate_path(root, name))
     return gone
 

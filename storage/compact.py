@@ -85,7 +85,7 @@ def _drop_former(root: Path, retention: Retention) -> list[int]:
 
 def _tidy(root: Path, retention: Retention, replace_all: bool) -> int | None:
     """Commit the newest snapshot's content in fewer files; return its number, None where there was nothing to do."""
-    complete(root, everything=True)
+    complete(root, tables_of=snapshots.needed(root))
     base = snapshots.read(root)
     number = base.number + 1
     changed = replace(

@@ -12,7 +12,7 @@ from storage import snapshots
 from storage.errors import QueryError, StoreError
 from storage.files import put_if_absent, remove
 from storage.lock import writer_lock
-from storage.remote.naming import share_tag, unshare_tag
+from storage.remote.naming import share_tag, unshare
 
 FOLDER = "tags"
 _NAME = re.compile(r"[^\W\d_][\w.-]{0,99}")
@@ -53,7 +53,7 @@ def delete_tag(root: Path, name: str, wait_s: float = 0.0) -> None:
     with writer_lock(snapshots.existing(root), wait_s):
         if name not in tags(root):
             raise QueryError(f"no tag {name!r}; there are {', '.join(tags(root)) or 'none'}")
-        unshare_tag(root, name)
+        unshare(root, FOLDER, name)
         remove(root / FOLDER / f"{name}.json")
 
 

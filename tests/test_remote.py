@@ -3,13 +3,15 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from storage import boundary, snapshots
+from storage import boundary, candidates, snapshots, vectors
+from storage.commit import vector_tag
 from storage.compact import compact, vacuum
 from storage.diff import diff
 from storage.errors import ConfigError, Locked, StoreError
@@ -340,3 +342,22 @@ def test_no_credential_is_written_anywhere(laid: FarBench) -> None:
     files = [path for path in laid.folder.rglob("*") if path.is_file()]
     assert not [path for path in files if laid.environment["AWS_SECRET_ACCESS_KEY"].encode() in path.read_bytes()]
     assert not [path for path in files if b"127.0.0.1" in path.read_bytes()]
+
+
+def test_what_is_held_back_can_be_asked_and_published_on_another_machine(laid: FarBench) -> None:
+    edit(laid, "Turn the blue knob.")
+    with writer_lock(laid.root):
+        base = snapshots.read(laid.root)
+        prepared = replace(base, number=2)
+        name = candidates.keep(laid.root, replace(prepared, vectors=vectors.update(
+            laid.root, base.vectors, base.space, (), (), vector_tag(2)
+        )))  # fmt: skip
+    two = laid.on("two")
+    assert open_store(two.root, name).search("red knob", k=1)[0].uri == "guide.md"
+    assert two.store.snapshot.number == 1
+    refresh(two.root)
+    assert candidates.publish(two.root, name, force=True).number == 2
+    assert laid.keys(snapshots.CANDIDATES) == set()
+    assert laid.store.snapshot.number == 2
+    assert snapshots.candidates(laid.root) == []
+    assert verify(laid.root, deep=True) == []

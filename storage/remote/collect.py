@@ -50,7 +50,7 @@ def collect(root: Path, grace_hours: float) -> int:
     entries = objects.listing()
     dropped = [entry for entry in entries if entry.key.startswith(f"{DROPPED}/")]
     young = [entry.key for entry in dropped if entry.modified > horizon]
-    named = set(_named(objects, root, [*snapshots.each(root), *_dropped(objects, young)]))
+    named = set(_named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)]))
     garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]
     garbage += [entry for entry in dropped if entry.modified <= horizon]  # the last, so that a crash forgets none
     for first in range(0, len(garbage), _AT_ONCE):

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from storage.commit import vector_tag
 from storage.errors import StoreError
 from storage.files import FileRef, hash_file, write_immutable
 from storage.remote.manifest import version_files
@@ -21,10 +20,10 @@ FOLDER = "inventories"
 _REUSED = ("data", "_deletions", "_indices")  # where no name is given twice
 
 
-def with_inventory(root: Path, snapshot: Snapshot, base: Snapshot | None) -> Snapshot:
-    """Return a snapshot that names the inventory of its vectors, which is written."""
+def with_inventory(root: Path, snapshot: Snapshot, base: Snapshot | None, tag: str) -> Snapshot:
+    """Return a snapshot that names the inventory of its vectors, which is written; `tag` keeps their version."""
     known = {file.path: file for file in vector_files(root, base)} if base and _is_here(root, base) else {}
-    rows = [_row(root, path, known) for path in _files(root, snapshot)]
+    rows = [_row(root, path, known) for path in _files(root, snapshot, tag)]
     text = json.dumps(rows, indent=0).encode()
     return replace(snapshot, inventory=write_immutable(root, FOLDER, ".json", lambda path: _write(path, text)))
 
@@ -37,10 +36,9 @@ def _write(path: Path, text: bytes) -> None:
     path.write_bytes(text)
 
 
-def _files(root: Path, snapshot: Snapshot) -> list[Path]:
+def _files(root: Path, snapshot: Snapshot, tag: str) -> list[Path]:
     table = root / VECTORS / f"{snapshot.vectors.table}.lance"
-    tag = table / "_refs" / "tags" / f"{vector_tag(snapshot.number)}.json"
-    return sorted({*version_files(table, snapshot.vectors.version), tag})
+    return sorted({*version_files(table, snapshot.vectors.version), table / "_refs" / "tags" / f"{tag}.json"})
 
 
 def _row(root: Path, path: Path, known: dict[str, FileRef]) -> tuple[str, int, str]:

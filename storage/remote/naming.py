@@ -1,4 +1,4 @@
-"""Tags of a mirror, given and taken on its object store first."""
+"""Names of snapshots, tags and candidates: given and taken on the object store of a mirror first."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def share_tag(root: Path, name: str, data: bytes) -> None:
         objects_of(root).put_if_absent(f"tags/{name}.json", data)
 
 
-def unshare_tag(root: Path, name: str) -> None:
-    """Take a tag from the object store of a mirror."""
+def unshare(root: Path, folder: str, name: str) -> None:
+    """Take a name from the object store of a mirror."""
     if mark_of(root):
-        objects_of(root).delete([f"tags/{name}.json"])
+        objects_of(root).delete([f"{folder}/{name}.json"])

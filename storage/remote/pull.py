@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,12 +15,22 @@ from storage.remote.inventory import FOLDER as INVENTORIES
 from storage.remote.inventory import all_files, vector_files
 from storage.remote.objects import Objects, Vanished, objects_of
 from storage.remote.transfer import INCOMING, VECTORS, fetch
-from storage.retention import forget, hold
+from storage.retention import forget, hold, lock_is_held
 from storage.snapshots import Snapshot
 from storage.sweep import garbage
 
 IDENTITY = "store.json"
-_MIRRORED = (snapshots.FOLDER, tags.FOLDER, "tables", "artifacts", "keywords", INVENTORIES, VECTORS, INCOMING)
+_MIRRORED = (
+    snapshots.FOLDER,
+    snapshots.CANDIDATES,
+    tags.FOLDER,
+    "tables",
+    "artifacts",
+    "keywords",
+    INVENTORIES,
+    VECTORS,
+    INCOMING,
+)
 _TRIES = 20
 
 
@@ -68,21 +78,20 @@ def ensure(root: Path, files: Sequence[FileRef]) -> None:
             fetch(objects_of(root), root, files)
 
 
-def complete(root: Path, everything: bool = False) -> None:
-    """Bring all files of the newest snapshot, and with `everything` the tables of all others that are kept."""
+def complete(root: Path, others: Iterable[Snapshot] = (), tables_of: Iterable[Snapshot] = ()) -> None:
+    """Bring all files of the newest snapshot and of `others` to a mirror, and the tables of those in `tables_of`."""
     if mark_of(root) is None or not snapshots.numbers(root):
         return
     with _fetching(root):
-        newest = snapshots.read(root)
+        states = [snapshots.read(root), *others]
         objects = objects_of(root)
-        fetch(objects, root, _inventory(newest))
-        others = snapshots.each(root) if everything else ()
-        tables = [piece.file for state in others for pieces in state.tables.values() for piece in pieces]
-        fetch(objects, root, [*all_files(root, newest), *tables])
+        fetch(objects, root, [file for state in states for file in _inventory(state)])
+        tables = [piece.file for state in tables_of for pieces in state.tables.values() for piece in pieces]
+        fetch(objects, root, [*(file for state in states for file in all_files(root, state)), *tables])
 
 
 def refresh(root: Path) -> None:
-    """Bring the mirror's snapshots and tags in line with those of the object store; a folder that is none stays."""
+    """Bring the mirror's snapshots, candidates and tags in line with those of its object store."""
     mark = mark_of(root)
     if mark is None:
         return
@@ -93,7 +102,8 @@ def refresh(root: Path) -> None:
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda name: _fetch_snapshot(objects, root, name), sorted(listed - here)))
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
-    _refresh_tags(objects, root)
+    for folder in (tags.FOLDER, snapshots.CANDIDATES):
+        _refresh_names(objects, root, folder)
     if gone:
         with suppress(BlockingIOError), _flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)
@@ -105,16 +115,17 @@ def _fetch_snapshot(objects: Objects, root: Path, name: str) -> None:
         put_if_absent(root / key, objects.read(key))
 
 
-def _refresh_tags(objects: Objects, root: Path) -> None:
-    listed = {Path(entry.key).name for entry in objects.listing(tags.FOLDER)}
-    for path in (root / tags.FOLDER).glob("*.json"):
-        if path.name not in listed:
+def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
+    """Bring files in line that may come, change and go under one name; what a reader has open stays for now."""
+    listed = {Path(entry.key).name for entry in objects.listing(folder)}
+    for path in (root / folder).glob("*.json"):
+        if path.name not in listed and not lock_is_held(path):
             remove(path)
     for name in listed:
+        path = root / folder / name
         with suppress(Vanished):
-            data = objects.read(f"{tags.FOLDER}/{name}")
-            path = root / tags.FOLDER / name
-            if not path.exists() or path.read_bytes() != data:
+            data = objects.read(f"{folder}/{name}")
+            if not path.exists() or (path.read_bytes() != data and not lock_is_held(path)):
                 write_whole(path, data)
 
 
@@ -141,7 +152,7 @@ def _fetching(root: Path) -> Iterator[None]:
 def tidy(root: Path) -> None:
     """Remove what no snapshot in the mirror names, unless somebody fetches here; the caller has the mirror's lock."""
     with suppress(BlockingIOError), _flocked(root / "fetching", fcntl.LOCK_EX | fcntl.LOCK_NB):
-        states = list(snapshots.each(root))
+        states = snapshots.needed(root)
         known = [state for state in states if state.inventory and (root / state.inventory.path).exists()]
         named = {root / file.path for state in known for file in vector_files(root, state)}
         unnamed = [path for path in (root / VECTORS).rglob("*") if path.is_file() and path not in named]

@@ -1,10 +1,12 @@
-"""From the mirror to the object store: the files that it lacks, then the snapshot; its conditional put is the commit."""
+"""From the mirror to the object store: the files that it lacks, then the snapshot, whose conditional put commits."""
 
 from pathlib import Path
 
 from storage import snapshots
+from storage.commit import vector_tag
 from storage.errors import Locked
 from storage.files import put_if_absent
+from storage.remote.address import mark_of
 from storage.remote.inventory import all_files, with_inventory
 from storage.remote.lease import confirm
 from storage.remote.objects import objects_of
@@ -19,7 +21,7 @@ def push(root: Path, snapshot: Snapshot) -> None:
     sent is collected later.
     """
     objects = objects_of(root)
-    whole = with_inventory(root, snapshot, snapshots.newest(root))
+    whole = with_inventory(root, snapshot, snapshots.newest(root), vector_tag(snapshot.number))
     send(objects, root, all_files(root, whole))
     confirm(objects, root)
     key = f"{snapshots.FOLDER}/{snapshots.path_of(root, snapshot.number).name}"
@@ -27,3 +29,15 @@ def push(root: Path, snapshot: Snapshot) -> None:
     if newer or not objects.put_if_absent(key, snapshots.encode(whole)):
         raise Locked(f"{objects.url}: snapshot {snapshot.number} was committed by another writer; run again")
     put_if_absent(root / key, snapshots.encode(whole))  # a reader may have fetched it since
+
+
+def share_candidate(root: Path, name: str, snapshot: Snapshot) -> Snapshot:
+    """Give a snapshot that is held back to the object store of a mirror, and return it as it is kept there."""
+    if mark_of(root) is None:
+        return snapshot
+    objects = objects_of(root)
+    whole = with_inventory(root, snapshot, snapshots.newest(root), name)
+    send(objects, root, all_files(root, whole))
+    confirm(objects, root)
+    objects.put(f"{snapshots.CANDIDATES}/{name}.json", snapshots.encode(whole))
+    return whole
