@@ -22,6 +22,7 @@ from storage.growth import conform
 from storage.keys import embedding_key
 from storage.late import encode_windows, keys_of, windows_of
 from storage.lock import writer_lock
+from storage.remote.pull import complete
 from storage.retention import Retention
 from storage.schema import RUNS, RunRow, from_table, indexed_text
 from storage.snapshots import Piece, Snapshot
@@ -64,6 +65,7 @@ def reembed(
     takes fewer tokens than a chunk has.
     """
     with explain_full_disk(root), writer_lock(snapshots.existing(root), terms.wait_s):
+        complete(root)
         if staging.take_over(root):
             sweep(root)
         current.catch_up(root)

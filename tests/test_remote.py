@@ -17,7 +17,7 @@ from storage.diff import diff
 from storage.errors import ConfigError, Locked, StoreError
 from storage.lock import writer_lock
 from storage.remote import lease
-from storage.remote.address import at_hand, mark_of, url_of
+from storage.remote.address import at_hand, url_of
 from storage.remote.pull import refresh
 from storage.repair import repair
 from storage.retention import Retention
@@ -143,47 +143,6 @@ def test_of_two_writers_that_race_one_commits_and_the_other_mirrors_it(laid: Far
     assert verify(laid.root, deep=True) == []
     assert {chunk.uri for chunk in two.chunks()} == {"guide.md", "notes.txt", "other.txt"}
     assert verify(two.root, deep=True) == []
-
-
-def hold_lease(bench: FarBench, **holder: object) -> None:
-    """Leave the lease as a writer on another machine has it."""
-    value = {"token": "t", "mirror": "m", "pid": 77, "host": "elsewhere", "since": "2026-01-01", **holder}
-    bench.objects.put(lease.KEY, json.dumps(value).encode())
-
-
-def test_a_second_writer_is_told_who_holds_the_store(laid: FarBench) -> None:
-    hold_lease(laid)
-    with pytest.raises(Locked, match=rf"{laid.address} .+ process 77 on elsewhere since 2026-01-01; .+--wait"):
-        laid.ingest()
-    assert laid.on("two").store.search("knob", k=1)
-
-
-def test_a_lease_that_ran_out_is_taken_over_and_its_former_holder_notices(
-    laid: FarBench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hold_lease(laid)
-    monkeypatch.setattr(lease, "LASTS_S", -1.0)
-    with writer_lock(laid.root):
-        monkeypatch.undo()
-        with pytest.raises(Locked, match=r"on .+ since 20"), writer_lock(laid.on("two").root):
-            pass
-        hold_lease(laid)
-        with pytest.raises(Locked, match=r"process 77 .+ has taken it over"):
-            lease.confirm(laid.objects, laid.root)
-
-
-def test_a_writer_that_died_is_in_no_ones_way_on_its_own_machine(laid: FarBench) -> None:
-    mark = mark_of(laid.root)
-    assert mark is not None
-    with writer_lock(laid.root):
-        left = laid.objects.read(lease.KEY)
-    laid.objects.put(lease.KEY, left)
-    with pytest.raises(Locked), writer_lock(laid.on("two").root):
-        pass
-    with writer_lock(laid.root):
-        assert json.loads(laid.objects.read(lease.KEY))["mirror"] == mark.mirror
-    with writer_lock(laid.on("two").root):
-        pass
 
 
 def test_a_run_killed_in_the_middle_of_its_upload_leaves_the_store_as_it_was(
