@@ -178,6 +178,17 @@ def test_markup_that_pandoc_refuses_is_kept_as_text_and_says_so() -> None:
     assert parsed.metadata["read_as"].startswith("text; cannot be read as latex: Error at")
 
 
+@pytest.mark.parametrize("end", ["", "\\end{enumerate}" * 12, "% \\end{itemize}" * 12])
+def test_latex_lists_that_do_not_end_are_kept_as_text_at_once(end: str) -> None:
+    parsed = read("latex", "\\begin{itemize}\\item Grain. " * 12 + end)
+    assert parsed.metadata["read_as"] == "text; lists or tables that begin within one another do not end"
+
+
+def test_latex_that_shows_how_lists_begin_is_no_list_without_an_end() -> None:
+    shown = "\\begin{verbatim}\n" + "\\begin{itemize}\n" * 9 + "\\end{verbatim}\nThat is how."
+    assert "read_as" not in read("latex", shown).metadata
+
+
 def test_markup_too_long_for_pandoc_is_kept_as_text() -> None:
     parsed = read("rst", "Words.\n\n" + "word " * 700_000)
     assert [one.kind for one in parsed.elements] == ["paragraph", "paragraph"]

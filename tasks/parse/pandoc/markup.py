@@ -21,6 +21,10 @@ _OBJECT = re.compile(
     r"(?:\1[ \t]+:[\w-]+:.*\n)*(?:[ \t]*\n)?",
     re.MULTILINE,
 )
+_ENVIRONMENT = re.compile(r"(?<!\\)%.*|\\(begin|end)\s*\{([\w*]+)\}")
+_VERBATIM = ("verbatim", "lstlisting", "minted", "comment")
+_BACKTRACKED = ("itemize", "enumerate", "tabular", "longtable")
+_MAX_UNCLOSED = 4
 _HEADER = re.compile(r"(?=(?:.+\n)*?Title: *\S)(?:[A-Z][\w-]+: *.*\n(?:[ \t]+\S.*\n)*){3,}\n")
 _FIELD = re.compile(r"[A-Z][\w-]+:")
 _FIELD_NAME = re.compile(r"^:([A-Z][\w-]+): *", re.MULTILINE)
@@ -55,7 +59,21 @@ def parse_org(data: bytes, _: ParseOptions) -> Parsed:
 def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
     """Return a LaTeX document; of macros that pandoc does not know, the arguments are kept."""
     found = decode(data)
+    if _unclosed(found.text) > _MAX_UNCLOSED:
+        return _as_text(found, "lists or tables that begin within one another do not end")
     return _read(found.text, "latex+raw_tex", found)
+
+
+def _unclosed(text: str) -> int:
+    """Return how many lists and tables do not end; for each, pandoc reads what follows three times, then gives up."""
+    held: list[str] = []
+    for match in _ENVIRONMENT.finditer(text):
+        verb, name = match.groups()
+        if verb == "end" and held and held[-1] == name:
+            held.pop()
+        elif verb == "begin" and not (held and held[-1] in _VERBATIM):
+            held.append(name)
+    return sum(name.startswith(_BACKTRACKED) for name in held)
 
 
 def _as_fields(header: str) -> str:
