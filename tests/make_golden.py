@@ -1,6 +1,7 @@
 """Golden files: what each format's samples are read as, written so that a reviewer can see it.
 
-`tests/golden/<format>/<case>.<suffix>` is a document, `<case>.<suffix>.golden` what it is read as. After a wanted
+`tests/golden/<format>/<case>.<suffix>` is a document, `<case>.<suffix>.golden` what it is read as; so are some
+documents of the corpus. After a wanted
 change `python -m tests.make_golden` writes these and the README's table of formats anew; review the difference.
 """
 
@@ -13,6 +14,12 @@ from tasks.parse import FORMATS, ParseOptions, detect_file_type, parse
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "golden"
+CORPUS = ROOT / "tests" / "corpus"
+FROM_CORPUS = {  # what each is a sample of
+    CORPUS / "legal/field-safety-policy.docx": "docx",
+    CORPUS / "products/ptarmigan.html": "html",
+    CORPUS / "products/ptarmigan-installation.pdf": "pdf",
+}
 README = ROOT / "README.md"
 SUFFIX = ".golden"
 PASSWORDS = ("secret",)
@@ -21,12 +28,18 @@ HEAD, TAIL = "<!-- formats: written by `python -m tests.make_golden` from the re
 
 def samples() -> list[Path]:
     """Return the documents, in order."""
-    return sorted(path for path in FOLDER.rglob("*") if path.is_file() and path.suffix != SUFFIX)
+    own = (path for path in FOLDER.rglob("*") if path.is_file() and path.suffix != SUFFIX)
+    return sorted([*own, *FROM_CORPUS])
+
+
+def format_of(sample: Path) -> str:
+    """Return the name of the format that a document is a sample of."""
+    return FROM_CORPUS.get(sample) or sample.parent.name
 
 
 def golden(sample: Path) -> Path:
     """Return where it is written what a document is read as."""
-    return sample.with_name(sample.name + SUFFIX)
+    return FOLDER / format_of(sample) / (sample.name + SUFFIX)
 
 
 def reading(sample: Path) -> str:

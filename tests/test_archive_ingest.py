@@ -145,6 +145,12 @@ def test_members_follow_the_rules_of_the_source(bench: Workbench) -> None:
     assert [uri for (uri,) in rows(bench, "uri")] == ["other.md", "pack.zip/deep/notes.txt", "pack.zip/guide.md"]
 
 
+def test_an_archive_does_not_say_itself_what_is_left_out(bench: Workbench) -> None:
+    bench.write({"pack.zip": zipped({".docmillignore": "*.md\n", "guide.md": "# Guide\n\nKept.\n"})})
+    bench.ingest()
+    assert [uri for (uri,) in rows(bench, "uri")] == ["other.md", "pack.zip/guide.md"]
+
+
 def test_a_compressed_file_is_named_after_the_file_that_it_is_now_in(tmp_path: Path) -> None:
     bench = Workbench(tmp_path)
     bench.write({"notes.md.gz": gzip.compress(FILES["guide.md"].encode())})

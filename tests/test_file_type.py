@@ -116,18 +116,33 @@ def test_a_container_is_known_by_its_members_whatever_its_name(name: str) -> Non
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (archive("visio/document.xml"), "visio"),
         (archive("AndroidManifest.xml"), "apk"),
-        (archive("a", mimetype="application/vnd.oasis.opendocument.graphics"), "odg"),
         (archive("a.txt"), "zip"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "VisioDocument".encode("utf-16-le"), "visio"),
         (b"\x1f\x8b\x08" + bytes(20), "gzip"),
-        (bytes(4) + b"ftypheic" + bytes(20), "heic"),
     ],
 )
 def test_what_has_no_parser_is_rejected_by_its_own_name(data: bytes, kind: str) -> None:
     with pytest.raises(Rejected, match=f"unsupported: {kind} files are not among the formats: text, markdown"):
         detect_file_type("a.txt", data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(20), "7z archives are not read; zip and tar archives are"),
+        (b"Rar!\x1a\x07\x01\0" + bytes(20), "rar archives are not read"),
+        (bytes(4) + b"ftypheic" + bytes(20), "HEIC and AVIF pictures are not read; PNG, JPEG"),
+        (bytes(4) + b"ftypavif" + bytes(20), "HEIC and AVIF pictures are not read"),
+        (b"\x78\x9f\x3e\x22" + bytes(40), r"winmail.dat, mail wrapped by Outlook \(TNEF\), is not read"),
+        (archive("visio/document.xml"), "Visio drawings are not read; saved as PDF they are"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "VisioDocument".encode("utf-16-le"), "Visio drawings"),
+        (archive("a", mimetype="application/vnd.oasis.opendocument.graphics"), "OpenDocument drawings are not read"),
+        (archive("Index/Document.iwa"), "Pages, Numbers and Keynote documents are not read"),
+    ],
+)
+def test_what_holds_text_but_has_no_parser_is_rejected_with_what_is_read_instead(data: bytes, message: str) -> None:
+    with pytest.raises(Rejected, match=f"unsupported: {message}"):
+        detect_file_type("a.dat", data)
 
 
 def test_languages_are_many_and_share_no_suffix() -> None:

@@ -8,7 +8,7 @@ from tasks.parse import FORMATS
 from tests import make_golden
 
 
-@pytest.mark.parametrize("sample", make_golden.samples(), ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("sample", make_golden.samples(), ids=lambda path: f"{make_golden.format_of(path)}/{path.name}")
 def test_a_sample_is_read_as_its_golden_file_says(sample: Path) -> None:
     assert make_golden.reading(sample) == make_golden.golden(sample).read_bytes().decode()
 
@@ -17,7 +17,7 @@ CONVERTED = {"doc"}  # by a program that a machine may lack: see test_libreoffic
 
 
 def test_every_format_has_a_sample_that_is_read_as_it() -> None:
-    found = {(path.parent.name, make_golden.reading(path).split()[1]) for path in make_golden.samples()}
+    found = {(make_golden.format_of(path), make_golden.reading(path).split()[1]) for path in make_golden.samples()}
     assert {name for name in FORMATS if (name, name) not in found} == CONVERTED
 
 

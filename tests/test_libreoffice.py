@@ -10,7 +10,7 @@ from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.pool import Limits, Pool
-from tests.make_golden import FOLDER
+from tests.make_golden import CORPUS
 from tests.ole_writer import compound_file
 
 DOC = compound_file({"WordDocument": b"\xec\xa5\xc1\0" + bytes(5_000)})
@@ -37,7 +37,7 @@ def _read(data: bytes, name: str) -> Parsed:
 
 
 def test_an_old_document_is_converted_and_read_as_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = FOLDER / "docx/policy.docx"
+    path = CORPUS / "legal/field-safety-policy.docx"
     _install(tmp_path, monkeypatch, f'mkdir -p "$out" && cp "{path}" "$out/document.$wanted"\n')
     assert detect_file_type("a", DOC) == FileType("doc")
     new, old = _read(path.read_bytes(), "docx"), _read(DOC, "doc")
@@ -46,7 +46,11 @@ def test_an_old_document_is_converted_and_read_as_a_new_one(tmp_path: Path, monk
 
 
 def test_an_old_document_is_converted_in_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _install(tmp_path, monkeypatch, f'mkdir -p "$out" && cp "{FOLDER / "docx/policy.docx"}" "$out/document.$wanted"\n')
+    _install(
+        tmp_path,
+        monkeypatch,
+        f'mkdir -p "$out" && cp "{CORPUS / "legal/field-safety-policy.docx"}" "$out/document.$wanted"\n',
+    )
     with Pool(Limits(workers=1)) as pool:
         (title,) = pool.map(_title, [DOC])
     assert title == "Field Safety and Travel Policy"

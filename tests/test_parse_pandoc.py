@@ -1,5 +1,6 @@
 """Documents that pandoc reads: Word, OpenDocument, RTF, EPUB, and markup written by hand."""
 
+import json
 import re
 import zipfile
 from collections.abc import Callable
@@ -182,6 +183,17 @@ def test_markup_that_pandoc_refuses_is_kept_as_text_and_says_so() -> None:
 def test_latex_lists_that_do_not_end_are_kept_as_text_at_once(end: str) -> None:
     parsed = read("latex", "\\begin{itemize}\\item Grain. " * 12 + end)
     assert parsed.metadata["read_as"] == "text; lists or tables that begin within one another do not end"
+
+
+def test_a_syntax_tree_holds_equal_words_once() -> None:
+    word, space = {"t": "Str", "c": "on"}, {"t": "Space"}
+    tree = {
+        "meta": {"t": {"t": "MetaMap", "c": {"t": word}}},
+        "blocks": [{"t": "Para", "c": [word, space, word, space]}],
+    }
+    loaded = program.load_tree(json.dumps(tree).encode())
+    assert loaded == tree
+    assert len(set(map(id, loaded["blocks"][0]["c"]))) == 2
 
 
 def test_latex_that_shows_how_lists_begin_is_no_list_without_an_end() -> None:

@@ -12,6 +12,7 @@ from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.parse.office.cells import format_kind, shown_number
+from tests.binary_workbook import binary_workbook
 from tests.workbook_writer import old_workbook, open_workbook, with_members
 
 
@@ -240,3 +241,18 @@ def test_a_workbook_that_is_cut_off_is_corrupt() -> None:
     for broken in (with_members(data, {"xl/worksheets/sheet1.xml": sheet[:9_000]}), data[:-900], old[:1_500]):
         with pytest.raises(Rejected, match="corrupt"):
             parse(broken, FileType("xls" if broken[0] == 0xD0 else "xlsx"), ParseOptions())
+
+
+def test_a_binary_workbook_is_known_by_its_members_and_read() -> None:
+    rows: list[list[str | float]] = [["Part", "Weight"], ["Mast", 17.5], ["Rope", 2.0]]
+    data = binary_workbook({"Stock": rows, "Notes": [["None."]]})
+    assert detect_file_type("stock.dat", data) == FileType("xlsx")
+    parsed = parse(data, FileType("xlsx"), ParseOptions())
+    table = "| Part | Weight |\n| --- | --- |\n| Mast | 17.5 |\n| Rope | 2 |"
+    assert parsed.text == f"# Stock\n\n{table}\n\n# Notes\n\nNone."
+
+
+def test_a_damaged_binary_workbook_is_rejected_as_corrupt() -> None:
+    data = with_members(binary_workbook({"Stock": [["Part"]]}), {"xl/workbook.bin": b"\x83\x01\x00\x9c\x01\xff\x7f"})
+    with pytest.raises(Rejected, match="corrupt: "):
+        parse(data, FileType("xlsx"), ParseOptions())

@@ -8,7 +8,7 @@ import pytest
 from storage.errors import Rejected
 from tasks.parse import ParseOptions, detect_file_type, parse
 from tasks.parse.office.unlock import fill_keys
-from tests.make_golden import FOLDER
+from tests.make_golden import CORPUS, FOLDER
 from tests.ole_writer import compound_file
 from tests.workbook_writer import with_members
 
@@ -21,10 +21,9 @@ def locked(data: bytes, password: str = "sesame") -> bytes:
     return buffer.getvalue()
 
 
-@pytest.fixture(scope="module", params=["docx/policy.docx", "xlsx/readings.xlsx"])
+@pytest.fixture(scope="module", params=[CORPUS / "legal/field-safety-policy.docx", FOLDER / "xlsx/readings.xlsx"])
 def document(request: pytest.FixtureRequest) -> tuple[Path, bytes]:
-    path = FOLDER / request.param
-    return path, locked(path.read_bytes())
+    return request.param, locked(request.param.read_bytes())
 
 
 def test_a_locked_document_is_read_as_an_open_one(document: tuple[Path, bytes]) -> None:

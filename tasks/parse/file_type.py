@@ -13,7 +13,7 @@ from tasks.parse.format import FileType
 from tasks.parse.formats import FORMATS
 from tasks.parse.languages import BY_SUFFIX, language_of_suffix
 from tasks.parse.recognise import MAX_JSON, bears_out, guess, may_be, plainly, recorded, sample
-from tasks.parse.signatures import binary_kind
+from tasks.parse.signatures import INSTEAD, binary_kind
 
 VERSION = 1  # raise it when any file gets another type than before
 _HEAD = 65_536
@@ -55,6 +55,8 @@ def detect_file_type(name: str, data: bytes) -> FileType:
 def _known(found: FileType) -> FileType:
     if found.format in FORMATS:
         return found
+    if found.format in INSTEAD:
+        raise Rejected("unsupported", INSTEAD[found.format])
     raise Rejected("unsupported", f"{found.format} files are not among the formats: {', '.join(FORMATS)}")
 
 

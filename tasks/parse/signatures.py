@@ -15,7 +15,8 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (8, b"WEBP", "image"),
     (8, b"WAVE", "wav"),
     (8, b"AVI ", "avi"),
-    (4, b"ftyphei", "heic"),
+    *((4, b"ftyp" + brand, "heic") for brand in (b"hei", b"hev", b"mif1", b"msf1", b"avif", b"avis")),
+    (0, b"\x78\x9f\x3e\x22", "tnef"),
     (4, b"ftyp", "mp4"),
     (0, b"\x1a\x45\xdf\xa3", "matroska"),
     (0, b"FLV\x01", "flv"),
@@ -42,6 +43,18 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\0\x01\0\0\0", "font"),
     (0, b"OTTO", "font"),
 )
+# What is read instead of files that people keep texts in, and that are not.
+INSTEAD = {
+    "7z": "7z archives are not read; zip and tar archives are",
+    "rar": "rar archives are not read; zip and tar archives are",
+    "heic": "HEIC and AVIF pictures are not read; PNG, JPEG, TIFF and WebP are",
+    "tnef": "winmail.dat, mail wrapped by Outlook (TNEF), is not read; the mail saved as .eml or .msg is",
+    "odp": "OpenDocument presentations are not read; saved as pptx or PDF they are",
+    "odg": "OpenDocument drawings are not read; saved as PDF they are",
+    "visio": "Visio drawings are not read; saved as PDF they are",
+    "iwork": "Pages, Numbers and Keynote documents are not read; exported to docx, xlsx, pptx or PDF they are",
+    "hwp": "Hangul documents are not read; saved as docx or PDF they are",
+}
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = (
     ("WordDocument", "doc"),

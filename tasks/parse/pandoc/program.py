@@ -19,6 +19,7 @@ _MAX_OUTPUT = 400_000_000
 _TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # of sound documents a megabyte takes about 5 s
 _HEAP_EXHAUSTED = 251
 _MAX_MESSAGE = 200
+_BLANKS = ("Space", "SoftBreak", "LineBreak")
 
 
 def read_tree(data: bytes, reader: str) -> dict[str, Any]:
@@ -40,7 +41,21 @@ def read_tree(data: bytes, reader: str) -> dict[str, Any]:
         raise _reason(done.returncode, done.stderr.decode("utf-8", "replace"), reader)
     if len(done.stdout) > _MAX_OUTPUT:
         raise Rejected("too_large", f"pandoc makes {len(done.stdout)} bytes of it, the limit is {_MAX_OUTPUT}")
-    tree: dict[str, Any] = json.loads(done.stdout)
+    return load_tree(done.stdout)
+
+
+def load_tree(written: bytes) -> dict[str, Any]:
+    """Return a syntax tree in which equal words are one node, as are spaces: a quarter of the memory."""
+    words: dict[str, Any] = {}
+    blanks: dict[str, Any] = {}
+
+    def shared(node: dict[str, Any]) -> Any:
+        kind = node.get("t")
+        if kind == "Str":
+            return words.setdefault(node["c"], node)
+        return blanks.setdefault(kind, node) if kind in _BLANKS else node
+
+    tree: dict[str, Any] = json.loads(written, object_hook=shared)
     return tree
 
 
