@@ -16,6 +16,7 @@ from tests.workbench import Workbench, summary
 
 SECTIONS = 12
 PRICES = {"input": 2.0, "output": 10.0}
+KEY = "sk-not-a-real-key"
 
 
 def manual(changed: int = -1, sections: int = SECTIONS) -> str:
@@ -34,7 +35,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     monkeypatch.setattr(breaker, "PAUSE_S", 0.0)
     monkeypatch.setattr(chat, "RETRIES", 0)
     monkeypatch.setattr(messages, "RETRIES", 0)
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-not-a-real-key")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     with model_server() as own:
         yield own
 
@@ -316,6 +317,38 @@ def test_a_model_can_sum_up(bench: Workbench, server: ModelServer, contextualize
     bench.write({"manual.md": manual(changed=7)})
     bench.ingest()
     assert 1 <= asked(server) <= 3
+
+
+@pytest.mark.parametrize("mood", ["well", "429", "refusal", "unauthorized"])
+def test_no_key_is_written_or_said_whatever_happens(
+    bench: Workbench, server: ModelServer, mood: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    bench.write({"manual.md": "# Wheel\n\nOne wheel turns by hand.\n"})
+    server.behave(mood)
+    try:
+        said = bench.ingest().as_markdown()
+    except ConfigError as error:
+        said = str(error)
+    assert any(KEY in headers["authorization"] for _, headers, _ in server.requests)
+    assert KEY not in said + caplog.text
+    files = [path for path in bench.folder.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_a_summary_points_to_the_chunks_that_it_sums_up(bench: Workbench, server: ModelServer) -> None:
+    bench.settings["chunk"] = {"contextualizer": "summary"}
+    sentences = " ".join(f"Sentence {i} says something else of wheels." for i in range(9))
+    bench.write({"manual.md": f"# One\n\n{sentences}\n\n# Two\n\n{sentences.replace('wheels', 'gears')}\n"})
+    bench.ingest()
+    text = bench.store.document("manual.md").text
+    found = [row for row in rows(bench) if row.role == "summary"]
+    assert [text[row.about_start : row.about_end].strip().splitlines()[0] for row in found].count("# One") == 2
+    assert max((row.about_start, row.about_end) for row in found if row.about_start == 0)[1] == len(text)
+    assert all(row.about_start <= row.start < row.end <= row.about_end for row in found)
+    assert asked(server) == 0
 
 
 def test_without_a_model_the_settings_say_what_is_missing(bench: Workbench) -> None:

@@ -1,5 +1,6 @@
 """The model interface against a server on loopback that speaks both protocols; no provider is called."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -88,6 +89,13 @@ def test_a_refused_key_is_named_by_its_variable_and_never_said(server: ModelServ
 def test_without_a_key_the_variable_is_named(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEYS[provider], raising=False)
     with pytest.raises(ConfigError, match=KEYS[provider]):
+        load_model(ModelOptions(provider, "loopback"))
+
+
+@each_provider
+def test_without_its_client_the_extra_is_named(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, provider, None)
+    with pytest.raises(ConfigError, match=rf"pip install 'docmill\[{provider}\]'"):
         load_model(ModelOptions(provider, "loopback"))
 
 
