@@ -9,7 +9,6 @@ import pytest
 from storage.errors import ConfigError
 from storage.schema import MISSING, REFUSED, STALE, ChunkRow
 from storage.verify import verify
-from tasks.context.model import cleaned
 from tasks.model import breaker, chat, messages
 from tests.model_server import ModelServer, model_server
 from tests.workbench import Workbench, summary
@@ -361,18 +360,3 @@ def test_an_unknown_contextualizer_is_refused(bench: Workbench) -> None:
     bench.settings["routes"] = [{"glob": "**", "contextualizer": "lmm"}]
     with pytest.raises(ConfigError, match="contextualizer 'lmm' does not exist"):
         bench.ingest()
-
-
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        ("  two\nlines\tand more ", "two lines and more"),
-        ("\x1b[31mred\x1b[0m", "[31mred [0m"),
-        ("\u202eevil\u2066 \U000e0041tag", "evil tag"),
-        ("", ""),
-        ("x" * 5000, "x" * 1200),
-        ("größer 大きい", "größer 大きい"),
-    ],
-)
-def test_an_answer_is_one_line_of_words(said: str, kept: str) -> None:
-    assert cleaned(said) == kept

@@ -1,9 +1,10 @@
-"""What a language model is shown of a document: all of it, or of a long one the outline and the section."""
+"""What a language model is shown of a document, all or the section of a long one, and how its answer is cleaned."""
 
 import re
 
 import pytest
 
+from tasks.context.model import cleaned
 from tasks.context.shown import Shown, marked
 from tasks.model.prompt import estimate
 from tasks.split.outline import Outline
@@ -82,3 +83,18 @@ def test_marks_cannot_be_written_beforehand() -> None:
     first, last = re.findall(r"</?(document-\w+)>", again)[:: len(re.findall(r"</?document-\w+>", again)) - 1]
     assert first == last
     assert again.count(f"</{first}>") == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("  two\nlines\tand more ", "two lines and more"),
+        ("\x1b[31mred\x1b[0m", "[31mred [0m"),
+        ("\u202eevil\u2066 \U000e0041tag", "evil tag"),
+        ("", ""),
+        ("x" * 5000, "x" * 1200),
+        ("größer 大きい", "größer 大きい"),
+    ],
+)
+def test_an_answer_is_one_line_of_words(said: str, kept: str) -> None:
+    assert cleaned(said) == kept
