@@ -318,25 +318,6 @@ def test_a_model_can_sum_up(bench: Workbench, server: ModelServer, contextualize
     assert 1 <= asked(server) <= 3
 
 
-@pytest.mark.parametrize("mood", ["well", "429", "refusal", "unauthorized"])
-def test_no_key_is_written_or_said_whatever_happens(
-    bench: Workbench, server: ModelServer, mood: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("DEBUG")
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    bench.write({"manual.md": "# Wheel\n\nOne wheel turns by hand.\n"})
-    server.behave(mood)
-    try:
-        said = bench.ingest().as_markdown()
-    except ConfigError as error:
-        said = str(error)
-    assert any(KEY in headers["authorization"] for _, headers, _ in server.requests)
-    assert KEY not in said + caplog.text
-    files = [path for path in bench.folder.rglob("*") if path.is_file()]
-    assert files
-    assert not [path for path in files if KEY.encode() in path.read_bytes()]
-
-
 def test_a_summary_points_to_the_chunks_that_it_sums_up(bench: Workbench, server: ModelServer) -> None:
     bench.settings["chunk"] = {"contextualizer": "summary"}
     sentences = " ".join(f"Sentence {i} says something else of wheels." for i in range(9))
