@@ -28,6 +28,7 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.keywords
 	@$(IN) -m tests.bench.vectors
 	@$(IN) -m tests.bench.store
+	@$(IN) -m tests.bench.memory
 	@$(IN) -m tests.bench.encode
 	@$(IN) -m tests.bench.split
 	@$(IN) -m tests.bench.pool

@@ -117,7 +117,10 @@ def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
     if changes is not None and how.dry_run:
         _count_chunks(run.report, compare_chunks(run.root, run.base, changes))
     elif changes is not None:
-        _commit(run, changes)
+        with run.step("commit"):
+            order = _order(run, changes)
+            del changes, outcome, staged, state  # the commit reads the order: it need not be in memory twice
+            _commit(run, order)
     else:
         run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
     if not how.dry_run:
@@ -173,12 +176,15 @@ def _count_chunks(report: Report, moves: ChunkMoves) -> None:
     report.chunks.added, report.chunks.kept, report.chunks.removed = len(moves.added), moves.kept, len(moves.removed)
 
 
-def _commit(run: Run, changes: Changes) -> None:
-    with run.step("commit"):
-        kept = retention_of(run.settings)
-        promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
-        order = PublishOrder(run.root, run.base, promoted, _run_row(run), kept, run.gate)
-        done = run.engine.submit(publish_run, save_order(order, run.folder / "publish.pickle")).result()
+def _order(run: Run, changes: Changes) -> Path:
+    kept = retention_of(run.settings)
+    promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
+    order = PublishOrder(run.root, run.base, promoted, _run_row(run), kept, run.gate)
+    return save_order(order, run.folder / "publish.pickle")
+
+
+def _commit(run: Run, order: Path) -> None:
+    done = run.engine.submit(publish_run, order).result()
     run.report.snapshot, run.report.candidate, run.report.gate = done.snapshot, done.candidate, done.finding
     _count_chunks(run.report, done.moves)
 

@@ -23,11 +23,15 @@ SLACK = 16
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What was done, or would be: snapshots removed, bytes freed, and the snapshot committed, None without one."""
+    """What was done, or would be: snapshots removed, bytes freed, and the snapshot committed, None without one.
+
+    Where a snapshot is `damaged`, no file has gone that it may need.
+    """
 
     removed: tuple[int, ...]
     bytes: int
     snapshot: int | None
+    damaged: tuple[int, ...] = ()
 
 
 def due(root: Path, snapshot: Snapshot, retention: Retention) -> bool:
@@ -45,7 +49,7 @@ def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: floa
     """
     if dry_run:
         gone = removable(root, retention)
-        return Compaction(tuple(gone), _bytes(root, gone), None)
+        return Compaction(tuple(gone), _bytes(root, gone), None, tuple(snapshots.damaged(root)))
     with writer_lock(snapshots.existing(root), wait_s):
         before = _size(root)
         discard_held(root, expired_candidates(root, retention.keep_days))
@@ -53,7 +57,7 @@ def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: floa
         done = _tidy(root, retention, replace_all=False) if gone else None
         sweep(root)
         freed = collect(root, retention.grace_hours)
-        return Compaction(tuple(gone), freed or before - _size(root), done)
+        return Compaction(tuple(gone), freed or before - _size(root), done, tuple(snapshots.damaged(root)))
 
 
 def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction:
@@ -71,7 +75,7 @@ def compact_held(root: Path, retention: Retention, replace_all: bool = False) ->
     gone += _drop_former(root, retention) if done else []
     sweep(root)
     freed = collect(root, retention.grace_hours)
-    return Compaction(tuple(gone), freed or before - _size(root), done)
+    return Compaction(tuple(gone), freed or before - _size(root), done, tuple(snapshots.damaged(root)))
 
 
 def _drop_former(root: Path, retention: Retention) -> list[int]:
@@ -112,14 +116,17 @@ def _kept_versions(root: Path, base: Snapshot, retention: Retention) -> dict[str
     A snapshot that is only kept for its tag is searched without the index: its version would keep all between.
     """
     retired = {n for n in expired(root, retention) if n in tags.tags(root).values() and not is_held(root, n)}
-    states = {vector_tag(n): snapshots.read(root, n) for n in snapshots.numbers(root) if n not in retired}
+    states = {vector_tag(state.number): state for state in snapshots.each(root) if state.number not in retired}
     states |= {name: snapshots.read_candidate(root, name) for name in snapshots.candidates(root)}
-    return {tag: s.vectors.version for tag, s in states.items() if s.vectors.table == base.vectors.table}
+    unknown = {vector_tag(number): 0 for number in snapshots.damaged(root)}  # so that no version goes
+    return unknown | {tag: s.vectors.version for tag, s in states.items() if s.vectors.table == base.vectors.table}
 
 
 def _bytes(root: Path, gone: list[int]) -> int:
     """Return the bytes of the files that only these snapshots name; what the vectors hold is not counted."""
-    states = [snapshots.read(root, number) for number in snapshots.numbers(root) if number not in gone]
+    if snapshots.damaged(root):
+        return 0
+    states = [state for state in snapshots.each(root) if state.number not in gone]
     states += [snapshots.read_candidate(root, name) for name in snapshots.candidates(root)]
     return sum(path.stat().st_size for path in garbage(root, states))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 KEY_BYTES = 16
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 BUCKET_DIGITS = 8
 
 
@@ -16,8 +17,7 @@ def hash_bytes(data: bytes) -> str:
 
 def key_of(*parts: Any) -> str:
     """Return the key of a sequence of JSON values; equal sequences, and only they, are equal keys."""
-    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hash_bytes(text.encode("utf-8", "surrogatepass"))
+    return hash_bytes(_ENCODER.encode(parts).encode("utf-8", "surrogatepass"))
 
 
 def document_key(uri: str) -> str:

@@ -38,10 +38,17 @@ def expired(root: Path, retention: Retention, now: datetime | None = None) -> li
     horizon = (now or datetime.now(UTC)) - timedelta(days=retention.keep_days)
     found = older[: max(0, len(older) + 1 - max(1, retention.keep_snapshots))]
     for number in older[len(found) :]:
-        if datetime.fromisoformat(snapshots.read(root, number).created) >= horizon:
+        if _created(root, number) >= horizon:
             break
         found.append(number)
     return found
+
+
+def _created(root: Path, number: int) -> datetime:
+    try:
+        return datetime.fromisoformat(snapshots.read(root, number).created)
+    except StoreError:  # damaged; it goes in its time like the others
+        return datetime.fromtimestamp(path_of(root, number).stat().st_mtime, UTC)
 
 
 def removable(root: Path, retention: Retention) -> list[int]:

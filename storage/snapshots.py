@@ -110,15 +110,21 @@ def read_candidate(root: Path, name: str) -> Snapshot:
 
 
 def needed(root: Path) -> list[Snapshot]:
-    """Return every snapshot whose files have to stay: those that are kept, and those held back."""
-    return [read(root, number) for number in numbers(root)] + [read_candidate(root, name) for name in candidates(root)]
+    """Return every snapshot whose files have to stay: those that are kept, and those held back; see `damaged`."""
+    return [*each(root), *(read_candidate(root, name) for name in candidates(root))]
+
+
+def damaged(root: Path) -> list[int]:
+    """Return the numbers of the snapshots that cannot be read; nobody knows which files such a one needs."""
+    whole = {snapshot.number for snapshot in each(root)}
+    return [number for number in numbers(root) if number not in whole]
 
 
 def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
-    """Yield the kept snapshots up to number `last`, oldest first; one that is removed meanwhile is left out."""
+    """Yield the kept snapshots up to number `last`, oldest first, without the damaged and those removed meanwhile."""
     for number in numbers(root):
         if last is None or number <= last:
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, StoreError):
                 yield decode(path_of(root, number))
 
 

@@ -23,13 +23,17 @@ def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
 
 
 def sweep(root: Path) -> int:
-    """Remove unnamed files and tables and return how many there were; the caller holds the writer's lock."""
+    """Remove unnamed files and tables and return how many there were; the caller holds the writer's lock.
+
+    Where a snapshot is damaged, so that what it names is not known, only unfinished files go.
+    """
     states = snapshots.needed(root)
-    found = garbage(root, states)
+    unsure = bool(snapshots.damaged(root))
+    found = [] if unsure else garbage(root, states)
     found += [path for folder in (root, *map(root.joinpath, _OTHERS)) for path in folder.glob(f"{TEMPORARY}*")]
     for path in found:
         remove(path)
-    return len(found) + len(vectors.sweep(root, [snapshot.vectors for snapshot in states]))
+    return len(found) + (0 if unsure else len(vectors.sweep(root, [snapshot.vectors for snapshot in states])))
 
 
 def garbage(root: Path, kept: Iterable[Snapshot]) -> list[Path]:

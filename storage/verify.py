@@ -29,7 +29,7 @@ _DOCUMENTS_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A difference. `kind` is tables, texts, embeddings, space, vectors, keywords or current; `mend` is a command."""
+    """A difference. `kind` is tables, texts, embeddings, space, vectors, keywords, current or past; `mend` says how."""
 
     kind: str
     message: str
@@ -187,6 +187,14 @@ def _check_current(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
         yield Finding("current", f"current/ shows snapshot {published}, not {snapshot.number}", _mend(root, "current"))
 
 
+def _check_past(root: Path, _: Snapshot) -> Iterator[Finding]:
+    """Find older snapshots that cannot be read; repair cannot mend them, and the newest does not need them."""
+    for number in snapshots.damaged(root):
+        path = snapshots.path_of(root, number)
+        mend = "restore it from a copy, or remove it; until then no file of an older snapshot is removed"
+        yield Finding("past", f"{path} is damaged", mend)
+
+
 _CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
     "tables": _check_tables,
     "texts": _check_texts,
@@ -194,6 +202,7 @@ _CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
     "vectors": _check_vectors,
     "keywords": _check_keywords,
     "current": _check_current,
+    "past": _check_past,
 }
 _DEEP_CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
     "space": _check_space,

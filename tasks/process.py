@@ -47,6 +47,8 @@ class Recipe:
     archives: ArchiveOptions
     limits: Limits
     model_id: str = ""
+    _parsers: dict[FileType, str] = field(default_factory=dict, compare=False, repr=False)
+    _chunkers: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def attempt_key(self, reason: str, parser: str) -> str:
         """Return what must change before a rejected file is tried again, besides its content.
@@ -72,7 +74,9 @@ class Recipe:
 
     def text_key(self, content_hash: str, file_type: FileType) -> str:
         """Return the key of the canonical text of a content."""
-        return key_of("text", content_hash, parser_key(file_type, self.parse))
+        if file_type not in self._parsers:
+            self._parsers[file_type] = parser_key(file_type, self.parse)
+        return key_of("text", content_hash, self._parsers[file_type])
 
     def work_key(self, uri: str, content_hash: str, text_key: str) -> str:
         """Return the key that files of equal content, type and route share."""
@@ -90,11 +94,14 @@ class Recipe:
         return key_of("chunks", text_key, {kind: self._chunker_key(route) for kind, route in routes.items()})
 
     def _chunker_key(self, route: Route) -> str:
-        own = chunker_key(route, self.chunk, self.tokenizer_id)
-        asked = {"vectors": self.space_id, "replies": self.model_id}.get(SPLITTERS[route.strategy].asks)
-        if asks_model(route, self.chunk):
-            asked = f"{asked or ''} {self.model_id}"
-        return own if asked is None else key_of(own, asked)
+        known = repr(route)
+        if known not in self._chunkers:
+            own = chunker_key(route, self.chunk, self.tokenizer_id)
+            asked = {"vectors": self.space_id, "replies": self.model_id}.get(SPLITTERS[route.strategy].asks)
+            if asks_model(route, self.chunk):
+                asked = f"{asked or ''} {self.model_id}"
+            self._chunkers[known] = own if asked is None else key_of(own, asked)
+        return self._chunkers[known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +153,9 @@ class Processed:
 
 def suffix_of(uri: str) -> str:
     """Return the part of a name that a file's type may hang on: its suffix, or the whole name without one."""
-    name = PurePosixPath(uri)
-    return (name.suffix or name.name).lower()
+    name = uri.rpartition("/")[2]
+    dot = name.rfind(".")
+    return (name[dot:] if 0 < dot < len(name) - 1 else name).lower()
 
 
 def process_document(job: Job) -> Processed:

@@ -195,6 +195,28 @@ def test_many_small_commits_are_tidied_up_unasked(bench: Workbench, monkeypatch:
     assert verify(bench.root, deep=True) == []
 
 
+def test_a_damaged_older_snapshot_is_in_nobodys_way(bench: Workbench) -> None:
+    edit(bench, 2)
+    path = snapshots.path_of(bench.root, 2)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40])
+    edit(bench, 1)
+    assert [row["snapshot"] for row in bench.store.history()] == [1, 3, 4]
+    assert bench.store.sql("SELECT count(*) AS n FROM snapshots").to_pylist() == [{"n": 3}]
+    (finding,) = verify(bench.root)
+    assert finding.kind == "past"
+    assert "000002.json is damaged" in finding.message
+    assert compact(bench.root, Retention()).damaged == (2,)
+    result = CliRunner().invoke(app, ["vacuum", "--store", str(bench.root)])
+    assert "snapshot 2 is damaged" in result.output
+    path.write_bytes(whole)
+    assert verify(bench.root, deep=True) == []
+    assert open_store(bench.root, 2).search("Text", k=1), "none of its files has gone"
+    path.write_bytes(whole[:-40])
+    assert 2 in compact(bench.root, Retention(keep_snapshots=1)).removed
+    assert verify(bench.root, deep=True) == []
+
+
 def test_the_commands_say_what_they_did(bench: Workbench) -> None:
     def call(*arguments: str) -> str:
         result = CliRunner().invoke(app, [*arguments, "--store", str(bench.root)])

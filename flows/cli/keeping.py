@@ -135,5 +135,7 @@ def _print(done: "Compaction", verb: str, as_json: bool) -> None:
         return
     numbers = ", ".join(map(str, done.removed)) or "none"
     typer.echo(f"{verb} {len(done.removed)} snapshots ({numbers}), {done.bytes:,} bytes")
+    for number in done.damaged:
+        note(f"snapshot {number} is damaged, and what it needs not known, so no file was removed; see: docmill verify")
     if done.snapshot:
         typer.echo(f"committed snapshot {done.snapshot}, with the same content in fewer files")

@@ -41,9 +41,9 @@ def collect(root: Path, grace_hours: float) -> int:
     """Remove the objects that no snapshot names and return how many bytes they were.
 
     What is younger than `grace_hours`, to the second, stays, and what a snapshot names that was dropped since then.
-    The caller holds the writer's lock.
+    Where a snapshot is damaged, so that what it names is not known, all stays. The caller holds the writer's lock.
     """
-    if mark_of(root) is None:
+    if mark_of(root) is None or snapshots.damaged(root):
         return 0
     objects = objects_of(root)
     horizon = confirm(objects, root) - timedelta(hours=grace_hours)
