@@ -3,14 +3,14 @@
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from flows.settings import Settings
+from flows.settings import Search, Settings
 from storage.encoder import EmbeddingSpace, describe_model, model_dir
 from storage.errors import ConfigError
 from storage.files import hash_file
 from storage.retention import Retention
-from storage.search import Mode
+from storage.retrieval.options import How, Mode, Rewrite
 from storage.space import late_space
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions, asks_model
@@ -25,6 +25,7 @@ from tasks.model.desk import Asking, model_key
 from tasks.parse import ParseOptions
 from tasks.pool import Limits
 from tasks.process import Recipe
+from tasks.rewrite import rewriter
 from tasks.route import Route, RouteTable, default_routes
 
 
@@ -104,6 +105,21 @@ def asking_of(settings: Settings, **how: Any) -> Asking | None:
     cost = chosen.max_cost if chosen.max_cost >= 0 else None
     budget = Budget(chosen.prices, calls, cost)
     return Asking(model, settings.store, budget=budget, **how) if model else None
+
+
+def how_of(chosen: Search) -> How:
+    """Return the options of a search by name."""
+    return cast(How, chosen.model_dump())
+
+
+def rewrite_of(settings: Settings) -> Rewrite | None:
+    """Return what words a query anew where the settings ask for that, else None."""
+    if settings.search.expand != "model":
+        return None
+    asking = asking_of(settings)
+    if asking is None:
+        raise ConfigError('search.expand is "model", but [model] names no provider')
+    return rewriter(asking)
 
 
 def routes_of(settings: Settings) -> RouteTable:

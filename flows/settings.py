@@ -134,11 +134,32 @@ class Model(Section):
 
 
 class Search(Section):
-    """How the two rankings of a hybrid search become one."""
+    """How a query is answered."""
 
-    weight: float = Field(default=0.5, ge=0, le=1, description="Weight of the vectors; the keywords have the rest.")
-    fusion: Literal["linear", "rrf"] = Field(
-        default="linear", description="linear (min-max normalised scores) or rrf (ranks)."
+    weight: float = Field(
+        default=0.5, ge=0, le=1, description="Weight of the vectors in a fusion; the keywords have the rest."
+    )
+    fusion: Literal["linear", "rrf", "weighted_rrf"] = Field(
+        default="linear", description="linear (min-max normalised scores), rrf (ranks) or weighted_rrf."
+    )
+    spread: float = Field(
+        default=0.2, ge=0, le=1, description="Share of its neighbours' scores that a chunk is given in hybrid searches."
+    )
+    distinct: bool = Field(
+        default=True, description="Leave out hits that overlap a better one or say the same as it does."
+    )
+    diversity: float = Field(
+        default=0.0, ge=0, le=1, description="Weight of being unlike better hits (maximal marginal relevance)."
+    )
+    rerank: str = Field(
+        default="", description="late (no other model needed), or a CrossEncoder by path or hub name; empty does not."
+    )
+    rerank_depth: int = Field(default=20, ge=1, description="How many candidates are reranked.")
+    expand: Literal["", "feedback", "model"] = Field(
+        default="", description="Ask again with words of the first hits (feedback) or wordings of the [model]."
+    )
+    widen: int = Field(
+        default=0, ge=0, description="Let hits grow by whole neighbours up to so many tokens; 0 does not."
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any
+from typing import Any, Unpack
 from weakref import finalize
 
 import pyarrow as pa
@@ -15,20 +15,15 @@ import pyarrow.compute as pc
 
 from storage import evaluations, snapshots, tags
 from storage.artifacts import Packs, decode_parsed
-from storage.commit import vector_rows
-from storage.encoder import load_encoder
-from storage.errors import QueryError, StoreError
+from storage.errors import QueryError
 from storage.keys import bucket_of
-from storage.keywords import KeywordIndex
-from storage.matrix import Matrix
 from storage.remote.address import shown
 from storage.remote.pull import ensure, take
+from storage.retrieval import Hit, How, Mode, Rewrite, SearchOptions, Sources, check_query, search
 from storage.schema import CHUNKS, SCHEMAS, ChunkRow, DocumentRow, Element, from_table
-from storage.search import CHILDREN_PER_PARENT, Fusion, Hit, Mode, SearchOptions, climb, fuse
 from storage.snapshots import Snapshot
 from storage.sql import query, select_ids
 from storage.tables import at_once, read_rows, read_table
-from storage.vectors import VectorIndex
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
 
@@ -73,68 +68,42 @@ class Store:
         mode: Mode = "hybrid",
         where: str | None = None,
         *,
-        weight: float = 0.5,
-        fusion: Fusion = "linear",
-        parents: bool = False,
+        rewrite: Rewrite | None = None,
+        **how: Unpack[How],
     ) -> list[Hit]:
-        """Return the `k` chunks that answer `text` best, best first; with `parents`, of each found chunk its parent.
+        """Return the `k` chunks that answer `text` best, best first; `how` are the options of `SearchOptions`.
 
-        `where` is an SQL predicate over the columns of chunks and documents, applied before ranking.
-        Raises `QueryError` for an empty query and for a predicate that cannot be evaluated.
+        `where` is an SQL predicate over the columns of chunks and documents, applied before ranking in both indexes.
+        `rewrite` gives other wordings of a query, for `expand="model"`.
+        Raises `QueryError` for a query that cannot be asked and for a predicate that cannot be evaluated.
         """
-        options = SearchOptions(k * CHILDREN_PER_PARENT if parents else k, mode, where, weight, fusion)
-        if not text.strip():
-            raise QueryError("the query is empty; ask for something")
-        allowed = self._allowed(where)
-        if allowed is not None and not allowed:
-            return []
-        vector = self._vector_candidates(text, options, allowed) if mode != "keyword" else []
-        keyword = self._keyword_candidates(text, options, allowed) if mode != "vector" else []
-        fused = fuse(vector, keyword, options)
-        rows = self.chunks([key for key, _ in fused])
-        found = climb(fused, {key: row.parent_id if parents else "" for key, row in rows.items()}, k)
-        rows |= self.chunks([key for key, _, _ in found if key not in rows])
-        of_vector, of_keyword = dict(vector), dict(keyword)
-        return [
-            _hit(rank, score, of_vector.get(child), of_keyword.get(child), rows[key], "" if child == key else child)
-            for rank, (key, child, score) in enumerate(found, start=1)
-        ]
+        return self.search_all([text], k, mode, where, rewrite=rewrite, **how)[0]
+
+    def search_all(
+        self,
+        texts: Sequence[str],
+        k: int = 5,
+        mode: Mode = "hybrid",
+        where: str | None = None,
+        *,
+        rewrite: Rewrite | None = None,
+        **how: Unpack[How],
+    ) -> list[list[Hit]]:
+        """Return the hits of each query, in their order: as `search`, with the predicate evaluated once."""
+        options = SearchOptions(k, mode, where, **how)
+        for text in texts:
+            check_query(text)
+        allowed = self._allowed(where) if texts else None
+        return [search(text, options, self._sources, allowed, rewrite) for text in texts]
 
     def _allowed(self, where: str | None) -> set[str] | None:
         if where is None:
             return None
         return set(select_ids(self._paths("chunks"), self._paths("documents"), where))
 
-    def _vector_candidates(
-        self, text: str, options: SearchOptions, allowed: set[str] | None
-    ) -> Sequence[tuple[str, float]]:
-        space = self.snapshot.space
-        encoder = load_encoder(space.model, space.revision)
-        if encoder.space.id != space.plain().id:
-            raise StoreError(f"the store's vectors are of {space.model} {space.revision}, which is not installed here")
-        return self._vectors.search(encoder.encode_query(text), options.candidates, allowed)
-
-    def _keyword_candidates(
-        self, text: str, options: SearchOptions, allowed: set[str] | None
-    ) -> Sequence[tuple[str, float]]:
-        return [(key, score) for key, score, _ in self._keywords.search(text, options.candidates, allowed)]
-
     @cached_property
-    def _vectors(self) -> VectorIndex | Matrix:
-        try:
-            return VectorIndex(self.root, self.snapshot.vectors, self.snapshot.space)
-        except StoreError:
-            if self.snapshot.number == snapshots.numbers(self.root)[-1]:
-                raise
-            # An old snapshot that is kept for its tag: its version of the index went with its neighbours.
-            rows = vector_rows(
-                self.root, self.snapshot.artifacts["embeddings"], read_table(self.root, self.snapshot, "chunks")
-            )
-            return Matrix(pa.Table.from_batches(rows))
-
-    @cached_property
-    def _keywords(self) -> KeywordIndex:
-        return KeywordIndex(self.root, self.snapshot.keywords)
+    def _sources(self) -> Sources:
+        return Sources(self.root, self.snapshot, self.chunks)
 
     def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return chunks by id."""
@@ -236,24 +205,3 @@ def _counts(column: pa.ChunkedArray) -> dict[str, int]:
         ((pair["values"], pair["counts"]) for pair in pc.value_counts(column).to_pylist()), key=lambda p: -p[1]
     )
     return dict(pairs)
-
-
-def _hit(rank: int, score: float, vector: float | None, keyword: float | None, row: ChunkRow, matched: str) -> Hit:
-    return Hit(
-        rank=rank,
-        score=score,
-        vector_score=vector,
-        keyword_score=keyword,
-        chunk_id=row.chunk_id,
-        uri=row.uri,
-        start=row.start,
-        end=row.end,
-        text=row.text,
-        context=row.context,
-        headings=row.headings,
-        page=row.page or None,
-        content_type=row.content_type,
-        strategy=row.strategy,
-        role=row.role,
-        matched=matched,
-    )

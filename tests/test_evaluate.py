@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from flows.cli.app import app
 from storage.errors import ConfigError, QueryError
-from storage.search import Hit
+from storage.retrieval import Hit
 from tasks.evaluate.bootstrap import difference, interval
 from tasks.evaluate.excerpts import Excerpts, locate
 from tasks.evaluate.questions import Question, Target, load_questions

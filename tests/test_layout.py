@@ -22,7 +22,7 @@ ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/"),
     "duckdb": ("storage/sql.py",),
     "lancedb": ("storage/vectors.py",),
-    "sentence_transformers": ("storage/encoder.py",),
+    "sentence_transformers": ("storage/encoder.py", "storage/retrieval/crossing.py"),
     "typer": ("flows/cli/",),
     "rich": ("flows/cli/",),
 }

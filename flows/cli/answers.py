@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +17,7 @@ from storage.errors import QueryError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from storage.search import Hit
+    from storage.retrieval import Hit
     from storage.store import Store
 
 
@@ -49,36 +49,75 @@ def register(app: typer.Typer) -> None:
 
 def search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="The question.")],
+    query: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
     k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="How many hits.")] = 5,
     mode: Annotated[Mode, typer.Option(help="Which rankings to use.")] = Mode.hybrid,
     where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks for which this holds.")] = None,
     at: At = None,
     parents: Annotated[bool, typer.Option("--parents", help="Give what holds each chunk found, once.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON.")] = False,
+    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer each line of a file.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each hit came to its place.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON, explained.")] = False,
 ) -> None:
     """Find the chunks that answer a question."""
+    asked = _asked(query, queries)
     settings = settings_of(context)
+    from flows.recipe import how_of, rewrite_of
     from storage.store import open_store
 
     store = open_store(settings.store, at)
-    fusing = settings.search
-    hits = store.search(query, k, mode.value, where, weight=fusing.weight, fusion=fusing.fusion, parents=parents)
+    how = how_of(settings.search)
+    how["parents"] = parents
+    found = store.search_all(asked, k, mode.value, where, rewrite=rewrite_of(settings), **how)
     if as_json:
-        print_json([asdict(hit) for hit in hits])
-    else:
-        _print_hits(store, query, hits)
+        lists = [[asdict(hit) for hit in hits] for hits in found]
+        pairs = [{"query": text, "hits": hits} for text, hits in zip(asked, lists, strict=True)]
+        print_json(lists[0] if query is not None else pairs)
+        return
+    for text, hits in zip(asked, found, strict=True):
+        if query is None:
+            typer.echo(f"# {plain(text)}")
+        _print_hits(store, text, hits, explain)
 
 
-def _print_hits(store: "Store", query: str, hits: Sequence["Hit"]) -> None:
+def _asked(query: str | None, queries: Path | None) -> list[str]:
+    """Return the queries of a command line that has either one or a file of them."""
+    if (query is None) == (queries is None):
+        raise typer.BadParameter("give either a query or --queries FILE")
+    if queries is None:
+        return [query or ""]
+    try:
+        lines = queries.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise QueryError(f"{queries}: not UTF-8 ({error.reason} at byte {error.start})") from None
+    asked = [line.strip() for line in lines if line.strip()]
+    if not asked:
+        raise QueryError(f"{queries}: no query in it; write one a line")
+    return asked
+
+
+def _print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool) -> None:
     from flows.cli.snippet import snippet
 
     for hit in hits:
         headings = f"  {' › '.join(map(plain, hit.headings))}" if hit.headings else ""
         typer.echo(f"{hit.rank}. {hit.score:.3f}  {_place(store, hit)}{headings}")
         typer.echo(f"   {snippet(query, hit.text, mark=is_terminal())}")
+        for line in _explained(hit) if explain else ():
+            typer.echo(f"     {plain(line)}")
     if not hits:
         typer.echo("Nothing was found.")
+
+
+def _explained(hit: "Hit") -> Iterator[str]:
+    """Yield lines that say how a hit came to its place."""
+    if hit.vector_score is not None:
+        yield f"vectors: rank {hit.vector_rank}, cosine {hit.vector_score:.3f}"
+    if hit.keyword_score is not None:
+        terms = ", ".join(f"{term} {gain:.2f}" for term, gain in sorted(hit.terms.items(), key=lambda pair: -pair[1]))
+        yield f"keywords: rank {hit.keyword_rank}, BM25 {hit.keyword_score:.3f} ({terms})"
+    for note in hit.steps:
+        yield f"{note.step} {note.score:.3f}: {note.said}"
 
 
 def _place(store: "Store", hit: "Hit") -> str:

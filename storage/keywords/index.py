@@ -61,6 +61,10 @@ class KeywordIndex:
         rows = best_rows(terms, norms, k) if k > 0 and terms else np.zeros(0, np.intp)
         return self._hits(terms, rows, norms, k) if len(rows) else []
 
+    def frequency(self, term: str) -> int:
+        """Return the number of chunks that hold a term, as the analyser gives it."""
+        return self._find(term).frequency
+
     def scores(self, query: str) -> Floats:
         """Return the score of every chunk, in the order of `chunk_ids`."""
         return all_scores(self._terms(query), self._norms)[np.isfinite(self._norms)]

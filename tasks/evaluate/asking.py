@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from storage.search import Fusion, Hit, Mode
+from storage.retrieval import Fusion, Hit, Mode
 from storage.store import Store
 from tasks.evaluate.bootstrap import Interval, difference, interval
 from tasks.evaluate.excerpts import Excerpts, excerpt_measure

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from storage.errors import QueryError
-from storage.search import Hit
+from storage.retrieval import Hit
 from storage.store import Store
 from tasks.evaluate.overlap import Passage, overlap, precision_omega
 from tasks.evaluate.questions import Question, Target

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from storage.errors import ConfigError
-from storage.search import Hit
+from storage.retrieval import Hit
 from tasks.evaluate.questions import Question, Target
 
 if TYPE_CHECKING:

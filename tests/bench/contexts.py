@@ -33,8 +33,9 @@ from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.encoder import Window, describe_model, load_encoder
 from storage.keywords import KeywordIndex, rebuild
 from storage.late import encode_windows, keys_of
+from storage.retrieval import Mode
+from storage.retrieval.fusion import fuse
 from storage.schema import Draft, Parsed, indexed_text
-from storage.search import Mode, SearchOptions, fuse
 from tasks.chunk import ChunkOptions, chunk_regions
 from tasks.detect import Region, Verdict
 from tasks.evaluate.bootstrap import difference
@@ -263,15 +264,15 @@ def by_keyword(kept: Collection, texts: Sequence[str]) -> dict[str, list[tuple[s
 
 def found_by(kept: Collection, own: Indexed, other: Indexed, mode: Mode) -> Ranked:
     """Return the passages of each question, by the vectors of one context and the keywords of the other."""
-    options = SearchOptions(TOP[-1], mode)
     kept_of = other if mode == "keyword" else own
-    return {
-        one.id: [
-            kept_of.chunks[int(key)]
-            for key, _ in fuse(own.vector[one.id][:_CANDIDATES], other.keyword[one.id][:_CANDIDATES], options)
-        ]
-        for one in kept.questions
-    }
+    found: Ranked = {}
+    for one in kept.questions:
+        vector = own.vector[one.id][:_CANDIDATES] if mode != "keyword" else []
+        keyword = other.keyword[one.id][:_CANDIDATES] if mode != "vector" else []
+        scores = fuse(vector, keyword, "linear", 0.5)
+        best = sorted(scores, key=lambda key: (-sum(scores[key]), key))[: TOP[-1]]
+        found[one.id] = [kept_of.chunks[int(key)] for key in best]
+    return found
 
 
 def cells(kept: Collection, ranked: Ranked, measure: Measure) -> list[dict[str, float]]:

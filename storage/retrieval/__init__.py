@@ -1,0 +1,20 @@
+"""Retrieval: from a query to hits that explain themselves, by steps over candidates."""
+
+from storage.retrieval.hit import Hit, Note
+from storage.retrieval.options import FUSION_NAMES, Fusion, How, Mode, Rewrite, SearchOptions, check_query
+from storage.retrieval.pipeline import search
+from storage.retrieval.sources import Sources
+
+__all__ = [
+    "FUSION_NAMES",
+    "Fusion",
+    "Hit",
+    "How",
+    "Mode",
+    "Note",
+    "Rewrite",
+    "SearchOptions",
+    "Sources",
+    "check_query",
+    "search",
+]

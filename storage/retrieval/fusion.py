@@ -1,0 +1,41 @@
+"""Fusion: the rankings of two indexes become one score for each chunk."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+Ranking = Sequence[tuple[str, float]]
+Scores = dict[str, float]
+
+_RRF_K = 60
+
+
+def linear(ranking: Ranking, weight: float) -> Scores:
+    """Scale scores to [0, weight] between the last candidate and the first; what is no candidate has 0."""
+    if not ranking:
+        return {}
+    scores = [score for _, score in ranking]
+    low, span = min(scores), max(scores) - min(scores)
+    return {key: weight * ((score - low) / span if span else 1.0) for key, score in ranking}
+
+
+def reciprocal(ranking: Ranking, _weight: float) -> Scores:
+    """Reciprocal rank fusion, k = 60 (Cormack, Clarke and Büttcher, SIGIR 2009)."""
+    return {key: 1 / (_RRF_K + rank) for rank, (key, _) in enumerate(ranking, start=1)}
+
+
+def weighted_reciprocal(ranking: Ranking, weight: float) -> Scores:
+    """Reciprocal rank fusion with a weight for each ranking; with .5 it orders as that without."""
+    return {key: weight * score for key, score in reciprocal(ranking, weight).items()}
+
+
+FUSIONS: Mapping[str, Callable[[Ranking, float], Scores]] = {
+    "linear": linear,
+    "rrf": reciprocal,
+    "weighted_rrf": weighted_reciprocal,
+}
+"""What a ranking adds to the score of a chunk, given its weight."""
+
+
+def fuse(vector: Ranking, keyword: Ranking, fusion: str, weight: float) -> dict[str, tuple[float, float]]:
+    """Return what each of the two rankings adds to the score of each chunk."""
+    left, right = FUSIONS[fusion](vector, weight), FUSIONS[fusion](keyword, 1 - weight)
+    return {key: (left.get(key, 0.0), right.get(key, 0.0)) for key in {**left, **right}}

@@ -1,0 +1,98 @@
+"""Options of a search; wrong ones cannot be built."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict, get_args
+
+from storage.errors import QueryError
+
+Mode = Literal["hybrid", "vector", "keyword"]
+Fusion = Literal["linear", "rrf", "weighted_rrf"]
+FUSION_NAMES: tuple[str, ...] = get_args(Fusion)
+Expansion = Literal["", "feedback", "model"]
+Rewrite = Callable[[str], Sequence[str]]
+"""Gives other wordings of a query."""
+
+CANDIDATES_PER_HIT = 10
+MIN_CANDIDATES = 100
+CHUNKS_PER_HIT = 4
+LONGEST_QUERY = 20_000
+
+
+class How(TypedDict, total=False):
+    """The options of a search by name, as `SearchOptions` describes them."""
+
+    weight: float
+    fusion: Fusion
+    spread: float
+    distinct: bool
+    diversity: float
+    rerank: str
+    rerank_depth: int
+    expand: Expansion
+    widen: int
+    parents: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How a query is answered.
+
+    `weight` is that of the vectors in a fusion that has weights. `spread` is the share of its neighbours' scores
+    that a chunk of a hybrid search is given. `distinct` leaves out what says the same as a better hit. `diversity`
+    weighs difference from better hits against the score (maximal marginal relevance). `rerank` is `late` or a
+    CrossEncoder, by path or hub name, and looks at `rerank_depth` candidates. `expand` searches again with the
+    words of the first hits (`feedback`) or with a model's wordings. `widen` lets hits grow by whole neighbours up to
+    so many tokens. `parents` gives of each chunk found its parent.
+    """
+
+    k: int = 5
+    mode: Mode = "hybrid"
+    where: str | None = None
+    weight: float = 0.5
+    fusion: Fusion = "linear"
+    spread: float = 0.2
+    distinct: bool = True
+    diversity: float = 0.0
+    rerank: str = ""
+    rerank_depth: int = 20
+    expand: Expansion = ""
+    widen: int = 0
+    parents: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("k", self.k), ("rerank_depth", self.rerank_depth)):
+            if value < 1:
+                raise QueryError(f"{name} must be at least 1, got {value}")
+        for name, chosen, known in (
+            ("mode", self.mode, get_args(Mode)),
+            ("fusion", self.fusion, FUSION_NAMES),
+            ("expand", self.expand, get_args(Expansion)),
+        ):
+            if chosen not in known:
+                raise QueryError(f"{name} must be one of {', '.join(filter(None, known))}, got {chosen!r}")
+        for name, share in (("weight", self.weight), ("spread", self.spread), ("diversity", self.diversity)):
+            if not 0 <= share <= 1:
+                raise QueryError(f"{name} must be in [0, 1], got {share}")
+        if self.widen < 0:
+            raise QueryError(f"widen must be 0 or a number of tokens, got {self.widen}")
+
+    @property
+    def wanted(self) -> int:
+        """Return how many chunks are looked at for `k` hits."""
+        return self.k * (CHUNKS_PER_HIT if self.parents or self.widen else 1)
+
+    @property
+    def candidates(self) -> int:
+        """Return how many candidates each index gives."""
+        return max(MIN_CANDIDATES, self.wanted * CANDIDATES_PER_HIT)
+
+
+def check_query(text: str) -> None:
+    """Raise `QueryError` for a query that no index can be asked."""
+    if not text.strip():
+        raise QueryError("the query is empty; ask for something")
+    if not any(map(str.isalnum, text)):
+        raise QueryError(f"the query {text.strip()[:40]!r} has no word in it; ask in words")
+    if len(text) > LONGEST_QUERY:
+        raise QueryError(f"the query has {len(text):,} characters, {LONGEST_QUERY:,} at most; shorten it")

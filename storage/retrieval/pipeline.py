@@ -1,0 +1,69 @@
+"""Pipeline: the steps of a search, in the order in which they are taken."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from storage.errors import QueryError
+from storage.retrieval.climb import climb, widen
+from storage.retrieval.distinct import distinct
+from storage.retrieval.diverse import diversify
+from storage.retrieval.feedback import by_feedback, by_model
+from storage.retrieval.hit import Candidate, Hit, as_hit
+from storage.retrieval.options import Rewrite, SearchOptions, check_query
+from storage.retrieval.query import Query
+from storage.retrieval.rerank import rerank
+from storage.retrieval.sources import Sources
+from storage.retrieval.spread import spread
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something done with the candidates of a query, best first, where its options want it."""
+
+    wanted: Callable[[SearchOptions], bool]
+    take: Callable[[list[Candidate], Query], list[Candidate]]
+
+
+STEPS: Mapping[str, Step] = {
+    "spread": Step(lambda options: options.mode == "hybrid" and options.spread > 0, spread),
+    "rerank": Step(lambda options: bool(options.rerank), rerank),
+    "diverse": Step(lambda options: options.diversity > 0, diversify),
+    "distinct": Step(lambda options: options.distinct, distinct),
+    "parents": Step(lambda options: options.parents, climb),
+    "widen": Step(lambda options: options.widen > 0, widen),
+}
+"""The steps after the ranking, by the name under which hits speak of them."""
+
+
+def search(
+    text: str,
+    options: SearchOptions,
+    sources: Sources,
+    allowed: Collection[str] | None = None,
+    rewrite: Rewrite | None = None,
+) -> list[Hit]:
+    """Return the hits of a query, best first; only chunks that are `allowed` are ranked.
+
+    Raises `QueryError` for a query that is empty, wordless or too long, or of stop words where only keywords are asked.
+    """
+    check_query(text)
+    if allowed is not None and not allowed:
+        return []
+    query = Query(text, options, sources, allowed)
+    found = _first(query, rewrite)
+    for step in STEPS.values():
+        if found and step.wanted(options):
+            found = step.take(found, query)
+    best = found[: options.k]
+    rows = query.rows([one.key for one in best])
+    return [as_hit(rank, one, rows[one.key]) for rank, one in enumerate(best, start=1)]
+
+
+def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:
+    if query.options.expand == "feedback":
+        return by_feedback(query)
+    if query.options.expand == "model":
+        if rewrite is None:
+            raise QueryError("expand by a model needs one; name it in [model], or give `rewrite`")
+        return by_model(query, rewrite)
+    return query.ask()

@@ -1,0 +1,58 @@
+"""Rerank: look at the best candidates again, closer.
+
+`late` needs no other model: each token of the question is compared with each token of a chunk, and the best matches
+are added up (Khattab and Zaharia, "ColBERT", SIGIR 2020), rare tokens counting more.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.encoder import TokenVectors
+from storage.retrieval.crossing import load_cross_encoder
+from storage.retrieval.hit import Candidate
+from storage.retrieval.query import Query
+from storage.schema import indexed_text
+
+LATE = "late"
+_SHARE = 0.35
+"""What the late interaction has of the score, beside the fused one; `python -m tests.bench.retrieval` decides it."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def rerank(candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Return the best candidates in the order of their new scores, which lie in [0, 1], and the others after them."""
+    name = query.options.rerank
+    some, rest = candidates[: query.options.rerank_depth], candidates[query.options.rerank_depth :]
+    rows = query.rows([one.key for one in some])
+    texts = [indexed_text(row.context, row.text) for row in rows.values()]
+    if name == LATE:
+        vectors = query.sources.encoder.encode_tokens([query.text, *texts])
+        found = late_interaction(vectors[0], vectors[1:])
+        scores = (1 - _SHARE) * _scaled(np.array([one.score for one in some])) + _SHARE * _scaled(found)
+    else:
+        found = load_cross_encoder(name).score(query.text, texts)
+        scores = _scaled(found)
+    order = np.argsort(-scores, kind="stable")
+    for place, i in enumerate(order.tolist(), start=1):
+        some[i].score = float(scores[i])
+        some[i].note("rerank", f"{name} gives {found[i]:.3f}: from place {i + 1} to {place}")
+    highest = max((one.score for one in rest), default=0.0)
+    for one in rest:  # below all that were looked at
+        one.score -= highest
+    return [some[i] for i in order] + rest
+
+
+def late_interaction(question: TokenVectors, chunks: Sequence[TokenVectors]) -> Floats:
+    """Return for each chunk the mean of the best cosine of each token of the question, weighted by its rarity."""
+    held = [set(chunk.ids) for chunk in chunks]
+    weights = np.array([np.log1p(len(held) / (1 + sum(token in own for own in held))) for token in question.ids])
+    best = [(question.vectors @ chunk.vectors.T).max(axis=1) for chunk in chunks]
+    return np.array([float(weights @ one) / float(weights.sum()) for one in best])
+
+
+def _scaled(scores: Floats) -> Floats:
+    low, span = scores.min(), np.ptp(scores)
+    return (scores - low) / span if span else np.ones(len(scores))

@@ -1,0 +1,104 @@
+"""Sources: what a search reads of one snapshot: both indexes, the encoder, rows, places and texts."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from storage import snapshots
+from storage.artifacts import Packs, decode_parsed
+from storage.commit import vector_rows
+from storage.encoder import Encoder, load_encoder
+from storage.errors import StoreError
+from storage.keywords import KeywordHit, KeywordIndex
+from storage.matrix import Matrix
+from storage.remote.pull import ensure
+from storage.retrieval.places import Places
+from storage.schema import ChunkRow
+from storage.snapshots import Snapshot
+from storage.tables import read_table
+from storage.vectors import VectorIndex
+
+Vector = npt.NDArray[np.float32]
+
+
+class Sources:
+    """One snapshot as its searches see it. Each index is opened when it is first asked."""
+
+    def __init__(self, root: Path, snapshot: Snapshot, rows: Callable[[Sequence[str]], dict[str, ChunkRow]]) -> None:
+        self.root = root
+        self.snapshot = snapshot
+        self.rows = rows
+        self.places = Places(root, snapshot)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The store's own model; `StoreError` where it is not installed."""
+        space = self.snapshot.space
+        encoder = load_encoder(space.model, space.revision)
+        if encoder.space.id != space.plain().id:
+            raise StoreError(f"the store's vectors are of {space.model} {space.revision}, which is not installed here")
+        return encoder
+
+    def nearest(self, vector: Vector, k: int, allowed: Collection[str] | None) -> list[tuple[str, float]]:
+        """Return (chunk id, cosine similarity) of the chunks nearest to a unit vector."""
+        return self._vectors.search(vector, k, allowed)
+
+    def matching(self, text: str, k: int, allowed: Collection[str] | None) -> list[KeywordHit]:
+        """Return the chunks that hold terms of a text, best first."""
+        return self._keywords.search(text, k, allowed)
+
+    def rarity(self, term: str) -> float:
+        """Return log(1 + chunks / chunks with a term), which is high for a rare one."""
+        return float(np.log1p(self.snapshot.keywords.rows / max(1, self._keywords.frequency(term))))
+
+    @property
+    def language(self) -> str:
+        """The language whose stems the keywords have."""
+        return self.snapshot.keywords.language
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the vectors of chunks, (dim,) of unit L2 norm."""
+        rows = self.rows(ids)
+        keys = {key: row.embedding_key for key, row in rows.items()}
+        packs = self._packs("embeddings")
+        distinct = sorted(set(keys.values()))
+        flat = packs.take(distinct).column("vector").combine_chunks().flatten()
+        matrix = np.asarray(flat, np.float32).reshape(len(distinct), -1)
+        found = dict(zip(distinct, matrix, strict=True))
+        return {key: found[own] for key, own in keys.items()}
+
+    def texts(self, documents: Collection[str]) -> Mapping[str, str]:
+        """Return the canonical texts of documents by their ids."""
+        table = read_table(self.root, self.snapshot, "documents", ["document_id", "text_key"])
+        table = table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(list(documents), pa.string())))
+        ids, keys = (column.to_pylist() for column in table.columns)
+        packs = self._packs("texts")
+        return {key: decode_parsed(row).text for key, row in zip(ids, packs.take(keys).to_pylist(), strict=True)}
+
+    def _packs(self, artifact: str) -> Packs:
+        files = [piece.file for piece in self.snapshot.artifacts[artifact]]
+        ensure(self.root, files)
+        return Packs([self.root / file.path for file in files])
+
+    @cached_property
+    def _vectors(self) -> VectorIndex | Matrix:
+        try:
+            return VectorIndex(self.root, self.snapshot.vectors, self.snapshot.space)
+        except StoreError:
+            if self.snapshot.number == snapshots.numbers(self.root)[-1]:
+                raise
+            # An old snapshot that is kept for its tag: its version of the index went with its neighbours.
+            ensure(self.root, [piece.file for piece in self.snapshot.artifacts["embeddings"]])
+            rows = vector_rows(
+                self.root, self.snapshot.artifacts["embeddings"], read_table(self.root, self.snapshot, "chunks")
+            )
+            return Matrix(pa.Table.from_batches(rows))
+
+    @cached_property
+    def _keywords(self) -> KeywordIndex:
+        return KeywordIndex(self.root, self.snapshot.keywords)

@@ -1,0 +1,242 @@
+"""Retrieval: every step over real stores, and queries of every kind."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storage.encoder import TokenVectors
+from storage.errors import ConfigError, QueryError
+from storage.retrieval import Hit, How
+from storage.retrieval.fusion import FUSIONS, fuse
+from storage.retrieval.options import LONGEST_QUERY
+from storage.retrieval.rerank import late_interaction
+from storage.store import Store, open_store
+from tests.workbench import Workbench
+
+BIRDS = ["heron", "plover", "godwit", "curlew", "dunlin", "knot", "ruff", "snipe", "teal", "gadwall"]
+PARAGRAPHS = [
+    f"The {bird} of the {i} marsh eats what the tide leaves, and rests when it turns." for i, bird in enumerate(BIRDS)
+]
+WAYS: list[How] = [
+    {},
+    {"fusion": "rrf"},
+    {"fusion": "weighted_rrf", "weight": 0.2},
+    {"spread": 0.0},
+    {"spread": 1.0},
+    {"distinct": False},
+    {"diversity": 0.5},
+    {"rerank": "late"},
+    {"rerank": "late", "rerank_depth": 2},
+    {"expand": "feedback"},
+    {"widen": 120},
+    {"parents": True},
+    {"rerank": "late", "diversity": 0.3, "expand": "feedback", "widen": 90, "parents": True},
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path, fake_model: str) -> Store:
+    routes = [{"glob": "**", "strategy": "structure", "options": {"size": 32}}]
+    bench = Workbench(tmp_path, {"embedding": {"model": fake_model}, "routes": routes})
+    text = "# Birds\n\n" + "\n\n".join(PARAGRAPHS)
+    other = "# Mills\n\nA mill grinds rye. The heron stands by its race.\n\n## Stones\n\nStones are dressed in winter."
+    bench.write(
+        {
+            "birds.md": text,
+            "copy.md": text,
+            "mills.md": other,
+            "wetter.md": "# Wetter\n\nDer Regen fällt. 明日は雨です。",
+        }
+    )
+    bench.ingest()
+    return open_store(bench.root)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
+@pytest.mark.parametrize("how", WAYS, ids=str)
+def test_whatever_the_steps_hits_are_distinct_ranked_and_explained(store: Store, how: How, mode: str) -> None:
+    hits = store.search("heron of the marsh", 4, mode, **how)  # type: ignore[arg-type]
+    assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+    assert len({hit.chunk_id for hit in hits}) == len(hits) > 1
+    for hit in hits:
+        assert store.document(hit.uri).text[hit.start : hit.end] == hit.text
+        assert (hit.vector_rank is None) == (hit.vector_score is None)
+        assert (hit.keyword_rank is None) == (hit.keyword_score is None) == (not hit.terms)
+        assert sum(hit.terms.values()) == pytest.approx(hit.keyword_score or 0.0)
+        assert all(note.said for note in hit.steps)
+
+
+@pytest.mark.parametrize("how", WAYS, ids=str)
+def test_a_filter_holds_in_every_step_before_ranking(store: Store, how: How) -> None:
+    hits = store.search("heron of the marsh", 20, where="uri = 'mills.md'", **how)
+    assert {hit.uri for hit in hits} == {"mills.md"}
+    assert store.search("heron", where="uri = 'none'", **how) == []
+
+
+def test_fusions_are_what_their_papers_say() -> None:
+    vector, keyword = [("a", 0.9), ("b", 0.6), ("c", 0.5)], [("b", 7.0), ("d", 3.0)]
+    assert fuse(vector, keyword, "linear", 0.4) == {
+        "a": (pytest.approx(0.4), 0.0),
+        "b": (pytest.approx(0.1), pytest.approx(0.6)),
+        "c": (0.0, 0.0),
+        "d": (0.0, 0.0),
+    }
+    assert fuse(vector, keyword, "rrf", 0.4)["b"] == (1 / 62, 1 / 61)
+    assert fuse(vector, keyword, "weighted_rrf", 0.4)["b"] == (pytest.approx(0.4 / 62), pytest.approx(0.6 / 61))
+    assert all(fuse([], [], name, 0.5) == {} for name in FUSIONS)
+
+
+def test_spread_gives_a_chunk_a_share_of_its_neighbours(store: Store) -> None:
+    alone = {hit.chunk_id: hit.score for hit in store.search("godwit curlew dunlin", 50, spread=0.0, distinct=False)}
+    hits = store.search("godwit curlew dunlin", 50, spread=0.5, distinct=False)
+    places = {(hit.uri, hit.start): hit for hit in hits}
+    for uri in ("birds.md", "copy.md"):
+        own = [places[key] for key in sorted(places) if key[0] == uri]
+        scores = [0.0, *(alone[hit.chunk_id] for hit in own), 0.0]
+        expected = [(b + 0.5 * (a + c)) / 2 for a, b, c in zip(scores, scores[1:], scores[2:], strict=False)]
+        assert [hit.score for hit in own] == pytest.approx(expected)
+
+
+def test_of_hits_that_say_the_same_the_best_stays_and_says_so(store: Store) -> None:
+    everything = store.search("heron curlew", 50, distinct=False)
+    hits = store.search("heron curlew", 50)
+    assert len({hit.text for hit in everything}) == len(hits) < len(everything)
+    assert any(note.step == "distinct" for hit in hits for note in hit.steps)
+
+
+def test_overlapping_windows_are_one_hit(tmp_path: Path, fake_model: str) -> None:
+    routes = [{"glob": "**", "strategy": "sliding_window", "options": {"size": 32, "stride": 8}}]
+    bench = Workbench(tmp_path, {"embedding": {"model": fake_model}, "routes": routes})
+    bench.write({"birds.txt": " ".join(PARAGRAPHS)})
+    bench.ingest()
+    spans = sorted((hit.start, hit.end) for hit in open_store(bench.root).search("curlew of the marsh", 9))
+    assert len(spans) > 2
+    assert all(
+        2 * (end - start) <= 1 + min(end - first, last - start)
+        for (first, end), (start, last) in itertools.pairwise(spans)
+    )
+
+
+def test_diversity_prefers_what_is_unlike(store: Store) -> None:
+    plain = store.search("heron of the marsh", 3, distinct=False)
+    diverse = store.search("heron of the marsh", 3, distinct=False, diversity=0.9)
+    assert plain[0].text == diverse[0].text
+    assert len({hit.text for hit in diverse}) > len({hit.text for hit in plain})
+
+
+def test_late_interaction_is_the_mean_of_the_best_cosines() -> None:
+    rng = np.random.default_rng(5)
+
+    def tokens(*ids: int) -> TokenVectors:
+        vectors = rng.normal(size=(len(ids), 8)).astype(np.float32)
+        return TokenVectors(ids, vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+    question, chunks = tokens(1, 2), [tokens(1, 3, 4), tokens(5, 6), tokens(1)]
+    weights = [np.log1p(3 / 3), np.log1p(3 / 1)]
+    for chunk, found in zip(chunks, late_interaction(question, chunks), strict=True):
+        best = [max(float(a @ b) for b in chunk.vectors) for a in question.vectors]
+        assert found == pytest.approx(np.average(best, weights=weights), abs=1e-6)
+
+
+def test_rerank_moves_only_the_first_and_says_from_where(store: Store) -> None:
+    hits = store.search("snipe teal", 8, rerank="late", rerank_depth=4, distinct=False)
+    notes = [[note.said for note in hit.steps if note.step == "rerank"] for hit in hits]
+    assert [bool(said) for said in notes] == [True] * 4 + [False] * 4
+    assert all(0 <= hit.score <= 1 for hit in hits[:4])
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_reranker_that_is_not_there_is_refused(store: Store) -> None:
+    with pytest.raises(ConfigError, match=r"no folder '\./nowhere'"):
+        store.search("heron", rerank="./nowhere")
+
+
+def test_feedback_asks_with_words_of_the_first_hits(store: Store) -> None:
+    (hit, *_) = store.search("dressed", 3, expand="feedback")
+    assert hit.uri == "mills.md"
+    assert any("asked again with" in note.said for note in hit.steps)
+    assert "stone" in hit.terms
+
+
+def test_other_wordings_find_what_the_query_does_not_say(store: Store) -> None:
+    assert store.search("grain", mode="keyword") == []
+    hits = store.search("grain", mode="keyword", expand="model", rewrite=lambda query: [query, "rye mill"])
+    assert hits[0].uri == "mills.md"
+    assert "asked as 'rye mill'" in hits[0].steps[-1].said
+    with pytest.raises(QueryError, match="needs one"):
+        store.search("grain", expand="model")
+
+
+def test_widened_hits_are_whole_chunks_within_the_bound_and_apart(store: Store) -> None:
+    hits = store.search("curlew", 3, widen=80)
+    assert any(hit.text.count("marsh") > 1 for hit in hits)
+    by_document: dict[str, list[Hit]] = {}
+    for hit in hits:
+        by_document.setdefault(hit.uri, []).append(hit)
+        assert len(hit.text.split()) < 80
+    for own in by_document.values():
+        spans = sorted((hit.start, hit.end) for hit in own)
+        assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+
+
+def test_many_queries_at_once_have_the_hits_of_each_alone(store: Store) -> None:
+    queries = ["heron", "rye mill", "heron"]
+    where = "uri <> 'copy.md'"
+    assert store.search_all(queries, 3, where=where) == [store.search(query, 3, where=where) for query in queries]
+    assert store.search_all([], 3) == []
+    with pytest.raises(QueryError, match="the query is empty"):
+        store.search_all(["heron", " "])
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("", "the query is empty"),
+        (" \n\t", "the query is empty"),
+        ("🔥🔥", "the query '🔥🔥' has no word in it"),
+        ("?!", "has no word in it"),
+        ("heron " * LONGEST_QUERY, "characters, 20,000 at most"),
+        ("heron " * 2_000, "the query has 2002 tokens"),
+    ],
+    ids=["nothing", "blanks", "emoji", "marks", "huge", "long"],
+)
+def test_a_query_that_cannot_be_asked_is_refused_with_the_reason(store: Store, query: str, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        store.search(query)
+
+
+def test_a_long_query_is_answered_by_keywords(store: Store) -> None:
+    assert store.search("snipe " * 2_000, 1, "keyword")[0].text == PARAGRAPHS[7]
+
+
+def test_stop_words_are_answered_by_vectors_and_refused_by_keywords(store: Store) -> None:
+    hits = store.search("what is the", 2)
+    assert hits
+    assert all(hit.keyword_score is None for hit in hits)
+    with pytest.raises(QueryError, match="every word of the query 'what is the' is a stop word"):
+        store.search("what is the", 2, "keyword")
+    assert store.search("unheardof", 2, "keyword") == []
+
+
+@pytest.mark.parametrize("query", ["明日は雨", "Regen fällt", "REGEN FALLT"])
+def test_other_languages_are_answered(store: Store, query: str) -> None:
+    assert store.search(query, 1, "keyword")[0].uri == "wetter.md"
+    assert store.search(query, 1)
+
+
+@pytest.mark.parametrize("query", ["'; DROP TABLE chunks; --", "heron' OR 1=1", 'heron" UNION SELECT * FROM chunks'])
+def test_what_looks_like_sql_is_only_text(store: Store, query: str) -> None:
+    assert store.search(query, 3)
+    assert store.status()["documents"] == 4
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"weight": 2.0}, {"fusion": "sum"}, {"spread": -1.0}, {"rerank_depth": 0}, {"widen": -1}, {"expand": "more"}],
+    ids=str,
+)
+def test_a_wrong_option_is_refused(store: Store, how: How) -> None:
+    with pytest.raises(QueryError, match=next(iter(how))):
+        store.search("heron", **how)
