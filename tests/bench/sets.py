@@ -1,13 +1,16 @@
-"""Read sets of documents and questions whose answers are known: Chroma's excerpts and BEIR's judgements."""
+"""Read sets of documents and questions whose answers are known: Chroma's excerpts, BEIR's judgements, FAQ rows."""
 
 import csv
 import json
+import random
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tasks.evaluate.overlap import Passage
+from tasks.parse import ParseOptions, detect_file_type, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +67,20 @@ def read_beir(folder: Path) -> Collection:
     asked = [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
     questions = [Asked(str(one["_id"]), one["text"], grades=grades[str(one["_id"])]) for one in asked]
     return Collection("judgements", documents, tuple(question for question in questions if question.grades))
+
+
+def read_faq(path: Path, count: int) -> Collection:
+    """Read a CSV of questions and answers with `count` of its questions: right is the own row, or an equal one."""
+    data = path.read_bytes()
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [(row["Question"], row["Answer"]) for row in csv.DictReader(file)]
+    text = parse(data, detect_file_type(path.name, data), ParseOptions()).text
+    spans = [Passage(path.name, *line.span()) for line in re.finditer(r".+", text)][2:]
+    if len(spans) != len(rows):
+        raise ValueError(f"{path}: {len(rows)} rows, {len(spans)} in its table")
+    same = defaultdict[tuple[str, str], list[Passage]](list)
+    for row, span in zip(rows, spans, strict=True):
+        same[row].append(span)
+    chosen = random.Random(7).sample(sorted(same), min(count, len(same)))
+    questions = [Asked(str(number), row[0], tuple(same[row])) for number, row in enumerate(chosen)]
+    return Collection("faq", {path.name: data.decode("utf-8")}, tuple(questions))
