@@ -191,6 +191,7 @@ def test_search_for_machines_gives_all_fields_of_a_hit() -> None:
     assert list(hits[0]) == [
         "rank", "score", "vector_score", "keyword_score", "chunk_id", "uri", "start", "end", "text", "context",
         "headings", "page", "content_type", "strategy", "role", "matched",
+        "vector_rank", "keyword_rank", "terms", "steps",
     ]  # fmt: skip
     assert hits[0]["uri"] == "bread.md"
     assert Path("docs/bread.md").read_text()[hits[0]["start"] : hits[0]["end"]] == hits[0]["text"]
