@@ -14,7 +14,7 @@ from storage.evaluations import EvaluationRow, state_of
 from storage.files import hash_file
 from storage.keys import hash_bytes, key_of
 from storage.snapshots import Snapshot
-from storage.store import open_store
+from storage.store import Store, open_store
 from tasks.evaluate.asking import Evaluation, Reading, Way
 from tasks.evaluate.asking import evaluate as ask
 from tasks.evaluate.bootstrap import interval
@@ -42,7 +42,8 @@ class Measured:
     @property
     def title(self) -> str:
         """Return what tells it from others."""
-        return f"{self.of} {self.evaluation.way.spelled()}"
+        name = f"snapshot {self.of}" if self.of.isdecimal() else self.of
+        return f"{name}, {self.evaluation.way.spelled()}"
 
 
 def evaluate(
@@ -63,11 +64,11 @@ def evaluate(
     return found
 
 
-def subject_of(path: Path, qrels: Path | None, settings: Mapping[str, Any]) -> Subject:
+def subject_of(path: Path, qrels: Path | None, settings: Mapping[str, Any], kind: str = "questions") -> Subject:
     """Return what a file or folder of questions is to the rows that are kept."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     hashes = [hash_file(file) for file in (*files, *([qrels] if qrels else []))]
-    return Subject("questions", path.name, hash_bytes("".join(hashes).encode()), settings)
+    return Subject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
 
 
 def keep(root: Path, measured: Sequence[Measured], subject: Subject, values: bool = True) -> None:
@@ -77,6 +78,13 @@ def keep(root: Path, measured: Sequence[Measured], subject: Subject, values: boo
         own = Subject(subject.kind, subject.name, subject.hash, settings)
         rows = [row_of(one.snapshot, one.of, own, *found, values) for found in one.evaluation.values.items()]
         evaluations.keep(root, rows)
+
+
+def keep_values(
+    store: Store, of: str, subject: Subject, found: Mapping[str, Mapping[str, float]], values: bool = True
+) -> None:
+    """Keep a row for each measure of a snapshot, given its values by item."""
+    evaluations.keep(store.root, [row_of(store.snapshot, of, subject, *one, values) for one in found.items()])
 
 
 def row_of(

@@ -2,6 +2,7 @@
 
 Every trial is an ingest into a store of its own beside the user's (`cache/tune`), which begins as a copy of that by
 hard links. So a trial parses nothing, embeds only texts that no trial before it has, and a second call embeds none.
+A language model is not asked: what it has said before is there.
 """
 
 import os
@@ -29,10 +30,12 @@ from tasks.evaluate.bootstrap import Interval, difference, interval
 from tasks.evaluate.excerpts import locate
 from tasks.evaluate.proxies import Source, proxies
 from tasks.evaluate.questions import Question
+from tasks.model.journal import REPLIES
 from tasks.route import default_routes
 
 FOLDER = "cache/tune"
 _LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "candidates", "tags")
+_ASKED_DOCUMENTS = 300
 _EVERYTHING = Retention(keep_snapshots=1_000_000, keep_days=36_500.0)
 
 
@@ -108,7 +111,9 @@ class _Bench:
 
     def store(self, settings: Settings) -> Store | None:
         """Return the trials' store with these settings; None where that would go beyond the budget."""
-        own = settings.model_copy(update={"store": self.root, "retention": _EVERYTHING, "gate": Gate()})
+        free = settings.model.model_copy(update={"max_calls": 0})
+        changed = {"store": self.root, "retention": _EVERYTHING, "gate": Gate(), "model": free}
+        own = settings.model_copy(update=changed)
         key = own.model_dump_json(exclude={"search"})
         if key not in self.known:
             with LocalEngine() as engine:
@@ -195,11 +200,15 @@ def _copy(store: Path, root: Path, wait_s: float) -> None:
         for path in store.iterdir():
             if path.is_dir() and path.name not in _LEFT_OUT:
                 shutil.copytree(path, draft / path.name, copy_function=os.link)
+        if (store / REPLIES).is_dir():
+            kept = shutil.ignore_patterns("*.jsonl")  # the journals of runs that are going on
+            shutil.copytree(store / REPLIES, draft / REPLIES, copy_function=os.link, ignore=kept)
     draft.rename(root)
 
 
 def _sources(store: Store) -> list[Source]:
-    uris = store.sql("SELECT uri FROM documents ORDER BY uri").column(0).to_pylist()
+    """Return the documents to make questions from: some, which their ids choose, where there are many."""
+    uris = store.sql(f"SELECT uri FROM documents ORDER BY document_id LIMIT {_ASKED_DOCUMENTS}").column(0).to_pylist()
     found = ((uri, store.document(uri)) for uri in uris)
     return [Source(uri, Parsed(one.text, one.elements, one.title, one.metadata)) for uri, one in found]
 

@@ -2,9 +2,10 @@
 
 To a prompt of numbered sentences it answers with the numbers of those that begin with the word "New"; to one for the
 facts of a passage with its sentences; to one for verdicts with whether the excerpts hold each statement word for word;
-to one with a marked chunk, text or document with the first words of the last of these; to any other with the prompt's
-last line. `mood` is what it does next: "well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it
-says `words` and nothing else), "unauthorized"; `times` how often, then it is well again.
+to one with a marked chunk, text or document with the first words of the last of these; to one that asks whether a
+passage is useful with yes where it says "New"; to any other with the prompt's last line. `mood` is what it does next:
+"well", "429", "500", "slow", "truncated", "nonsense", "refusal", "obedient" (it says `words` and nothing else),
+"unauthorized"; `times` how often, then it is well again.
 """
 
 import json
@@ -70,6 +71,8 @@ def answer_to(prompt: str) -> str:
         return ", ".join(_NUMBERED.findall(prompt)) or "none"
     if marked := _MARKED.findall(prompt):
         return f"It speaks of {' '.join(marked[-1][1].split()[:12])}."
+    if prompt.endswith("Useful:"):
+        return "yes" if "New " in prompt else "no"
     return prompt.strip().splitlines()[-1]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from flows.cli import facts, questions
+from flows.cli import facts, inspection, questions
 
 DEFAULT = "questions"
 
@@ -26,6 +26,6 @@ def register(app: typer.Typer) -> None:
         help="Measure the search by questions (`evaluate --questions FILE`), and what else the commands below say.",
         rich_markup_mode=None,
     )
-    for module in (questions, facts):
+    for module in (questions, inspection, facts):
         module.register(group)
     app.add_typer(group, name="evaluate")

@@ -61,7 +61,9 @@ def questions(
     if run_file is not None:
         run_file.write_text(as_run(found[0].evaluation.rankings, "docmill"), encoding="utf-8")
     if keep:
-        _keep(lambda: evaluate.keep(settings.store, found, evaluate.subject_of(file, qrels, {"depth": depth}), values))
+        save_rows(
+            lambda: evaluate.keep(settings.store, found, evaluate.subject_of(file, qrels, {"depth": depth}), values)
+        )
     note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, the first {depth} hits")
     if html is not None:
         from flows.cli.chart import Compared, chart
@@ -91,7 +93,8 @@ def _ways(settings: "Settings", modes: Sequence[Mode], weights: Sequence[float])
     ]
 
 
-def _keep(save: Callable[[], None]) -> None:
+def save_rows(save: Callable[[], None]) -> None:
+    """Keep results; where the store cannot be written, say so and go on."""
     try:
         save()
     except OSError as error:

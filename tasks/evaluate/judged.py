@@ -1,0 +1,87 @@
+"""Judged: what a language model thinks of the chunks that a search gives, as RAGAS asks it.
+
+| measure | of a question |
+|---|---|
+| context precision | the mean over the ranks of chunks that helped of the share of such chunks down to that rank |
+| context relevance | the share of the sentences of what was found that the question needs |
+
+Sources: Es, James, Espinosa Anke and Schockaert, RAGAS: Automated Evaluation of Retrieval Augmented Generation, EACL
+2024 (relevance); the definition of `context_precision` in RAGAS' documentation.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from storage.search import Hit
+from tasks.evaluate.phrases import sentences_within
+from tasks.evaluate.questions import Question
+from tasks.model.prompt import Answer, Prompt
+
+_PURPOSE = "judge"
+_MOST = 100
+"""Sentences of what was found for a question that a model is shown."""
+
+_USEFUL = """\
+You judge what a search has found. Say whether the passage was useful in arriving at the answer to the question.
+Reply with one word, yes or no."""
+_NEEDED = """\
+You judge what a search has found. Of the numbered sentences choose those that are needed to answer the question.
+Reply with their numbers, separated by commas, or with none where no sentence helps. Say nothing else."""
+
+Ask = Callable[[Sequence[Prompt]], Mapping[Prompt, Answer]]
+
+
+def context_precision(found: Mapping[str, Sequence[Hit]], questions: Sequence[Question], ask: Ask) -> dict[str, float]:
+    """Return the context precision by question; a question with a verdict that is not to be had is left out."""
+    prompts = {q.id: [_useful(q, hit) for hit in found[q.id]] for q in questions}
+    answers = ask([prompt for some in prompts.values() for prompt in some])
+    verdicts = {key: [_yes(answers.get(prompt)) for prompt in some] for key, some in prompts.items()}
+    return {key: average_precision([bool(one) for one in said]) for key, said in verdicts.items() if None not in said}
+
+
+def average_precision(useful: Sequence[bool]) -> float:
+    """Return the mean of the precisions at the ranks that hold something useful, 0 where none does."""
+    ranks = [rank for rank, one in enumerate(useful, start=1) if one]
+    return sum(count / rank for count, rank in enumerate(ranks, start=1)) / len(ranks) if ranks else 0.0
+
+
+def _useful(question: Question, hit: Hit) -> Prompt:
+    answer = " ".join(target.quotation for target in question.targets if target.quotation)
+    known = f"Question: {question.text}" + (f"\nAnswer: {answer}" if answer else "")
+    return Prompt((_USEFUL, f"{known}\nPassage:\n{hit.text}\nUseful:"), purpose=_PURPOSE, max_tokens=5)
+
+
+def _yes(answer: Answer | None) -> bool | None:
+    word = re.match(r"\W*(yes|no)\b", answer.text, re.IGNORECASE) if answer else None
+    return word[1].lower() == "yes" if word else None
+
+
+def context_relevance(found: Mapping[str, Sequence[Hit]], questions: Sequence[Question], ask: Ask) -> dict[str, float]:
+    """Return the context relevance by question; a question whose reply cannot be read is left out."""
+    shown = {q.id: _sentences(found[q.id])[:_MOST] for q in questions}
+    prompts = {q.id: _needed(q, shown[q.id]) for q in questions if shown[q.id]}
+    answers = ask(list(prompts.values()))
+    chosen = {key: _numbers(answers.get(prompt), len(shown[key])) for key, prompt in prompts.items()}
+    values = {key: len(some) / len(shown[key]) for key, some in chosen.items() if some is not None}
+    return values | {q.id: 0.0 for q in questions if not shown[q.id]}
+
+
+def _sentences(hits: Sequence[Hit]) -> list[str]:
+    spans = ((hit.text, span) for hit in hits for span in sentences_within(hit.text, 0, len(hit.text)))
+    return [" ".join(text[span.start : span.end].split()) for text, span in spans]
+
+
+def _needed(question: Question, sentences: Sequence[str]) -> Prompt:
+    numbered = "\n".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences, start=1))
+    return Prompt((_NEEDED, f"{numbered}\n\nQuestion: {question.text}"), purpose=_PURPOSE, max_tokens=300)
+
+
+def _numbers(answer: Answer | None, most: int) -> set[int] | None:
+    """Return the numbers that a model has chosen, None for a reply that is no list of them."""
+    text = answer.text.strip().strip(".").lower() if answer else ""
+    if text == "none":
+        return set()
+    if not re.fullmatch(r"\[?\d+\]?(\s*,\s*\[?\d+\]?)*", text):
+        return None
+    chosen = {int(number) for number in re.findall(r"\d+", text)}
+    return chosen if max(chosen) <= most and min(chosen) >= 1 else None
