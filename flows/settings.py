@@ -143,7 +143,7 @@ class Search(Section):
         default="linear", description="linear (min-max normalised scores), rrf (ranks) or weighted_rrf."
     )
     spread: float = Field(
-        default=0.2, ge=0, le=1, description="Share of its neighbours' scores that a chunk is given in hybrid searches."
+        default=0.0, ge=0, le=1, description="Share of its neighbours' scores that a chunk is given in hybrid searches."
     )
     distinct: bool = Field(
         default=True, description="Leave out hits that overlap a better one or say the same as it does."

@@ -14,7 +14,7 @@ Rewrite = Callable[[str], Sequence[str]]
 """Gives other wordings of a query."""
 
 CANDIDATES_PER_HIT = 10
-MIN_CANDIDATES = 100
+MIN_CANDIDATES = 50
 CHUNKS_PER_HIT = 4
 LONGEST_QUERY = 20_000
 
@@ -51,7 +51,7 @@ class SearchOptions:
     where: str | None = None
     weight: float = 0.5
     fusion: Fusion = "linear"
-    spread: float = 0.2
+    spread: float = 0.0
     distinct: bool = True
     diversity: float = 0.0
     rerank: str = ""

@@ -12,7 +12,7 @@ Sources: Es, James, Espinosa Anke and Schockaert, RAGAS: Automated Evaluation of
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from storage.search import Hit
+from storage.retrieval import Hit
 from tasks.evaluate.phrases import sentences_within
 from tasks.evaluate.questions import Question
 from tasks.model.prompt import Answer, Prompt

@@ -39,9 +39,10 @@ ROWS = 300
 WAYS: Mapping[str, tuple[Mode, How]] = {
     "vectors": ("vector", {}),
     "keywords": ("keyword", {}),
-    "hybrid, rrf, no spread": ("hybrid", {"fusion": "rrf", "spread": 0.0}),
-    "hybrid, no spread": ("hybrid", {"spread": 0.0}),
+    "hybrid, rrf": ("hybrid", {"fusion": "rrf"}),
     "hybrid (default)": ("hybrid", {}),
+    "hybrid, all that repeats": ("hybrid", {"distinct": False}),
+    "hybrid, spread .2": ("hybrid", {"spread": 0.2}),
     "hybrid, weight .4": ("hybrid", {"weight": 0.4}),
     "hybrid, spread .3": ("hybrid", {"spread": 0.3}),
     "hybrid, feedback": ("hybrid", {"expand": "feedback"}),
