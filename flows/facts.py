@@ -7,8 +7,8 @@ from pathlib import Path
 
 from storage.errors import ConfigError, QueryError
 from storage.files import write_whole
-from storage.schema import indexed_text
 from storage.retrieval import Hit
+from storage.schema import indexed_text
 from storage.store import Store
 from storage.tables import read_table
 from tasks.evaluate.asking import Way
