@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from json import loads
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from flows.recipe import limits_of, recipe_of, space_of
@@ -16,7 +17,7 @@ from tasks.pool import Pool
 from tasks.process import Recipe
 from tasks.route import Route, Routed
 from tasks.split import Lookup
-from tasks.trial import Read, Reading, Splitting, read, split
+from tasks.trial import Read, Reading, Splitting, Taking, read, split, take
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -63,17 +64,20 @@ class Explanation:
 
 
 def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Explanation:
-    """Return what docmill makes of a file, with its own routes first, then with each trial's.
+    """Return what docmill makes of a file, or of one in an archive, with its own routes first, then with each trial's.
 
     Needs no store. Raises `SourceError` where the file cannot be used, `ConfigError` where its front matter is wrong.
     """
-    if not path.is_file():
-        raise SourceError(f"{path}: no such file")
+    holder, inner = _holder(path)
     recipe = recipe_of(settings, space_of(settings))
-    uri, source = _place(settings, path)
-    with Pool(limits_of(settings)) as pool:
+    uri, source = _place(settings, holder)
+    uri += f"/{inner}" if inner else ""
+    with Pool(limits_of(settings)) as pool, TemporaryDirectory(prefix="docmill-explain-") as folder:
+        file = Path(folder, "member") if inner else path
         try:
-            document = _call(pool, read, Reading(path, uri, recipe.parse, recipe.max_file_bytes))
+            if inner:
+                _call(pool, take, Taking(holder, inner, file, recipe.archives))
+            document = _call(pool, read, Reading(file, uri, recipe.parse, recipe.max_file_bytes))
         except Rejected as why:
             raise SourceError(f"{path}: {why}") from None
         routed = tuple(recipe.routes.route_regions(uri, document.regions, document.parsed.metadata))
@@ -107,6 +111,14 @@ def _call(pool: Pool, function: Callable[[A], B], item: A) -> B:
     if isinstance(result, Rejected):
         raise result
     return result
+
+
+def _holder(path: Path) -> tuple[Path, str]:
+    """Return the file that a path leads to, or into, and the path of what is meant within it."""
+    for one in (path, *path.parents):
+        if one.is_file():
+            return one, "" if one == path else path.relative_to(one).as_posix()
+    raise SourceError(f"{path}: no such file")
 
 
 def _place(settings: Settings, path: Path) -> tuple[str, str]:

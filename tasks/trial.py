@@ -5,12 +5,26 @@ from pathlib import Path, PurePosixPath
 
 from storage.errors import Rejected
 from storage.schema import Draft, Parsed
+from tasks.archive.listing import extract, list_contents
+from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions, chunk_regions
 from tasks.detect import Region, Verdict, detect, find_regions
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.route import Routed
 from tasks.split import Lookup
 from tasks.tokens import load_tokenizer
+
+_TOLD = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A file to take out of the archive or mail at `holder`, and where to lay it."""
+
+    holder: Path
+    inner: str
+    target: Path
+    options: ArchiveOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +56,20 @@ class Splitting:
     tokenizer_dir: str
     options: ChunkOptions
     lookup: Lookup = field(default_factory=Lookup)
+
+
+def take(task: Taking) -> None:
+    """Lay a file that an archive or a mail holds; raise Rejected where that cannot be done."""
+    contents = list_contents(task.holder, task.holder.name, task.options)
+    held = {entry.name: entry for entry in contents.entries if not entry.skipped}
+    entry = held.get(task.inner)
+    if contents.reason:
+        raise Rejected(contents.reason, contents.message)
+    if entry is None:
+        raise Rejected("unreadable", f"it holds no {task.inner!r}, but {', '.join(sorted(held)[:_TOLD]) or 'nothing'}")
+    if entry.reason:
+        raise Rejected(entry.reason, entry.message)
+    extract(task.holder, task.holder.name, {entry.place: task.target}, task.options)
 
 
 def read(task: Reading) -> Read:

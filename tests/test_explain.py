@@ -5,6 +5,7 @@ import re
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from typer.testing import CliRunner
@@ -89,6 +90,21 @@ def test_a_file_of_a_source_is_routed_by_its_uri(folder: Path) -> None:
     assert (found["uri"], found["source"], found["globs"]) == ("team/manuals/faq.md", "team", ["team/manuals/**"])
     assert '"rule": "[[routes]] glob = \\"team/manuals/**\\""' in json.dumps(found)
     assert explained("faq.md")["globs"] == []
+
+
+def test_a_file_in_an_archive_is_explained_by_its_path_in_it(folder: Path) -> None:
+    with ZipFile(folder / "inner.zip", "w") as inner:
+        inner.writestr("deep/faq.md", FAQ)
+    with ZipFile(folder / "box.zip", "w") as box:
+        box.writestr("mixed.md", MIXED)
+        box.write(folder / "inner.zip", "inner.zip")
+    found = explained("box.zip/inner.zip/deep/faq.md")
+    assert found["uri"] == "box.zip/inner.zip/deep/faq.md"
+    assert found["splits"] == explained("faq.md")["splits"]
+    said = run("box.zip/faq.md", status=1)
+    assert "box.zip/faq.md: unreadable: it holds no 'faq.md', but inner.zip/deep/faq.md, mixed.md" in said
+    (folder / "bad.zip").write_bytes((folder / "box.zip").read_bytes()[:200])
+    assert "bad.zip/mixed.md: corrupt: " in run("bad.zip/mixed.md", status=1)
 
 
 def test_front_matter_is_the_rule_where_it_names_a_route(folder: Path) -> None:
