@@ -4,12 +4,13 @@ PYTHON ?= python3
 IN := .venv/bin/python
 INSTALLED := .venv/.installed
 
-.PHONY: verbs demo test lint bench clean
+.PHONY: verbs demo test lint bench bench-retrieval clean
 verbs:
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test'
 	@echo 'make lint    install, check types and style'
 	@echo 'make bench   install, print the measured numbers'
+	@echo 'make bench-retrieval EXCERPTS=folder JUDGED=folder FAQ=file   print what searches find in these'
 	@echo 'make clean   remove everything that the others made'
 
 demo: $(INSTALLED)
@@ -36,6 +37,10 @@ bench: $(INSTALLED)
 	@$(if $(LABELLED),$(IN) -m tests.bench.detect --data '$(LABELLED)')
 	@$(IN) -m tests.bench.incremental $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.ingest $(if $(DATA),--data '$(DATA)')
+
+bench-retrieval: $(INSTALLED)
+	@$(IN) -m tests.bench.retrieval $(if $(EXCERPTS),--excerpts '$(EXCERPTS)') $(if $(JUDGED),--judged '$(JUDGED)') \
+		$(if $(FAQ),--faq '$(FAQ)') $(if $(CACHE),--cache '$(CACHE)')
 
 clean:
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docmill.egg-info

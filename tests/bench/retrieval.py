@@ -2,6 +2,8 @@
 
     python -m tests.bench.retrieval --excerpts FOLDER --judged FOLDER --faq FILE [--cache DIR]
 
+or, with the same values, `make bench-retrieval EXCERPTS=... JUDGED=... FAQ=... [CACHE=...]`.
+
 Each set is ingested into a store of its own by the real pipeline and asked by the real search, with the packaged
 model. `--excerpts` is Chroma's chunking evaluation (n = 5, %), `--judged` a BEIR folder (nDCG@10 of documents by
 their best chunk), `--faq` a CSV with a question and an answer in each row (hit@3 and hit@10 of a row equal to the
