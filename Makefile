@@ -17,7 +17,7 @@ demo: $(INSTALLED)
 	@$(IN) tests/demo.py
 
 test: $(INSTALLED)
-	@$(IN) -m pytest -m '' -n logical --maxprocesses 4 --dist loadfile
+	@$(IN) -m pytest -m '' -n logical --maxprocesses 4 --dist worksteal
 
 lint: $(INSTALLED)
 	@$(IN) -m ruff check .

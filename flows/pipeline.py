@@ -74,7 +74,7 @@ def ingest(
             if staging.take_over(settings.store):
                 sweep(settings.store)
             catch_up(settings.store)
-            folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
+            folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
         run = _begin(settings, engine, folder, how)
         _execute(run, opened, how)

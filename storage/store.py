@@ -16,14 +16,13 @@ import pyarrow.compute as pc
 from storage import evaluations, snapshots, tags
 from storage.artifacts import Packs, decode_parsed
 from storage.errors import QueryError
-from storage.keys import bucket_of
 from storage.remote.address import shown
 from storage.remote.pull import ensure, take
 from storage.retrieval import Hit, How, Mode, Rewrite, SearchOptions, Sources, check_query, search
-from storage.schema import CHUNKS, SCHEMAS, ChunkRow, DocumentRow, Element, from_table
+from storage.schema import SCHEMAS, ChunkRow, DocumentRow, Element, from_table
 from storage.snapshots import Snapshot
 from storage.sql import query, select_ids
-from storage.tables import at_once, read_rows, read_table
+from storage.tables import read_table
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
 
@@ -103,16 +102,11 @@ class Store:
 
     @cached_property
     def _sources(self) -> Sources:
-        return Sources(self.root, self.snapshot, self.chunks)
+        return Sources(self.root, self.snapshot)
 
     def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return chunks by id."""
-        wanted = pa.array(ids, pa.string())
-        buckets = {bucket_of(key, self.snapshot.buckets) for key in ids}
-        pieces = [piece for piece in self.snapshot.tables.get("chunks", ()) if piece.bucket in buckets]
-        found = at_once(lambda piece: read_rows(self.root, piece, "chunk_id", wanted), pieces)
-        rows = from_table(pa.concat_tables([CHUNKS.empty_table(), *found]), ChunkRow)
-        return {row.chunk_id: row for row in rows}
+        return self._sources.rows(ids)
 
     def document(self, uri: str) -> Document:
         """Return the document at `uri` with its canonical text; raise `QueryError` where there is none."""

@@ -1,6 +1,6 @@
 """Sources: what a search reads of one snapshot: both indexes, the encoder, rows, places and texts."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -14,13 +14,14 @@ from storage.artifacts import Packs, decode_parsed
 from storage.commit import vector_rows
 from storage.encoder import Encoder, load_encoder
 from storage.errors import StoreError
+from storage.keys import bucket_of
 from storage.keywords import KeywordHit, KeywordIndex
 from storage.matrix import Matrix
 from storage.remote.pull import ensure
 from storage.retrieval.places import Places
-from storage.schema import ChunkRow
+from storage.schema import CHUNKS, ChunkRow, from_table
 from storage.snapshots import Snapshot
-from storage.tables import read_table
+from storage.tables import at_once, read_rows, read_table
 from storage.vectors import VectorIndex
 
 Vector = npt.NDArray[np.float32]
@@ -29,10 +30,9 @@ Vector = npt.NDArray[np.float32]
 class Sources:
     """One snapshot as its searches see it. Each index is opened when it is first asked."""
 
-    def __init__(self, root: Path, snapshot: Snapshot, rows: Callable[[Sequence[str]], dict[str, ChunkRow]]) -> None:
+    def __init__(self, root: Path, snapshot: Snapshot) -> None:
         self.root = root
         self.snapshot = snapshot
-        self.rows = rows
         self.places = Places(root, snapshot)
 
     @cached_property
@@ -60,6 +60,15 @@ class Sources:
     def language(self) -> str:
         """The language whose stems the keywords have."""
         return self.snapshot.keywords.language
+
+    def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
+        """Return chunks by id."""
+        wanted = pa.array(ids, pa.string())
+        buckets = {bucket_of(key, self.snapshot.buckets) for key in ids}
+        pieces = [piece for piece in self.snapshot.tables.get("chunks", ()) if piece.bucket in buckets]
+        found = at_once(lambda piece: read_rows(self.root, piece, "chunk_id", wanted), pieces)
+        rows = from_table(pa.concat_tables([CHUNKS.empty_table(), *found]), ChunkRow)
+        return {row.chunk_id: row for row in rows}
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of chunks, (dim,) of unit L2 norm."""
