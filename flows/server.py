@@ -12,6 +12,7 @@ from pathlib import Path
 
 from flows.embedded import ADDRESS, LEASES, SERVER, SHUTDOWN_S
 from storage.errors import ConfigError, Transient
+from storage.files import flocked
 
 STARTING = "docmill-starting.lock"  # held by the one user that looks for a server or starts it
 LOG = "docmill-server.log"
@@ -30,8 +31,8 @@ def embedded_server(port: int = 0) -> Iterator[str]:
     started: list[subprocess.Popen[bytes]] = []
     with ExitStack() as stack:
         stack.callback(_wait_for_end, started)
-        with _locked(home / STARTING, fcntl.LOCK_EX):
-            stack.enter_context(_locked(home / LEASES, fcntl.LOCK_SH))
+        with flocked(home / STARTING, fcntl.LOCK_EX, 0o600):
+            stack.enter_context(flocked(home / LEASES, fcntl.LOCK_SH, 0o600))
             if not _is_alive(home):
                 started.append(_start(home, port))
             url = _address(home, started)
@@ -80,19 +81,9 @@ def _no_proxy() -> dict[str, str]:
     return {"NO_PROXY": hosts, "no_proxy": hosts}
 
 
-@contextmanager
-def _locked(path: Path, kind: int) -> Iterator[None]:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(handle, kind)
-        yield
-    finally:
-        os.close(handle)
-
-
 def _is_alive(home: Path) -> bool:
     try:
-        with _locked(home / SERVER, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with flocked(home / SERVER, fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600):
             return False
     except BlockingIOError:
         return True

@@ -1,6 +1,7 @@
 """Files that are whole or absent: nothing here can leave half a file under a final name."""
 
 import errno
+import fcntl
 import os
 import shutil
 import tempfile
@@ -162,3 +163,14 @@ def remove(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+
+
+@contextmanager
+def flocked(path: Path, how: int, mode: int = 0o644) -> Iterator[None]:
+    """Hold the lock of a file, made with `mode` where it is missing; `how` is that of `fcntl.flock`."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, mode)
+    try:
+        fcntl.flock(handle, how)
+        yield
+    finally:
+        os.close(handle)

@@ -9,8 +9,10 @@ import pytest
 
 from flows.server import embedded_server
 from storage import encoder, space
+from tasks.model import breaker, chat
 from tests import fake_encoder
 from tests.far_bench import FarBench, make_bucket, object_store
+from tests.model_server import ModelServer, model_server
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +27,15 @@ def fake_model(monkeypatch: pytest.MonkeyPatch, token_counts_folder: Path) -> st
     monkeypatch.setitem(space.FOLDERS, fake_encoder.NAME, lambda: token_counts_folder)
     monkeypatch.setitem(encoder.LOADERS, fake_encoder.NAME, fake_encoder.TokenCounts)
     return fake_encoder.NAME
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """Run a language model's server on loopback, of which what fails is not asked again and no pause is made."""
+    monkeypatch.setattr(breaker, "PAUSE_S", 0.0)
+    monkeypatch.setattr(chat, "RETRIES", 0)
+    with model_server() as own:
+        yield own
 
 
 @pytest.fixture(scope="session")

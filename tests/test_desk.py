@@ -2,31 +2,22 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from storage.errors import ConfigError
 from storage.schema import CostRow
-from tasks.model import breaker, chat, ledger
+from tasks.model import ledger
 from tasks.model.budget import LEAST_CACHED, Budget, Forecast, Purse
 from tasks.model.completion import ModelOptions, Usage
 from tasks.model.desk import Asking, Desk
 from tasks.model.journal import COSTS, REPLIES, Entry, Journal
 from tasks.model.prompt import Answer, Prompt
 from tasks.model.turns import Turns
-from tests.model_server import ModelServer, model_server
+from tests.model_server import ModelServer
 
 PRICES = {"input": 2.0, "cached": 0.5, "output": 10.0}
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setattr(breaker, "PAUSE_S", 0.0)
-    monkeypatch.setattr(chat, "RETRIES", 0)
-    with model_server() as own:
-        yield own
 
 
 def desk(server: ModelServer, root: Path | None = None, budget: Budget | None = None, **how: object) -> Desk:

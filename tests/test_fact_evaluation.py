@@ -1,7 +1,6 @@
 """Facts of right answers, stated and judged by a model on loopback that extracts; no provider is called."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,21 +8,12 @@ from typer.testing import CliRunner, Result
 
 from flows.cli.app import app
 from tasks.evaluate.facts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
-from tasks.model import breaker, chat
-from tests.model_server import ModelServer, model_server
+from tests.model_server import ModelServer
 from tests.workbench import Workbench
 
 ANSWER = "The red knob opens the valve. The blue knob closes the pump. The green knob does nothing at all"
 FILLER = "Nobody remembers who drew the plan of the cellar, and the plan says little about it. "
 ACCEPTED = "Yes, they do"
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setattr(breaker, "PAUSE_S", 0.0)
-    monkeypatch.setattr(chat, "RETRIES", 0)
-    with model_server() as own:
-        yield own
 
 
 @pytest.fixture

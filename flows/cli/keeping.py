@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.cli.command import settings_of, takes
-from flows.cli.output import note, plain, print_json, print_rows
+from flows.cli.output import note, plain, print_found, print_json
 
 if TYPE_CHECKING:
     from storage.compact import Compaction
@@ -66,12 +66,7 @@ def publish(
         }
         for one, state in zip(snapshots.candidates(settings.store), held, strict=True)
     ]
-    if as_json:
-        print_json(rows)
-    elif rows:
-        print_rows(rows)
-    else:
-        typer.echo("Nothing is held back.")
+    print_found(rows, as_json, "Nothing is held back.")
 
 
 def reembed(

@@ -60,6 +60,16 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -
     typer.echo(aligned(names, [[row.get(name) for name in names] for row in rows]))
 
 
+def print_found(rows: Sequence[Mapping[str, Any]], as_json: bool, nothing: str, columns: Iterable[str] = ()) -> None:
+    """Print rows as JSON or as a table; where there are none, the table is the sentence `nothing`."""
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_rows(rows, columns)
+    else:
+        typer.echo(nothing)
+
+
 def aligned(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return a table for a person: one line a row, wide cells cut, numbers to the right."""
     cells = [list(names), *([_cell(value) for value in row] for row in rows)]

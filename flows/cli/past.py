@@ -9,7 +9,7 @@ import typer
 
 from flows.cli.answers import At
 from flows.cli.command import settings_of, takes
-from flows.cli.output import plain, print_json, print_rows
+from flows.cli.output import plain, print_found, print_json
 from storage.errors import QueryError
 
 if TYPE_CHECKING:
@@ -50,12 +50,7 @@ def tag(
 
 def _print_tags(held: dict[str, int], as_json: bool) -> None:
     rows = [{"tag": name, "snapshot": number} for name, number in held.items()]
-    if as_json:
-        print_json(rows)
-    elif rows:
-        print_rows(rows)
-    else:
-        typer.echo("No snapshot has a tag.")
+    print_found(rows, as_json, "No snapshot has a tag.")
 
 
 def diff(

@@ -9,7 +9,7 @@ import typer
 
 from flows.cli.command import settings_of, takes
 from flows.cli.intake import Order, print_report, run
-from flows.cli.output import note, plain, print_json, print_rows
+from flows.cli.output import note, plain, print_found, print_json, print_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,9 +121,4 @@ def rejects(
 
     columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"
     rows = open_store(settings.store).sql(f"SELECT {columns} FROM rejects ORDER BY uri").to_pylist()
-    if as_json:
-        print_json(rows)
-    elif rows:
-        print_rows(rows, ("uri", "reason", "message"))
-    else:
-        typer.echo("Nothing was rejected.")
+    print_found(rows, as_json, "Nothing was rejected.", ("uri", "reason", "message"))

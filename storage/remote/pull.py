@@ -9,7 +9,7 @@ from pathlib import Path
 
 from storage import snapshots, tags
 from storage.errors import StoreError
-from storage.files import FileRef, put_if_absent, remove, write_whole
+from storage.files import FileRef, flocked, put_if_absent, remove, write_whole
 from storage.remote.address import Mark, at_hand, belong, mark_of
 from storage.remote.inventory import FOLDER as INVENTORIES
 from storage.remote.inventory import all_files, vector_files
@@ -105,7 +105,7 @@ def refresh(root: Path) -> None:
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
     if gone:
-        with suppress(BlockingIOError), _flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)
 
 
@@ -145,26 +145,16 @@ def _recognise(objects: Objects, root: Path, mark: Mark) -> None:
 @contextmanager
 def _fetching(root: Path) -> Iterator[None]:
     """Keep files that have come, and that no snapshot in the mirror names yet, from being tidied away."""
-    with _flocked(root / "fetching", fcntl.LOCK_SH):
+    with flocked(root / "fetching", fcntl.LOCK_SH):
         yield
 
 
 def tidy(root: Path) -> None:
     """Remove what no snapshot in the mirror names, unless somebody fetches here; the caller has the mirror's lock."""
-    with suppress(BlockingIOError), _flocked(root / "fetching", fcntl.LOCK_EX | fcntl.LOCK_NB):
+    with suppress(BlockingIOError), flocked(root / "fetching", fcntl.LOCK_EX | fcntl.LOCK_NB):
         states = snapshots.needed(root)
         known = [state for state in states if state.inventory and (root / state.inventory.path).exists()]
         named = {root / file.path for state in known for file in vector_files(root, state)}
         unnamed = [path for path in (root / VECTORS).rglob("*") if path.is_file() and path not in named]
         for path in (*garbage(root, states), *unnamed):
             remove(path)
-
-
-@contextmanager
-def _flocked(path: Path, how: int) -> Iterator[None]:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(handle, how)
-        yield
-    finally:
-        os.close(handle)
