@@ -9,11 +9,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from storage import evaluations, snapshots
+from storage import evaluations
 from storage.evaluations import EvaluationRow, state_of
 from storage.files import hash_file
+from storage.history import snapshots
+from storage.history.snapshots import Snapshot
 from storage.keys import hash_bytes, key_of
-from storage.snapshots import Snapshot
 from storage.store import Store, open_store
 from tasks.evaluate.asking import Evaluation, Reading, Way
 from tasks.evaluate.asking import evaluate as ask

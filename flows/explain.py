@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from flows.recipe import limits_of, recipe_of, space_of
 from flows.settings import Settings
-from storage.encoder import load_encoder
+from storage.embedding.encoder import load_encoder
 from storage.errors import Rejected, SourceError
 from storage.schema import Draft
 from tasks.discover import open_source

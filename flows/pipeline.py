@@ -17,17 +17,18 @@ from flows.recipe import asking_of, check_model, discover_options, gate_of, reci
 from flows.report import Report
 from flows.run import How, Run
 from flows.settings import Settings
-from storage import snapshots, staging
+from storage import staging
 from storage.commit import Changes, ChunkMoves, check_space, compare_chunks
-from storage.current import catch_up
 from storage.errors import SourceError
 from storage.files import explain_full_disk
+from storage.history import snapshots
+from storage.history.current import catch_up
 from storage.lock import writer_lock
 from storage.remote.address import at_hand
 from storage.remote.pull import complete, refresh
 from storage.schema import REFUSED, STALE, DocumentRow, RejectRow, RunRow, from_table
-from storage.sweep import sweep
 from storage.tables import read_table
+from storage.upkeep.sweep import sweep
 from tasks.discover import Found, Listing, Source, discover, open_source
 from tasks.embed import Embedding
 from tasks.expand import expand

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from flows.settings import Search, Settings
-from storage.encoder import EmbeddingSpace, describe_model, model_dir
+from storage.embedding.encoder import EmbeddingSpace, describe_model, model_dir
+from storage.embedding.space import late_space
 from storage.errors import ConfigError
 from storage.files import hash_file
-from storage.retention import Retention
+from storage.history.retention import Retention
 from storage.retrieval.options import How, Mode, Rewrite
-from storage.space import late_space
 from tasks.archive.options import ArchiveOptions
 from tasks.chunk import ChunkOptions, asks_model
 from tasks.discover import DiscoverOptions

@@ -10,8 +10,8 @@ from pathlib import Path
 from flows.engine import Engine
 from flows.report import Report
 from flows.settings import Settings
-from storage.encoder import EmbeddingSpace
-from storage.snapshots import Snapshot
+from storage.embedding.encoder import EmbeddingSpace
+from storage.history.snapshots import Snapshot
 from storage.staging import Batch
 from tasks.gate import Gate
 from tasks.model.desk import Asking

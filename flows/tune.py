@@ -16,13 +16,14 @@ from flows.engine import LocalEngine
 from flows.pipeline import ingest
 from flows.recipe import way_of
 from flows.settings import Gate, Retention, RouteRule, Settings
-from storage import snapshots, staging
+from storage import staging
 from storage.artifacts import Packs, write_pack
 from storage.errors import QueryError
 from storage.files import TEMPORARY, remove
+from storage.history import snapshots
+from storage.history.snapshots import Snapshot
 from storage.lock import writer_lock
 from storage.schema import Parsed
-from storage.snapshots import Snapshot
 from storage.store import Store, open_store
 from storage.tables import read_table
 from tasks.evaluate.asking import Reading, Way, evaluate

@@ -13,16 +13,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import current, keywords, snapshots, vectors
+from storage import keywords
 from storage.artifacts import Packs
-from storage.deleted import deleted_tables
-from storage.encoder import EmbeddingSpace
+from storage.embedding.encoder import EmbeddingSpace
 from storage.errors import StoreError
 from storage.growth import schema_key
+from storage.history import current, snapshots
+from storage.history.deleted import deleted_tables
+from storage.history.retention import Retention
+from storage.history.snapshots import Piece, Snapshot
 from storage.keys import bucket_of
-from storage.retention import Retention
+from storage.lance import vectors
 from storage.schema import CHUNKS, COSTS, RUNS, CostRow, RunRow, from_table, indexed_text, to_table
-from storage.snapshots import Piece, Snapshot
 from storage.tables import bucket_count, read_piece, read_table, rebucket, replace_documents, rewrite, write_single
 
 _BATCH_ROWS = 4096

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storage.files import write_whole
+from storage.history.snapshots import Snapshot
 from storage.keys import key_of
-from storage.snapshots import Snapshot
 
 FOLDER = "evaluations"
 _NOTHING = "none.parquet"

@@ -19,9 +19,9 @@ from storage.artifacts import take_from
 from storage.errors import StoreError
 from storage.files import write_immutable
 from storage.growth import conform
+from storage.history.snapshots import Piece, Snapshot
 from storage.keys import bucket_of
 from storage.schema import SCHEMA_VERSION, SCHEMAS
-from storage.snapshots import Piece, Snapshot
 
 T = TypeVar("T")
 R = TypeVar("R")

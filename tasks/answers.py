@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.encoder import describe_model, load_encoder, model_dir
+from storage.embedding.encoder import describe_model, load_encoder, model_dir
 from storage.files import TEMPORARY
 from storage.keys import embedding_key
 from tasks.counter import counter_of

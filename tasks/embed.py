@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.boundary import boundary
-from storage.encoder import load_encoder
+from storage.embedding.encoder import load_encoder
+from storage.embedding.late import encode_windows, windows_of
 from storage.files import TEMPORARY
-from storage.late import encode_windows, windows_of
 from storage.schema import indexed_text
 from storage.staging import DRAFTS, Batch
 from tasks.orders import load_order

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.snapshots import Snapshot
+from storage.history.snapshots import Snapshot
 from storage.store import Store
 from tasks.evaluate.asking import Reading, Way, evaluate
 from tasks.evaluate.bootstrap import Interval

@@ -3,14 +3,15 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from storage import candidates, staging
+from storage import staging
 from storage.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
-from storage.compact import compact_held, due
-from storage.encoder import EmbeddingSpace
-from storage.retention import Retention
+from storage.embedding.encoder import EmbeddingSpace
+from storage.history import candidates
+from storage.history.retention import Retention
+from storage.history.snapshots import Snapshot
 from storage.schema import RunRow
-from storage.snapshots import Snapshot
 from storage.staging import Batch
+from storage.upkeep.compact import compact_held, due
 from tasks.gate import Finding, Gate, judge
 from tasks.model import ledger
 from tasks.orders import load_order

@@ -11,23 +11,25 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from storage import current, snapshots, staging, vectors
+from storage import staging
 from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.boundary import boundary
 from storage.commit import join_artifacts, vector_rows, vector_tag
-from storage.encoder import EmbeddingSpace, Encoder, Window, load_encoder
+from storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
+from storage.embedding.late import encode_windows, keys_of, windows_of
 from storage.errors import StoreError
 from storage.files import TEMPORARY, explain_full_disk
 from storage.growth import conform
+from storage.history import current, snapshots
+from storage.history.retention import Retention
+from storage.history.snapshots import Piece, Snapshot
 from storage.keys import embedding_key
-from storage.late import encode_windows, keys_of, windows_of
+from storage.lance import vectors
 from storage.lock import writer_lock
 from storage.remote.pull import complete
-from storage.retention import Retention
 from storage.schema import RUNS, RunRow, from_table, indexed_text
-from storage.snapshots import Piece, Snapshot
-from storage.sweep import sweep
 from storage.tables import read_piece, read_table, rewrite, write_single
+from storage.upkeep.sweep import sweep
 from tasks.gate import Gate
 from tasks.publish import Published, publish_snapshot
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from storage.history.snapshots import Snapshot
 from storage.keys import bucket_of, chunk_keys, document_key
 from storage.schema import (
     CHUNKS,
@@ -21,7 +22,6 @@ from storage.schema import (
     indexed_text,
     to_table,
 )
-from storage.snapshots import Snapshot
 from storage.staging import DRAFTS, Batch
 from storage.tables import read_piece
 from tasks.discover import Found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.server import embedded_server
-from storage import encoder, space
+from storage.embedding import encoder, space
 from tasks.model import breaker, chat
 from tests import fake_encoder
 from tests.far_bench import FarBench, make_bucket, object_store

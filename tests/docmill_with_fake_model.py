@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from flows.cli.app import main
-from storage import encoder, space
+from storage.embedding import encoder, space
 from tests import fake_encoder
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.analyser import LONGEST_TERM, analyse
 from storage.errors import ConfigError
+from storage.keywords.analyser import LONGEST_TERM, analyse
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage.errors import SourceError
-from storage.verify import verify
+from storage.upkeep.verify import verify
 from tests.archives import tarred, zipped
 from tests.workbench import Workbench, summary
 

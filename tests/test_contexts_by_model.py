@@ -8,7 +8,7 @@ import pytest
 
 from storage.errors import ConfigError
 from storage.schema import MISSING, REFUSED, STALE, ChunkRow
-from storage.verify import verify
+from storage.upkeep.verify import verify
 from tasks.model import breaker, chat, messages
 from tests.model_server import ModelServer, model_server
 from tests.workbench import Workbench, summary

@@ -8,7 +8,7 @@ from flows.inprocess import run_prefect
 from flows.report import Report
 from flows.settings import Settings
 from storage.errors import SourceError
-from storage.verify import verify
+from storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
 from tests.workbench import Workbench, summary
 

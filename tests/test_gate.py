@@ -9,12 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from storage import boundary, candidates, snapshots, tags
-from storage.compact import compact, vacuum
+from storage import boundary
 from storage.errors import ConfigError, QueryError, StoreError
-from storage.retention import Retention
+from storage.history import candidates, snapshots, tags
+from storage.history.retention import Retention
 from storage.store import open_store
-from storage.verify import verify
+from storage.upkeep.compact import compact, vacuum
+from storage.upkeep.verify import verify
 from tests.victim import Countdown
 from tests.workbench import Workbench, summary
 

@@ -9,16 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from storage import snapshots, staging
+from storage import staging
 from storage.artifacts import TEXTS
 from storage.errors import StoreError
 from storage.files import hash_file
 from storage.growth import blank, conform
-from storage.repair import repair
+from storage.history import snapshots
 from storage.schema import CHUNKS, SCHEMAS
 from storage.store import open_store
 from storage.tables import read_table
-from storage.verify import verify
+from storage.upkeep.repair import repair
+from storage.upkeep.verify import verify
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from storage.schema import ChunkRow
-from storage.verify import verify
+from storage.upkeep.verify import verify
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

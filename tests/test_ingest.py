@@ -10,11 +10,11 @@ import pytest
 from flows.recipe import recipe_of, space_of
 from flows.settings import Settings
 from storage.errors import Locked, SourceError, StoreError
+from storage.history.snapshots import numbers
 from storage.lock import writer_lock
-from storage.repair import repair
 from storage.schema import indexed_text
-from storage.snapshots import numbers
-from storage.verify import verify
+from storage.upkeep.repair import repair
+from storage.upkeep.verify import verify
 from tasks.parse import FORMATS
 from tests.workbench import Workbench, summary
 

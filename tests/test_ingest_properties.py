@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from storage.verify import verify
+from storage.upkeep.verify import verify
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -9,13 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from storage import pruning, snapshots, tags
-from storage.compact import compact, vacuum
 from storage.errors import QueryError, StoreError
-from storage.retention import Retention, expired
+from storage.history import snapshots, tags
+from storage.history.retention import Retention, expired
+from storage.history.undelete import undelete
 from storage.store import open_store
-from storage.undelete import undelete
-from storage.verify import verify
+from storage.upkeep import pruning
+from storage.upkeep.compact import compact, vacuum
+from storage.upkeep.verify import verify
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from pydantic import TypeAdapter
 
-from storage.analyser import analyse
 from storage.errors import ConfigError, StoreError
 from storage.files import hash_file
 from storage.keywords import KeywordHit, KeywordIndex, KeywordState, Scoring, rebuild, update
+from storage.keywords.analyser import analyse
 from storage.keywords.lookup import Lookup
 from storage.keywords.memory import MemoryIndex
 from storage.keywords.merge import FULL_POSTINGS, MOST_SEGMENTS, choose

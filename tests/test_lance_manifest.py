@@ -11,7 +11,7 @@ import pytest
 from lancedb.index import BTree, IvfRq
 
 from storage.errors import StoreError
-from storage.fence import schema
+from storage.lance.fence import schema
 from storage.remote.manifest import version_files
 
 DIMENSION = 16

@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from storage import snapshots
 from storage.artifacts import Packs
-from storage.encoder import Window, load_encoder
+from storage.embedding.encoder import Window, load_encoder
+from storage.embedding.late import encode_windows
+from storage.embedding.space import describe_model, late_space
 from storage.errors import ConfigError, StoreError
+from storage.history import snapshots
 from storage.keys import late_key
-from storage.late import encode_windows
-from storage.repair import repair
 from storage.schema import ChunkRow, Parsed
-from storage.space import describe_model, late_space
-from storage.verify import verify
+from storage.upkeep.repair import repair
+from storage.upkeep.verify import verify
 from tasks.split.span import Span
 from tasks.tokens import Tokens
 from tasks.windows import windows

@@ -21,8 +21,8 @@ SOURCES = sorted(
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/"),
     "duckdb": ("storage/sql.py",),
-    "lancedb": ("storage/vectors.py",),
-    "sentence_transformers": ("storage/encoder.py", "storage/retrieval/crossing.py"),
+    "lancedb": ("storage/lance/vectors.py",),
+    "sentence_transformers": ("storage/embedding/encoder.py", "storage/retrieval/crossing.py"),
     "typer": ("flows/cli/",),
     "rich": ("flows/cli/",),
 }

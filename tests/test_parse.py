@@ -60,7 +60,7 @@ def test_any_text_is_parsed_or_rejected_with_a_reason(text: str, name: str) -> N
         reason = ""
         assert faults(parsed) == []
         assert name not in ITSELF or parsed.text == text.removeprefix("\ufeff")
-    assert reason in ("", "empty", "no_text", "corrupt", "undecodable")
+    assert reason in ("", "empty", "no_text", "corrupt", "undecodable", "not_installed")
 
 
 _LINES = [

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from storage import snapshots, tags
-from storage.diff import Difference, diff
 from storage.errors import QueryError, StoreError
+from storage.history import snapshots, tags
+from storage.history.diff import Difference, diff
 from storage.store import open_store
 from tests.workbench import Workbench
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from flows.embedded import ADDRESS, SERVER
-from storage.snapshots import numbers
+from storage.history.snapshots import numbers
 from storage.store import open_store
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow]

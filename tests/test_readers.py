@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from storage import snapshots
-from storage.compact import compact
-from storage.retention import Retention
+from storage.history import snapshots
+from storage.history.retention import Retention
 from storage.store import open_store
+from storage.upkeep.compact import compact
 from tests.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

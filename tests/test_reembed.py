@@ -12,14 +12,16 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from storage import boundary, encoder, snapshots, space
-from storage.compact import compact
+from storage import boundary
+from storage.embedding import encoder, space
+from storage.embedding.space import EmbeddingSpace, describe_model
 from storage.errors import StoreError
-from storage.retention import Retention
-from storage.space import EmbeddingSpace, describe_model
+from storage.history import snapshots
+from storage.history.retention import Retention
+from storage.history.undelete import undelete
 from storage.store import Store, open_store
-from storage.undelete import undelete
-from storage.verify import verify
+from storage.upkeep.compact import compact
+from storage.upkeep.verify import verify
 from tasks import reembed as module
 from tasks.reembed import Reembedded, Terms, reembed
 from tests.fake_encoder import NAME, TokenCounts, write_model

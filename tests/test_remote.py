@@ -10,21 +10,23 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from storage import boundary, candidates, snapshots, vectors
+from storage import boundary
 from storage.commit import vector_tag
-from storage.compact import compact, vacuum
-from storage.diff import diff
 from storage.errors import ConfigError, Locked, StoreError
+from storage.history import candidates, snapshots
+from storage.history.diff import diff
+from storage.history.retention import Retention
+from storage.history.tags import delete_tag, set_tag, tags
+from storage.history.undelete import undelete
+from storage.lance import vectors
 from storage.lock import writer_lock
 from storage.remote import lease
 from storage.remote.address import at_hand, url_of
 from storage.remote.pull import refresh
-from storage.repair import repair
-from storage.retention import Retention
 from storage.store import open_store
-from storage.tags import delete_tag, set_tag, tags
-from storage.undelete import undelete
-from storage.verify import verify
+from storage.upkeep.compact import compact, vacuum
+from storage.upkeep.repair import repair
+from storage.upkeep.verify import verify
 from tests.far_bench import FarBench
 from tests.victim import ingest, start
 from tests.workbench import Workbench

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from storage import snapshots
-from storage.encoder import load_encoder
+from storage.embedding.encoder import load_encoder
 from storage.errors import StoreError
-from storage.repair import repair
-from storage.snapshots import Snapshot, path_of
-from storage.verify import verify
+from storage.history import snapshots
+from storage.history.snapshots import Snapshot, path_of
+from storage.upkeep.repair import repair
+from storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
 from tests.workbench import Workbench
 
@@ -107,7 +107,7 @@ def empty_table(bench: Workbench) -> None:
 
 
 def lance_schema() -> Any:
-    from storage.fence import schema
+    from storage.lance.fence import schema
 
     return schema(16)
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from storage.artifacts import Packs
-from storage.snapshots import newest
-from storage.verify import verify
+from storage.history.snapshots import newest
+from storage.upkeep.verify import verify
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storage.encoder import TokenVectors
+from storage.embedding.encoder import TokenVectors
 from storage.errors import ConfigError, QueryError
 from storage.retrieval import Hit, How
 from storage.retrieval.fusion import FUSIONS, fuse

@@ -12,10 +12,10 @@ from flows.cli.app import app
 from flows.settings import RouteRule, Settings
 from flows.tune import Options, Tuning, tune
 from flows.tuned import as_toml, merged
-from storage import snapshots
 from storage.errors import ConfigError, QueryError
+from storage.history import snapshots
 from storage.schema import Element, Parsed
-from storage.verify import verify
+from storage.upkeep.verify import verify
 from tasks.evaluate.proxies import Source, proxies
 from tasks.evaluate.questions import load_questions
 from tests.workbench import Workbench

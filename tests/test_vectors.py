@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from storage import fence, vectors
+from storage.embedding.space import EmbeddingSpace
 from storage.errors import Locked, QueryError, StoreError
-from storage.space import EmbeddingSpace
-from storage.vectors import VectorIndex, VectorState
+from storage.lance import fence, vectors
+from storage.lance.vectors import VectorIndex, VectorState
 
 DIMENSION = 32
 SPACE = EmbeddingSpace("tests", "0" * 32, DIMENSION, True, 256)

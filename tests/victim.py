@@ -13,9 +13,10 @@ from pathlib import Path
 import lancedb  # noqa: F401  # imported before the fork, so that no process has to
 import scipy.sparse  # noqa: F401
 
-from storage import boundary, encoder, space
-from storage.compact import compact
-from storage.retention import Retention
+from storage import boundary
+from storage.embedding import encoder, space
+from storage.history.retention import Retention
+from storage.upkeep.compact import compact
 from tests import fake_encoder
 from tests.workbench import Workbench
 

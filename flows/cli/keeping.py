@@ -9,7 +9,7 @@ from flows.cli.command import settings_of, takes
 from flows.cli.output import note, plain, print_found, print_json
 
 if TYPE_CHECKING:
-    from storage.compact import Compaction
+    from storage.upkeep.compact import Compaction
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -29,7 +29,7 @@ def undelete(
     """Bring deleted documents back, without parsing or embedding anything."""
     settings = settings_of(context)
     from flows.recipe import retention_of
-    from storage.undelete import undelete as restore
+    from storage.history.undelete import undelete as restore
 
     number = restore(settings.store, uris, retention_of(settings), settings.wait_s).number
     if as_json:
@@ -47,7 +47,7 @@ def publish(
 ) -> None:
     """Make a snapshot current that the [gate] has held back."""
     settings = settings_of(context)
-    from storage import candidates, snapshots
+    from storage.history import candidates, snapshots
 
     if name and discard:
         candidates.discard(settings.store, name, settings.wait_s)
@@ -109,7 +109,7 @@ def vacuum(
     """Remove the snapshots that [retention] does not keep, and their files."""
     settings = settings_of(context)
     from flows.recipe import retention_of
-    from storage.compact import vacuum as clean
+    from storage.upkeep.compact import vacuum as clean
 
     done = clean(settings.store, retention_of(settings), dry_run, settings.wait_s)
     _print(done, "would remove" if dry_run else "removed", as_json)
@@ -119,7 +119,7 @@ def compact(context: typer.Context, as_json: AsJson = False) -> None:
     """Write anew in few files what many commits have left in many; a vacuum is part of it."""
     settings = settings_of(context)
     from flows.recipe import retention_of
-    from storage.compact import compact as write_anew
+    from storage.upkeep.compact import compact as write_anew
 
     _print(write_anew(settings.store, retention_of(settings), settings.wait_s), "removed", as_json)
 

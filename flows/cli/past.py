@@ -13,7 +13,7 @@ from flows.cli.output import plain, print_found, print_json
 from storage.errors import QueryError
 
 if TYPE_CHECKING:
-    from storage.diff import Change, Difference
+    from storage.history.diff import Change, Difference
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
@@ -34,7 +34,7 @@ def tag(
 ) -> None:
     """Name a snapshot, the newest unless --at says which; it is kept as long as it has a name."""
     settings = settings_of(context)
-    from storage import tags
+    from storage.history import tags
 
     if name is None:
         if at or delete:
@@ -62,7 +62,7 @@ def diff(
 ) -> None:
     """Say what changed between two snapshots: documents and chunks added, removed, changed and moved."""
     settings = settings_of(context)
-    from storage.diff import diff as compare
+    from storage.history.diff import diff as compare
     from storage.store import open_store
 
     before, after = open_store(settings.store, old), open_store(settings.store, new)

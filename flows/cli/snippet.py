@@ -5,7 +5,7 @@ import re
 import typer
 
 from flows.cli.output import plain
-from storage.analyser import analyse
+from storage.keywords.analyser import analyse
 
 WIDTH = 240
 _WORD = re.compile(r"\w+")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from storage.repair import Encode
+    from storage.upkeep.repair import Encode
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -67,7 +67,7 @@ def verify(
 ) -> None:
     """Check that tables, artifacts, postings and vectors agree; a line for each finding."""
     settings = settings_of(context)
-    from storage.verify import verify as find
+    from storage.upkeep.verify import verify as find
 
     findings = find(settings.store, deep=deep)
     if as_json:
@@ -82,7 +82,7 @@ def verify(
 def repair(context: typer.Context, as_json: AsJson = False) -> None:
     """Rebuild what is lost or damaged from what is left; exit status 3 where documents have to be ingested again."""
     settings = settings_of(context)
-    from storage.repair import repair as mend
+    from storage.upkeep.repair import repair as mend
 
     done = mend(settings.store, _encoder_of(settings.store), settings.wait_s)
     if as_json:
@@ -96,12 +96,12 @@ def repair(context: typer.Context, as_json: AsJson = False) -> None:
 
 def _encoder_of(root: Path) -> "Encode":
     """Return the encoding of the store's own model, which is loaded when it is called."""
-    from storage.snapshots import read
+    from storage.history.snapshots import read
 
     space = read(root).space
 
     def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
-        from storage.encoder import load_encoder
+        from storage.embedding.encoder import load_encoder
 
         return load_encoder(space.model, space.revision).encode(texts)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.analyser import Analyser, load_analyser, separate
+from storage.keywords.analyser import Analyser, load_analyser, separate
 from storage.keywords.postings import Int32, Int64, Postings, make_postings
 
 TOKENS_PER_SEGMENT = 1 << 23

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.analyser import analyse
+from storage.keywords.analyser import analyse
 from storage.keywords.scoring import Floats, Scoring
 from storage.keywords.spectrum import read_spectrum
 from storage.keywords.state import KeywordState, check_analyser

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from storage.analyser import analyse
+from storage.keywords.analyser import analyse
 from storage.keywords.index import KeywordHit
 from storage.keywords.scoring import Floats, Scoring
 

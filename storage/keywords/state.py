@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.analyser import ANALYSER_VERSION
 from storage.errors import StoreError
 from storage.files import FileRef
+from storage.keywords.analyser import ANALYSER_VERSION
 
 FOLDER = "keywords"
 

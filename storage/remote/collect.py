@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from storage import snapshots
+from storage.history import snapshots
+from storage.history.snapshots import Snapshot
 from storage.remote.address import mark_of
 from storage.remote.inventory import FOLDER as INVENTORIES
 from storage.remote.inventory import needed_files, vector_files
 from storage.remote.lease import confirm
 from storage.remote.objects import Entry, Objects, Vanished, objects_of
 from storage.remote.transfer import VECTORS, fetch, key_of_file, sized
-from storage.snapshots import Snapshot
 
 DROPPED = "dropped"
 _COLLECTED = ("tables", "artifacts", "keywords", INVENTORIES, VECTORS, "clock")

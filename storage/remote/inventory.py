@@ -11,10 +11,10 @@ from pathlib import Path
 
 from storage.errors import StoreError
 from storage.files import FileRef, hash_file, write_immutable
+from storage.history.snapshots import Snapshot
 from storage.remote.manifest import version_files
 from storage.remote.transfer import VECTORS
-from storage.snapshots import Snapshot
-from storage.sweep import named_files
+from storage.upkeep.sweep import named_files
 
 FOLDER = "inventories"
 _REUSED = ("data", "_deletions", "_indices")  # where no name is given twice

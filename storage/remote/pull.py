@@ -7,17 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from storage import snapshots, tags
 from storage.errors import StoreError
 from storage.files import FileRef, flocked, put_if_absent, remove, write_whole
+from storage.history import snapshots, tags
+from storage.history.retention import forget, hold, lock_is_held
+from storage.history.snapshots import Snapshot
 from storage.remote.address import Mark, at_hand, belong, mark_of
 from storage.remote.inventory import FOLDER as INVENTORIES
 from storage.remote.inventory import all_files, vector_files
 from storage.remote.objects import Objects, Vanished, objects_of
 from storage.remote.transfer import INCOMING, VECTORS, fetch
-from storage.retention import forget, hold, lock_is_held
-from storage.snapshots import Snapshot
-from storage.sweep import garbage
+from storage.upkeep.sweep import garbage
 
 IDENTITY = "store.json"
 _MIRRORED = (

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from storage import snapshots
 from storage.commit import vector_tag
 from storage.errors import Locked
 from storage.files import put_if_absent
+from storage.history import snapshots
+from storage.history.snapshots import Snapshot
 from storage.remote.address import mark_of
 from storage.remote.inventory import all_files, with_inventory
 from storage.remote.lease import confirm
 from storage.remote.objects import objects_of
 from storage.remote.transfer import send
-from storage.snapshots import Snapshot
 
 
 def push(root: Path, snapshot: Snapshot) -> None:

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from storage.encoder import model_dir, quiet
+from storage.embedding.encoder import model_dir, quiet
 from storage.errors import ConfigError
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 
-from storage.analyser import analyse
+from storage.keywords.analyser import analyse
 from storage.retrieval.hit import Candidate, in_order
 from storage.retrieval.options import Rewrite
 from storage.retrieval.query import Query

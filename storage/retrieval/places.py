@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from storage.history.snapshots import Snapshot
 from storage.keys import bucket_of
-from storage.snapshots import Snapshot
 from storage.tables import read_piece
 
 _COLUMNS = ["chunk_id", "document_id", "ordinal"]

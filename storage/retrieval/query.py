@@ -60,7 +60,7 @@ class Query:
         return found
 
     def _explain_nothing(self) -> None:
-        from storage.analyser import analyse
+        from storage.keywords.analyser import analyse
 
         if not analyse(self.text, self.sources.language):
             raise QueryError(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from storage.encoder import TokenVectors
+from storage.embedding.encoder import TokenVectors
 from storage.retrieval.crossing import load_cross_encoder
 from storage.retrieval.hit import Candidate
 from storage.retrieval.query import Query

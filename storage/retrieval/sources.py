@@ -9,20 +9,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import snapshots
 from storage.artifacts import Packs, decode_parsed
 from storage.commit import vector_rows
-from storage.encoder import Encoder, load_encoder
+from storage.embedding.encoder import Encoder, load_encoder
 from storage.errors import StoreError
+from storage.history import snapshots
+from storage.history.snapshots import Snapshot
 from storage.keys import bucket_of
 from storage.keywords import KeywordHit, KeywordIndex
-from storage.matrix import Matrix
+from storage.lance.matrix import Matrix
+from storage.lance.vectors import VectorIndex
 from storage.remote.pull import ensure
 from storage.retrieval.places import Places
 from storage.schema import CHUNKS, ChunkRow, from_table
-from storage.snapshots import Snapshot
 from storage.tables import at_once, read_rows, read_table
-from storage.vectors import VectorIndex
 
 Vector = npt.NDArray[np.float32]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storage.analyser import analyse
+from storage.keywords.analyser import analyse
 from storage.schema import ChunkRow, Parsed
 from tasks.evaluate.phrases import sentences
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from storage.analyser import analyse
 from storage.keys import key_of
+from storage.keywords.analyser import analyse
 from storage.schema import Element, Parsed
 from tasks.evaluate.phrases import sentences
 from tasks.evaluate.questions import Question, Target

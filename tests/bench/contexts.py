@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 
 from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.encoder import Window, describe_model, load_encoder
+from storage.embedding.encoder import Window, describe_model, load_encoder
+from storage.embedding.late import encode_windows, keys_of
 from storage.keywords import KeywordIndex, rebuild
-from storage.late import encode_windows, keys_of
 from storage.retrieval import Mode
 from storage.retrieval.fusion import fuse
 from storage.schema import Draft, Parsed, indexed_text

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from storage.snapshots import read
+from storage.history.snapshots import read
 from tests.bench.table import Figure, show
 from tests.bench.tree import Tree, indexed, ingest, run
 

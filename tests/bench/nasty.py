@@ -18,7 +18,7 @@ from flows.engine import LocalEngine
 from flows.pipeline import ingest
 from flows.report import Report
 from flows.settings import Settings
-from storage import encoder, space
+from storage.embedding import encoder, space
 from storage.errors import REASONS
 from storage.store import open_store
 from tests import fake_encoder

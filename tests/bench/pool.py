@@ -18,7 +18,7 @@ import tasks.process
 from flows.engine import LocalEngine
 from flows.pipeline import ingest
 from flows.settings import Settings
-from storage import space
+from storage.embedding import space
 from tests import fake_encoder
 from tests.bench.documents import write_tree
 from tests.bench.table import Figure, show

@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-from storage.encoder import describe_model, load_encoder, model_dir
+from storage.embedding.encoder import describe_model, load_encoder, model_dir
 from storage.schema import Draft, Parsed
 from tasks.answers import Answering, answer, vectors_of
 from tasks.chunk import ChunkOptions, chunk_regions

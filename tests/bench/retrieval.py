@@ -26,9 +26,9 @@ import numpy.typing as npt
 from flows.engine import LocalEngine
 from flows.pipeline import ingest
 from flows.settings import Settings
-from storage import encoder
 from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.encoder import Encoder, load_encoder
+from storage.embedding import encoder
+from storage.embedding.encoder import Encoder, load_encoder
 from storage.keys import embedding_key, hash_bytes
 from storage.retrieval import Hit, How, Mode
 from storage.store import Store, open_store

@@ -17,7 +17,7 @@ from pathlib import Path
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
-from storage.encoder import load_encoder, model_dir
+from storage.embedding.encoder import load_encoder, model_dir
 from storage.errors import Rejected
 from storage.schema import Parsed, indexed_text
 from tasks.chunk import ChunkOptions, chunk, chunk_regions

@@ -20,16 +20,16 @@ import pyarrow as pa
 
 from storage.artifacts import pack_embeddings, pack_texts, write_pack
 from storage.commit import Changes, commit
-from storage.compact import compact
 from storage.files import write_immutable
 from storage.growth import conform
+from storage.history.retention import Retention
+from storage.history.snapshots import Piece, Snapshot
 from storage.keys import chunk_keys, document_key, embedding_key, key_of
 from storage.keywords import KeywordIndex
-from storage.retention import Retention
+from storage.lance.vectors import VectorIndex
 from storage.schema import CHUNKS, DOCUMENTS, REJECTS, RUNS, Parsed, RunRow, from_table
-from storage.snapshots import Piece, Snapshot
 from storage.store import open_store
-from storage.vectors import VectorIndex
+from storage.upkeep.compact import compact
 from tests.bench.keywords import make_chunks, make_queries
 from tests.bench.table import Figure, show
 from tests.bench.vectors import SPACE, Vectors, make_vectors

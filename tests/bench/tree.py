@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from storage.history.snapshots import read
 from storage.keys import hash_bytes
 from storage.schema import indexed_text
-from storage.snapshots import read
 from storage.tables import read_table
 from tests.bench.documents import edit_tree, write_tree
 

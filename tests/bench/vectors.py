@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage import vectors
-from storage.space import EmbeddingSpace
-from storage.vectors import VectorIndex, VectorState
+from storage.embedding.space import EmbeddingSpace
+from storage.lance import vectors
+from storage.lance.vectors import VectorIndex, VectorState
 from tests.bench.table import Figure, show
 
 DIMENSION = 384

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from storage.history.snapshots import Snapshot
 from storage.schema import ChunkRow, DocumentRow, from_table, indexed_text
-from storage.snapshots import Snapshot
 from storage.tables import read_piece
 
 KINDS = ("added", "removed", "changed", "moved")

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from storage.artifacts import Packs
-from storage.encoder import Encoder, Window
+from storage.embedding.encoder import Encoder, Window
+from storage.history.snapshots import Snapshot
 from storage.keys import late_key
-from storage.snapshots import Snapshot
 from storage.tables import read_table
 
 COLUMNS = ("text_key", "window_start", "window_end", "start", "end")

@@ -10,19 +10,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import current, keywords, snapshots, vectors
+from storage import keywords
 from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.commit import posting_rows, vector_rows, vector_tag
-from storage.encoder import load_encoder
+from storage.embedding.encoder import load_encoder
+from storage.embedding.late import encode_windows, late_rows, windows_of
 from storage.errors import StoreError
 from storage.files import hash_file, write_immutable
-from storage.late import encode_windows, late_rows, windows_of
+from storage.history import current, snapshots
+from storage.history.snapshots import Piece, Snapshot
+from storage.lance import vectors
 from storage.lock import writer_lock
 from storage.remote.check import restore
 from storage.schema import indexed_text
-from storage.snapshots import Piece, Snapshot
 from storage.tables import read_table, replace_documents
-from storage.verify import verify
+from storage.upkeep.verify import verify
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 

@@ -13,16 +13,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import current, snapshots, staging, vectors
+from storage import staging
 from storage.commit import vector_tag
 from storage.errors import QueryError
 from storage.files import remove, settle, write_whole
+from storage.history import current, snapshots
+from storage.history.retention import lock_is_held
+from storage.history.snapshots import Snapshot
+from storage.lance import vectors
 from storage.lock import writer_lock
 from storage.remote.naming import unshare
 from storage.remote.pull import complete
 from storage.remote.push import share_candidate
-from storage.retention import lock_is_held
-from storage.snapshots import Snapshot
 from storage.tables import read_table, write_single
 
 

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from storage.errors import ConfigError
-from storage.stopwords import STOP_WORDS, without_accents
+from storage.keywords.stopwords import STOP_WORDS, without_accents
 
 ANALYSER_VERSION = 1
 LONGEST_TERM = 64

@@ -7,22 +7,22 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import current, snapshots
 from storage.artifacts import Packs, decode_parsed
 from storage.commit import vector_rows, vector_tag
+from storage.embedding.late import keys_of, late_rows, windows_of
 from storage.errors import StoreError
-from storage.fence import schema
 from storage.files import hash_file
+from storage.history import current, snapshots
+from storage.history.snapshots import Snapshot
 from storage.keys import embedding_key
 from storage.keywords import KeywordIndex
-from storage.late import keys_of, late_rows, windows_of
+from storage.lance.fence import schema
+from storage.lance.vectors import VectorIndex
 from storage.remote.address import mark_of, shown
 from storage.remote.check import far_faults
 from storage.schema import indexed_text
-from storage.snapshots import Snapshot
-from storage.sweep import named_files
 from storage.tables import read_table
-from storage.vectors import VectorIndex
+from storage.upkeep.sweep import named_files
 
 _DOCUMENTS_AT_ONCE = 256
 

@@ -8,9 +8,9 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from storage import snapshots
 from storage.errors import QueryError, StoreError
 from storage.files import put_if_absent, remove
+from storage.history import snapshots
 from storage.lock import writer_lock
 from storage.remote.naming import share_tag, unshare
 

@@ -4,18 +4,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from storage import current, keywords, snapshots, tags, vectors
-from storage.candidates import discard_held
-from storage.candidates import expired as expired_candidates
+from storage import keywords
 from storage.commit import vector_tag
+from storage.history import current, snapshots, tags
+from storage.history.candidates import discard_held
+from storage.history.candidates import expired as expired_candidates
+from storage.history.retention import Retention, drop, expired, is_held, removable
+from storage.history.snapshots import Snapshot
+from storage.lance import vectors
 from storage.lock import writer_lock
-from storage.pruning import crowded, prune
 from storage.remote.collect import collect
 from storage.remote.pull import complete
-from storage.retention import Retention, drop, expired, is_held, removable
-from storage.snapshots import Snapshot
-from storage.sweep import garbage, sweep
 from storage.tables import bucket_count, rebucket
+from storage.upkeep.pruning import crowded, prune
+from storage.upkeep.sweep import garbage, sweep
 
 SLACK = 16
 """So many snapshots may be there beyond those that the retention keeps before they are removed unasked."""

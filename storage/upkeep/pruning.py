@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from storage import snapshots
 from storage.artifacts import Packs, stream_pack
 from storage.files import write_immutable
-from storage.snapshots import Piece, Snapshot
+from storage.history import snapshots
+from storage.history.snapshots import Piece, Snapshot
 from storage.tables import read_piece
 
 MOST_PACKS = 32

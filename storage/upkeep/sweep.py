@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from storage import snapshots, vectors
 from storage.files import TEMPORARY, FileRef, remove
-from storage.snapshots import Snapshot
+from storage.history import snapshots
+from storage.history.snapshots import Snapshot
+from storage.lance import vectors
 
 _FOLDERS = ("tables", "artifacts", "keywords", "inventories")
 _OTHERS = (snapshots.FOLDER, snapshots.CANDIDATES, "tags", "cache")

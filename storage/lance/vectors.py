@@ -18,10 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from storage.boundary import boundary
-from storage.encoder import EmbeddingSpace
+from storage.embedding.encoder import EmbeddingSpace
 from storage.errors import QueryError, StoreError
-from storage.fence import Writer, among, schema
-from storage.matrix import Matrix
+from storage.lance.fence import Writer, among, schema
+from storage.lance.matrix import Matrix
 
 FOLDER = "vectors"
 _SELECTED_SHARE = 20  # fewer than a twentieth of the rows are selected by their ids: 1,000 of 100,000 in 11 CPU ms

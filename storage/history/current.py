@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from storage import evaluations, snapshots
+from storage import evaluations
 from storage.boundary import boundary
 from storage.files import link, remove, sync_folder, write_whole
+from storage.history import snapshots
+from storage.history.snapshots import Snapshot
 from storage.schema import SCHEMAS
-from storage.snapshots import Snapshot
 from storage.views import views_sql
 
 LINK = "current"

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from storage.encoder import EmbeddingSpace
+from storage.embedding.encoder import EmbeddingSpace
 from storage.errors import StoreError
 from storage.files import FileRef, put_if_absent, settle
 from storage.keywords.state import KeywordState
+from storage.lance.vectors import VectorState
 from storage.remote.address import mark_of, shown
-from storage.vectors import VectorState
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -94,7 +94,7 @@ def read(root: Path, number: int | None = None) -> Snapshot:
 
 
 def candidates(root: Path) -> list[str]:
-    """Return the names of the snapshots that are held back, see `storage/candidates.py`."""
+    """Return the names of the snapshots that are held back, see `storage/history/candidates.py`."""
     found = (root / CANDIDATES).glob("candidate-*.json")
     return sorted((file.stem for file in found), key=lambda name: (len(name), name))
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from storage import snapshots, tags
 from storage.boundary import boundary
 from storage.errors import StoreError
-from storage.snapshots import Snapshot, path_of
+from storage.history import snapshots, tags
+from storage.history.snapshots import Snapshot, path_of
 
 
 @dataclass(frozen=True, slots=True)

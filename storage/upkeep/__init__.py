@@ -1,0 +1,1 @@
+"""Upkeep: verify and repair, compact, and what removes files that nothing names."""
