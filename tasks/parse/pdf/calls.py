@@ -19,12 +19,16 @@ _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
 
 # Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h and fpdf_doc.h.
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "FPDF_LoadPage": (_POINTER, _POINTER, _INT),
+    "FPDF_ClosePage": (None, _POINTER),
     "FPDF_GetPageWidthF": (ctypes.c_float, _POINTER),
     "FPDF_GetPageHeightF": (ctypes.c_float, _POINTER),
     "FPDF_PageToDevice": (_INT, _POINTER, *[_INT] * 5, _DOUBLE, _DOUBLE, _POINTER, _POINTER),
     "FPDF_GetMetaText": (ctypes.c_ulong, _POINTER, ctypes.c_char_p, _POINTER, ctypes.c_ulong),
+    "FPDFText_LoadPage": (_POINTER, _POINTER),
+    "FPDFText_ClosePage": (None, _POINTER),
+    "FPDFText_CountChars": (_INT, _POINTER),
     "FPDFText_GetText": (_INT, _POINTER, _INT, _INT, _POINTER),
-    "FPDFText_GetUnicode": (ctypes.c_uint, _POINTER, _INT),
     "FPDFText_GetCharOrigin": (_INT, _POINTER, _INT, _POINTER, _POINTER),
     "FPDFText_CountRects": (_INT, _POINTER, _INT, _INT),
     "FPDFText_GetBoundedText": (_INT, _POINTER, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE, _POINTER, _INT),
@@ -56,6 +60,7 @@ class Handle(ctypes.c_void_p):
 # Each function's result. Their arguments are not converted, half of what a call costs: numbers are C ints, and
 # pointers must be handles or references, never numbers.
 _OFTEN: dict[str, Any] = {
+    "FPDFText_GetUnicode": ctypes.c_uint,
     "FPDFText_GetLooseCharBox": _INT,
     "FPDFText_GetFontSize": _DOUBLE,
     "FPDFText_GetTextObject": Handle,
@@ -88,25 +93,25 @@ def address(handle: Any) -> int:
     return ctypes.addressof(handle.raw.contents)
 
 
-def reference(handle: Any) -> Any:
-    """Return what a handle of pypdfium2's points to as an argument of a function that converts none."""
-    return ctypes.byref(ctypes.c_char.from_address(address(handle)))
-
-
 def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:
     """Return the box that a function gives for its first arguments and each of the items; zeros where it fails.
 
     Its sides are ordinary numbers, none above `FAR`.
     """
-    call, (numbers, places) = calls()[name], _rows(*_BOXES[name])
-    found: list[Box] = []
+    each = iter(sides_from(name, items, *first))
+    return [*zip(each, each, each, each, strict=True)]
+
+
+def sides_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
+    """Return the sides of the same boxes, four of one after four of another."""
+    call, (numbers, zeros, places) = calls()[name], _rows(*_BOXES[name])
+    found: list[float] = []
     for start in range(0, len(items), _ROWS):
         some = items[start : start + _ROWS]
         sides = numbers[: 4 * len(some)]
-        ctypes.memset(places[0][0], 0, sides.nbytes)
+        sides[:] = zeros[: len(sides)]
         deque(map(call, *map(repeat, first), some, *places), maxlen=0)
-        each = iter(_ordinary(sides.tolist()))
-        found += zip(each, each, each, each, strict=True)
+        found += _ordinary(sides.tolist())
     return found
 
 
@@ -116,9 +121,10 @@ def _ordinary(numbers: Sequence[float]) -> Sequence[float]:
 
 
 @cache
-def _rows(kind: type[Any], results: int) -> tuple[memoryview, list[list[Any]]]:
-    """Return memory for rows of four numbers, and references to where each begins or to each of its numbers."""
+def _rows(kind: type[Any], results: int) -> tuple[memoryview, memoryview, list[list[Any]]]:
+    """Return memory for rows of four numbers, as much of zeros, and references to where each row or number begins."""
     size = ctypes.sizeof(kind)
     cells = (kind * (4 * _ROWS))()
     places = [[ctypes.byref(cells, size * (4 * row + place)) for row in range(_ROWS)] for place in range(results)]
-    return memoryview(cells).cast("B").cast(kind._type_), places
+    numbers = memoryview(cells).cast("B").cast(kind._type_)
+    return numbers, memoryview(bytes(numbers.nbytes)).cast(kind._type_), places

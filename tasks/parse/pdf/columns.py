@@ -81,13 +81,14 @@ def join_rows(items: list[Item]) -> list[Item]:
 
 
 def _joined(items: list[Item], reach: float) -> list[Item]:
-    whole: list[Item] = []
-    for item in items:
-        before = whole[-1] if whole else None
-        if isinstance(item, Line) and isinstance(before, Line) and _beside(before, item, reach):
+    whole: list[Item] = items[:1]
+    before = whole[0] if whole else None
+    for item in items[1:]:
+        if isinstance(before, Line) and isinstance(item, Line) and _beside(before, item, reach):
             _append(before, item)
         else:
             whole.append(item)
+            before = item
     return whole
 
 
@@ -95,6 +96,8 @@ def _beside(one: Line, other: Line, reach: float) -> bool:
     if other.box[0] < one.box[2] - one.size or other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
         return False
     overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
+    if overlap <= 0:
+        return False
     smaller = max(min(one.height, other.height), 0.1)
     # What stands much higher or lower, a superscript, must touch.
     far = reach * max(one.size, other.size) if overlap > 0.5 * smaller else 0.3 * one.size

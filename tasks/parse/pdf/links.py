@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import address, calls
+from tasks.parse.pdf.calls import calls
 from tasks.parse.pdf.page import TextLayer
 from tasks.parse.pdf.place import Place, placed
 
@@ -23,14 +23,13 @@ class Link:
     box: Box
 
 
-def page_links(page: Any, layer: TextLayer, place: Place) -> list[Link]:
+def page_links(page: int, document: int, layer: TextLayer, place: Place) -> list[Link]:
     """Return a page's links to addresses; links within the document are left out."""
     ask = calls()
-    handle, document = address(page), address(page.pdf)
     position, link, sides = ctypes.c_int(0), ctypes.c_void_p(), (ctypes.c_float * 4)()
     here, there, corner = map(ctypes.addressof, (position, link, sides))
     found: list[Link] = []
-    while len(found) < _MAX_LINKS and ask["FPDFLink_Enumerate"](handle, here, there):
+    while len(found) < _MAX_LINKS and ask["FPDFLink_Enumerate"](page, here, there):
         action = ask["FPDFLink_GetAction"](link.value)
         if not action or ask["FPDFAction_GetType"](action) != _TO_ADDRESS:
             continue

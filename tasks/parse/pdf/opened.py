@@ -4,7 +4,8 @@ import ctypes
 import re
 import stringprep
 import unicodedata
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from storage.errors import Rejected
@@ -50,6 +51,18 @@ def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
         document.close()
         raise Rejected("too_large", f"{pages} pages, the limit is {_MAX_PAGES}")
     return document
+
+
+@contextmanager
+def opened_page(document: Any, number: int) -> Iterator[int | None]:
+    """Yield the address of a page, counted from 1; None where it cannot be read."""
+    ask = calls()
+    page = ask["FPDF_LoadPage"](address(document), number - 1)
+    try:
+        yield page
+    finally:
+        if page is not None:
+            ask["FPDF_ClosePage"](page)
 
 
 def _prepared(password: str) -> str:

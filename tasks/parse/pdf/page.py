@@ -5,15 +5,16 @@ A line that holds a wide gap comes in pieces: columns of a table or of a page th
 
 import ctypes
 import re
+import sys
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise, repeat
+from itertools import chain, islice, repeat
 from statistics import median
-from typing import Any
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import address, boxes_from, calls, reference
+from tasks.parse.pdf.calls import Handle, boxes_from, calls, sides_from
 from tasks.parse.pdf.fonts import PLAIN, Font, read_font
 from tasks.parse.pdf.place import Place, around_pairs, placed
 
@@ -47,7 +48,9 @@ _MOST_ADVANCE = 0.55
 _LONG = 20
 _ON_LEVEL = 100
 _FEW = 4
+_TINY = 2
 _MAX_BOUNDED = 500
+_SURROGATES = range(0xD800, 0xE000)
 
 
 @dataclass(slots=True)
@@ -73,11 +76,10 @@ class Line:
 class TextLayer:
     """The text of one page, while pdfium holds it."""
 
-    def __init__(self, text_page: Any, place: Place, number: int) -> None:
+    def __init__(self, text_page: int, place: Place, number: int) -> None:
         self._calls = calls()
-        self._page = text_page
-        self._raw = address(text_page)
-        self._reference = reference(text_page)
+        self._raw = text_page
+        self._reference = Handle(text_page)
         self._place = place
         self._number = number
         self._fonts: dict[int | None, Font] = {}
@@ -85,9 +87,7 @@ class TextLayer:
         self.text = self._read()
 
     def _read(self) -> str:
-        import pypdfium2.raw as pdfium
-
-        count = pdfium.FPDFText_CountChars(self._page)
+        count = self._calls["FPDFText_CountChars"](self._raw)
         if count <= 0:
             return ""
         buffer = bytearray(2 * (count + 1))
@@ -96,17 +96,32 @@ class TextLayer:
         return text if len(text) == count else self._by_character(count)
 
     def _by_character(self, count: int) -> str:
-        codes = map(self._calls["FPDFText_GetUnicode"], repeat(self._raw), range(count))
-        return "".join(chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd" for code in codes)
+        codes = [*map(self._calls["FPDFText_GetUnicode"], repeat(self._reference), range(count))]
+        if max(codes) >= _SURROGATES[0]:
+            codes = [0xFFFD if code > sys.maxunicode or code in _SURROGATES else code for code in codes]
+        return "".join(map(chr, codes))
 
     def lines(self) -> list[Line]:
         """Return the page's lines in content order, those with wide gaps in pieces."""
-        texts, firsts, lasts = [], [], []
-        for match in _LINE.finditer(self.text):
-            text, first = match[1].rstrip(), match.start(1)
-            texts.append(text)
-            firsts.append(first)
-            lasts.append(first + len(text.rstrip(_SOFT)) - 1)
+        texts: list[str] = []
+        firsts: list[int] = []
+        lasts: list[int] = []
+        start = 0
+        for row in self.text.split("\n"):
+            text = row.strip()
+            if text.isprintable():  # nor cut by a hyphen
+                if text:
+                    first = start + row.index(text[0])
+                    texts.append(text)
+                    firsts.append(first)
+                    lasts.append(first + len(text) - 1)
+            else:
+                for match in _LINE.finditer(self.text, start, start + len(row)):
+                    text, first = match[1].rstrip(), match.start(1)
+                    texts.append(text)
+                    firsts.append(first)
+                    lasts.append(first + len(text.rstrip(_SOFT)) - 1)
+            start += len(row) + 1
         parts = self._pieces(self._made(texts, firsts, lasts))
         self._mark_superscripts(parts)
         return parts
@@ -118,7 +133,7 @@ class TextLayer:
         objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
         pointers = map(self._calls["FPDFTextObj_GetFont"], objects)
         boxes = self._boxes(firsts, lasts)
-        fonts, number, true = self._fonts, self._number, self._sizes
+        fonts, number, rounded = self._fonts, self._number, self._sizes
         lines = []
         for text, first, last, box, size, pointer in zip(texts, firsts, lasts, boxes, sizes, pointers, strict=True):
             font = fonts.get(pointer) or self._font(pointer)
@@ -129,7 +144,10 @@ class TextLayer:
                 font = font.both(self._font_at(first)).both(self._font_at(last))
                 if font.mono and "  " in text:
                     clean = text.translate(_CLEAN).replace("\r", "").expandtabs()
-            lines.append(Line(clean, _true_size(size, box, true), font, box, number, first, last))
+            height = box[3] - box[1]
+            if not (0.5 * size <= height <= 2.5 * size and size > _TINY):
+                size = 0.85 * height  # the page scales a font of another nominal size
+            lines.append(Line(clean, rounded.get(size) or _rounded(size, rounded), font, box, number, first, last))
         return lines
 
     def _font_at(self, index: int) -> Font:
@@ -178,7 +196,7 @@ class TextLayer:
     def _gapped(self, lines: list[Line]) -> set[int]:
         """Return which lines hold a gap between two of pdfium's pieces of text that is wide for their size."""
         count = self._calls["FPDFText_CountRects"](self._raw, 0, -1)
-        gaps = self._gaps(count) if count > len(lines) else ()
+        gaps = self._gaps(count, 0.99 * _TIGHT_GAP * min(line.size for line in lines)) if count > len(lines) else ()
         level: defaultdict[int, list[int]] = defaultdict(list)
         for index, line in enumerate(lines if gaps else ()):
             level[int((line.box[1] + line.box[3]) / 2)].append(index)
@@ -193,16 +211,22 @@ class TextLayer:
                     found.add(index)
         return found
 
-    def _gaps(self, count: int) -> list[Box]:
-        """Return the boxes between pieces of text on one baseline that stand wide apart."""
-        boxes = boxes_from("FPDFText_GetRect", range(count), self._reference)
+    def _gaps(self, count: int, least: float) -> list[Box]:
+        """Return the boxes between pieces of text on one baseline that stand wide, and `least` points, apart."""
+        sides = sides_from("FPDFText_GetRect", range(count), self._reference)
         upright = self._place[0] > 0 and not self._place[1] and not self._place[2]
-        boxes = boxes if upright else placed(boxes, self._place)
-        found = [
-            (one[2], one[1], other[0], one[3])
-            for one, other in pairwise(boxes)
-            if other[0] > one[2] and _is_gap(one, other)
-        ]
+        if upright:
+            least /= self._place[0]
+        else:
+            each = iter(sides)
+            sides = [*chain.from_iterable(placed([*zip(each, each, each, each, strict=True)], self._place))]
+        found: list[Box] = []
+        for index, (left, right) in enumerate(zip(sides[4::4], sides[2::4], strict=False)):
+            if left - right > least:
+                at = 4 * index
+                one, other = sides[at : at + 4], sides[at + 4 : at + 8]
+                if _is_gap(one, other):
+                    found.append((right, one[1], left, one[3]))
         return placed(found, self._place) if upright else found
 
     def _words(self, lines: list[Line]) -> list[list[tuple[int, int, Box]]]:
@@ -283,7 +307,7 @@ def _loose(lines: list[Line]) -> list[int]:
     return [index for index in loose if len(lines[index].text) > _FEW and " " in lines[index].text]
 
 
-def _is_gap(one: Box, other: Box) -> bool:
+def _is_gap(one: Sequence[float], other: Sequence[float]) -> bool:
     """Return whether two boxes, the other to the right, stand on one baseline and further apart than they are high."""
     tops, bottoms = (one[1], other[1]), (one[3], other[3])
     high = min(abs(one[3] - one[1]), abs(other[3] - other[1]))
@@ -304,15 +328,9 @@ def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, in
     return groups
 
 
-def _true_size(size: float, box: Box, known: dict[float, float]) -> float:
-    """Return a font size; where the page scales a font of another nominal size, the line's height tells."""
-    height = box[3] - box[1]
-    if not (0.5 * size <= height <= 2.5 * size and size > 2):
-        size = height * 0.85
-    found = known.get(size)
-    if found is None:
-        found = known[size] = max(round(size, 1), 0.1)
-    return found
+def _rounded(size: float, known: dict[float, float]) -> float:
+    """Return a font size to a tenth of a point, and keep it among those known."""
+    return known.setdefault(size, max(round(size, 1), 0.1))
 
 
 def _clean(text: str) -> str:

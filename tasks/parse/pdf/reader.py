@@ -8,8 +8,9 @@ from typing import Any
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse.format import ParseOptions
+from tasks.parse.pdf.calls import address
 from tasks.parse.pdf.draw import draw, first_heading
-from tasks.parse.pdf.opened import metadata, open_pdf, outline
+from tasks.parse.pdf.opened import metadata, open_pdf, opened_page, outline
 from tasks.parse.pdf.scan import is_scan, read_scan
 from tasks.parse.pdf.sheet import Sheet, read_sheet
 
@@ -64,17 +65,12 @@ def _read(document: Any, options: ParseOptions) -> list[Sheet]:
 
 
 def _sheet(document: Any, number: int, options: ParseOptions) -> Sheet:
-    import pypdfium2
-
-    try:
-        page = document[number - 1]
-    except pypdfium2.PdfiumError:
-        return Sheet(number, 1.0, 1.0, damaged=True)
-    try:
-        sheet = read_sheet(page, number)
-        return read_scan(page, sheet, options.ocr_languages) if options.ocr and is_scan(page, sheet) else sheet
-    finally:
-        page.close()
+    with opened_page(document, number) as page:
+        if page is None:
+            return Sheet(number, 1.0, 1.0, damaged=True)
+        sheet = read_sheet(page, address(document), number)
+        wanted = options.ocr and is_scan(page, sheet)
+    return read_scan(document, sheet, options.ocr_languages) if wanted else sheet
 
 
 def _no_text(sheets: list[Sheet], ocr: bool) -> Rejected:

@@ -3,10 +3,9 @@
 import ctypes
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import Handle, address, boxes_from, calls, reference
+from tasks.parse.pdf.calls import Handle, boxes_from, calls
 from tasks.parse.pdf.place import Place, placed
 
 Rule = tuple[float, float, float]  # where it stands, from, to
@@ -41,13 +40,12 @@ class Rules:
             self.upright.append(((left + right) / 2, top, bottom))
 
 
-def page_rules(page: Any, place: Place) -> Rules:
+def page_rules(page: int, place: Place) -> Rules:
     """Return a page's rules, those that touch end to end as one; none where there are too many to be a table's."""
     walk = _Walk()
     ask = walk.ask
-    handle = address(page)
-    count = min(ask["FPDFPage_CountObjects"](handle), _MAX_OBJECTS)
-    walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))), place, 0)
+    count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
+    walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(count))), place, 0)
     level, upright = _joined(walk.rules.level), _joined(walk.rules.upright)
     return Rules() if max(len(level), len(upright)) > _MAX_RULES else Rules(level, upright)
 

@@ -1,7 +1,10 @@
 """Scanned PDF pages: pages without text that are drawn as a picture, for OCR to read."""
 
+from contextlib import closing
+from itertools import repeat
 from typing import Any
 
+from tasks.parse.pdf.calls import Handle, calls
 from tasks.parse.pdf.ocr import Picture, read_picture
 from tasks.parse.pdf.sheet import Sheet
 
@@ -11,30 +14,27 @@ _FEW_CHARACTERS = 25
 _IMAGE = 3
 
 
-def is_scan(page: Any, sheet: Sheet) -> bool:
+def is_scan(page: int, sheet: Sheet) -> bool:
     """Return whether a page shows something but holds no text, or hardly any beside an image."""
-    import pypdfium2.raw as pdfium
-
-    objects = pdfium.FPDFPage_CountObjects(page)
+    ask = calls()
+    objects = ask["FPDFPage_CountObjects"](page)
     if not sheet.items:
         return bool(objects > 0)
     if sheet.characters >= _FEW_CHARACTERS:
         return False
-    handles = (pdfium.FPDFPage_GetObject(page, index) for index in range(min(objects, 100)))
-    return any(pdfium.FPDFPageObj_GetType(handle) == _IMAGE for handle in handles)
+    handles = map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(min(objects, 100)))
+    return _IMAGE in map(ask["FPDFPageObj_GetType"], handles)
 
 
-def read_scan(page: Any, sheet: Sheet, languages: str) -> Sheet:
+def read_scan(document: Any, sheet: Sheet, languages: str) -> Sheet:
     """Return the page as OCR reads it, or as it was where OCR reads no more than that."""
-    width, height = page.get_size()
-    inches = max(width * height, 1.0) / 72**2
-    per_inch = min(_PER_INCH, (_MAX_PIXELS / inches) ** 0.5)
-    bitmap = page.render(scale=per_inch / 72, grayscale=True)
-    try:
-        pixels = bitmap.to_numpy()
-        picture = Picture(pixels.tobytes(), pixels.shape[1], pixels.shape[0], per_inch)
-    finally:
-        bitmap.close()
+    with closing(document[sheet.number - 1]) as page:
+        width, height = page.get_size()
+        inches = max(width * height, 1.0) / 72**2
+        per_inch = min(_PER_INCH, (_MAX_PIXELS / inches) ** 0.5)
+        with closing(page.render(scale=per_inch / 72, grayscale=True)) as bitmap:
+            pixels = bitmap.to_numpy()
+            picture = Picture(pixels.tobytes(), pixels.shape[1], pixels.shape[0], per_inch)
     read = scanned(picture, sheet.number, languages)
     return read if read.characters > sheet.characters else sheet
 

@@ -3,10 +3,9 @@
 import ctypes
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import address, calls
+from tasks.parse.pdf.calls import calls
 from tasks.parse.pdf.grid import Table, may_hold_table, ruled_tables
 from tasks.parse.pdf.links import Link, page_links
 from tasks.parse.pdf.page import Line, TextLayer
@@ -53,12 +52,12 @@ class Sheet:
         return (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
 
 
-def read_sheet(page: Any, number: int) -> Sheet:
+def read_sheet(page: int, document: int, number: int) -> Sheet:
     """Return what stands on a page; nothing where most of its characters have no known meaning."""
-    width, height = (calls()[name](address(page)) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
+    width, height = (calls()[name](page) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
     sheet = Sheet(number, width, height)
     place = _transform(page, width, height)
-    text_page = page.get_textpage()
+    text_page = calls()["FPDFText_LoadPage"](page)
     try:
         layer = TextLayer(text_page, place, number)
         if _is_garbled(layer.text):
@@ -72,9 +71,9 @@ def read_sheet(page: Any, number: int) -> Sheet:
             layer = TextLayer(text_page, place, number)
             lines = layer.lines()
         sheet.items = ruled_tables(lines, page_rules(page, place), layer) if may_hold_table(lines) else [*lines]
-        sheet.links = page_links(page, layer, place)
+        sheet.links = page_links(page, document, layer, place)
     finally:
-        text_page.close()
+        calls()["FPDFText_ClosePage"](text_page)
     return sheet
 
 
@@ -99,10 +98,10 @@ def _turned(place: Place, sheet: Sheet) -> Place:
     return (-b, a, -d, c, sheet.height - f, e) if sheet.turn > 0 else (b, -a, d, -c, f, sheet.width - e)
 
 
-def _transform(page: Any, width: float, height: float) -> Place:
+def _transform(page: int, width: float, height: float) -> Place:
     """Return the map from the page's own coordinates to points from its top left."""
     x, y = ctypes.c_int(), ctypes.c_int()
-    known = (address(page), 0, 0, int(width * _SCALE), int(height * _SCALE), 0)
+    known = (page, 0, 0, int(width * _SCALE), int(height * _SCALE), 0)
     found = (ctypes.addressof(x), ctypes.addressof(y))
     places = []
     for left, up in ((0, 0), (_REACH, 0), (0, _REACH)):
