@@ -25,7 +25,16 @@ from storage.history.snapshots import Piece, Snapshot
 from storage.keys import bucket_of
 from storage.lance import vectors
 from storage.schema import CHUNKS, COSTS, RUNS, CostRow, RunRow, from_table, indexed_text, to_table
-from storage.tables import bucket_count, read_piece, read_table, rebucket, replace_documents, rewrite, write_single
+from storage.tables import (
+    at_once,
+    bucket_count,
+    read_piece,
+    read_table,
+    rebucket,
+    replace_documents,
+    rewrite,
+    write_single,
+)
 
 _BATCH_ROWS = 4096
 _ROWS_AT_ONCE = 20_000  # so many enter tables, vectors and postings side by side; more take turns, in less memory
@@ -92,11 +101,13 @@ def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> 
         return
     touched = {bucket_of(key, base.buckets) for key in documents}
     wanted = pa.array(list(documents), pa.string())
-    for piece in base.tables.get("chunks", ()):
-        if piece.bucket in touched:
-            table = read_piece(root, piece, ["chunk_id", "embedding_key", "document_id"])
-            found = table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
-            yield from zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True)
+
+    def found(piece: Piece) -> pa.Table:
+        table = read_piece(root, piece, ["chunk_id", "embedding_key", "document_id"])
+        return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
+
+    for table in at_once(found, [piece for piece in base.tables.get("chunks", ()) if piece.bucket in touched]):
+        yield from zip(table.column(0).to_pylist(), table.column(1).to_pylist(), strict=True)
 
 
 def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:

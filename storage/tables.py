@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from storage.artifacts import take_from
 from storage.errors import StoreError
 from storage.files import write_immutable
 from storage.growth import conform
@@ -70,16 +68,6 @@ def read_piece(root: Path, piece: Piece, columns: list[str] | None = None) -> pa
     with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
         held = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
         return conform(file.read(held, use_threads=False), wanted)
-
-
-def read_rows(root: Path, piece: Piece, column: str, wanted: pa.Array) -> pa.Table:
-    """Read the rows of one Parquet file of a table whose `column` is among `wanted`, and few others."""
-    path = root / piece.file.path
-    schema = SCHEMAS[path.parent.name]
-    with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
-        keys = file.read([column], use_threads=False).column(0)
-        places = np.flatnonzero(pc.is_in(keys, value_set=wanted).to_numpy())
-        return conform(take_from(file, places), schema) if len(places) else schema.empty_table()
 
 
 @contextmanager

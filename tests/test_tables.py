@@ -3,10 +3,17 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+from storage import tables
+from storage.embedding.space import EmbeddingSpace
 from storage.errors import StoreError
-from storage.keys import bucket_of, document_key
+from storage.history.snapshots import Piece, Snapshot
+from storage.keys import bucket_of, chunk_keys, document_key
+from storage.keywords.state import KeywordState
+from storage.lance.vectors import VectorState
+from storage.opened import OpenedTable
 from storage.schema import CHUNKS
 from storage.tables import bucket_count, partition, read_piece, rebucket, replace_documents
 
@@ -90,3 +97,35 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / piece.file.path).write_bytes(b"x")
     with pytest.raises(StoreError, match=rf"{piece.file.hash}.*cannot be read.*docmill verify"):
         read_piece(tmp_path, piece)
+
+
+def snapshot_of(pieces: tuple[Piece, ...], buckets: int) -> Snapshot:
+    """Return a snapshot of nothing but a table of chunks."""
+    space = EmbeddingSpace("tests", "0" * 32, 4, True, 256)
+    return Snapshot(1, "", "", buckets, {"chunks": pieces}, {}, space, VectorState("", 1, 0), KeywordState())
+
+
+@pytest.mark.parametrize("bounded", [True, False])
+def test_rows_are_found_by_id_in_any_file(tmp_path: Path, bounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_ROWS_PER_GROUP", 3)
+    if not bounded:
+        monkeypatch.setattr(tables, "_BOUNDED", ())  # as another program may write it
+    documents = {f"{i}.md": [f"{i}a", f"{i}b"] for i in range(100)}
+    held = rows(documents)
+    ids = [key for uri, texts in documents.items() for key in chunk_keys(document_key(uri), texts)]
+    held = held.set_column(held.schema.get_field_index("chunk_id"), "chunk_id", pa.array(ids))
+    opened = OpenedTable(tmp_path, snapshot_of(replace_documents(tmp_path, (), "chunks", 4, [], held), 4), "chunks")
+    for wanted in ([], ids[7:8], ids[::9], ids, ["0" * 32, ids[3]]):
+        found = opened.rows("chunk_id", wanted)
+        right = held.filter(pc.is_in(held["chunk_id"], value_set=pa.array(wanted, pa.string())))
+        assert found.sort_by("chunk_id").to_pylist() == right.sort_by("chunk_id").to_pylist()
+        assert found.schema == CHUNKS
+    few = opened.rows("document_id", [document_key("7.md")])
+    assert few["text"].to_pylist() == ["7a", "7b"]
+
+
+def test_a_damaged_file_that_is_opened_for_a_row_is_named(tmp_path: Path) -> None:
+    (piece,) = pieces = replace_documents(tmp_path, (), "chunks", 1, [], rows(DOCUMENTS))
+    (tmp_path / piece.file.path).write_bytes(b"PAR1")
+    with pytest.raises(StoreError, match=rf"{piece.file.hash}.*cannot be read.*docmill verify"):
+        OpenedTable(tmp_path, snapshot_of(pieces, 1), "chunks").rows("chunk_id", ["0" * 32])

@@ -3,69 +3,15 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from storage.embedding.space import EmbeddingSpace
 from storage.errors import Locked, QueryError, StoreError
 from storage.lance import fence, vectors
 from storage.lance.vectors import VectorIndex, VectorState
-
-DIMENSION = 32
-SPACE = EmbeddingSpace("tests", "0" * 32, DIMENSION, True, 256)
-Vectors = npt.NDArray[np.float32]
-
-
-def unit(rows: int, seed: int, spread: float = 0.7) -> Vectors:
-    """Make vectors in 20 heaps, as texts of 20 topics are."""
-    draw = np.random.default_rng(seed)
-    topics = np.random.default_rng(0).standard_normal((20, DIMENSION))
-    found = topics[draw.integers(0, 20, rows)] + spread * draw.standard_normal((rows, DIMENSION))
-    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)
-
-
-def rows_of(held: dict[str, Vectors], batch_rows: int = 700) -> Iterator[pa.RecordBatch]:
-    keys = list(held)
-    for first in range(0, len(keys), batch_rows):
-        some = keys[first : first + batch_rows]
-        flat = pa.array(np.concatenate([held[key] for key in some]))
-        column = pa.FixedSizeListArray.from_arrays(flat, DIMENSION)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(some), pa.array([key[:2] for key in some]), column], ["chunk_id", "document_id", "vector"]
-        )
-
-
-def named(matrix: Vectors, prefix: str = "c") -> dict[str, Vectors]:
-    return {f"{prefix}{i:06d}": row for i, row in enumerate(matrix)}
-
-
-def oracle(held: dict[str, Vectors], query: Vectors, k: int, allowed: Any = None) -> list[tuple[str, float]]:
-    scores = {key: float(row @ query) for key, row in held.items() if allowed is None or key in allowed}
-    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
-
-
-def agree(found: list[tuple[str, float]], wanted: list[tuple[str, float]]) -> None:
-    """Check the scores, and the ids but for the order of scores that only rounding tells apart."""
-    assert [score for _, score in found] == pytest.approx([score for _, score in wanted], abs=1e-6)
-    right = dict(wanted)
-    for key, score in found:
-        assert right.get(key, wanted[-1][1] if wanted else None) == pytest.approx(score, abs=1e-6)
-    assert len(dict(found)) == len(found)
-
-
-def build(root: Path, held: dict[str, Vectors], tag: str = "snapshot-000001") -> VectorState:
-    return vectors.update(root, None, SPACE, (), rows_of(held), tag)
-
-
-def opened(root: Path, state: VectorState) -> Any:
-    """Open the table as a program would that knows nothing of docmill."""
-    import lancedb
-
-    return lancedb.connect(root / "vectors").open_table(state.table)
+from tests.vector_rows import DIMENSION, SPACE, Vectors, agree, build, named, opened, oracle, rows_of, unit
 
 
 @pytest.mark.parametrize("k", [1, 10, 500, 5000])
@@ -283,52 +229,6 @@ def test_a_rebuilt_table_leaves_the_old_one_until_it_is_swept(tmp_path: Path) ->
     assert vectors.sweep(tmp_path, [new]) == [old.table]
     assert VectorIndex(tmp_path, new, SPACE).search(unit(1, 1)[0], 3)
     assert vectors.sweep(tmp_path / "elsewhere", []) == []
-
-
-@pytest.fixture
-def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, VectorState, dict[str, Vectors]]:
-    """Build a table that is large enough for an index."""
-    monkeypatch.setattr(fence, "INDEX_ROWS", 5000)
-    held = named(unit(6000, 1))
-    return tmp_path, build(tmp_path, held), held
-
-
-def recall(index: VectorIndex, held: dict[str, Vectors], k: int = 10) -> float:
-    queries = unit(20, 50)
-    hits = [len(dict(index.search(q, k)).keys() & dict(oracle(held, q, k)).keys()) for q in queries]
-    return sum(hits) / (k * len(queries))
-
-
-def test_a_large_table_is_indexed_and_still_finds(indexed: tuple[Path, VectorState, dict[str, Vectors]]) -> None:
-    root, state, held = indexed
-    assert {entry.index_type for entry in opened(root, state).list_indices()} == {"IvfRq", "BTree"}
-    assert state.version == opened(root, state).version  # the index is a version, inside the fence
-    assert recall(VectorIndex(root, state, SPACE), held) >= 0.85  # one bit a dimension, and there are 32
-
-
-def test_a_filter_on_an_index_loses_no_row(indexed: tuple[Path, VectorState, dict[str, Vectors]]) -> None:
-    root, state, held = indexed
-    index = VectorIndex(root, state, SPACE)
-    query = unit(1, 3)[0]
-    for count in (5, 400, 3000):
-        worst = {key for key, _ in oracle(held, query, len(held))[-count:]}
-        agree(index.search(query, 10, worst), oracle(held, query, 10, worst))
-
-
-def test_new_and_removed_rows_are_right_before_the_index_is_made_anew(
-    indexed: tuple[Path, VectorState, dict[str, Vectors]],
-) -> None:
-    root, state, held = indexed
-    query = unit(1, 60)[0]
-    gone = [key for key, _ in oracle(held, query, 20)]
-    fresh = {"fresh": query}
-    held = {key: row for key, row in held.items() if key not in gone} | fresh
-    state = vectors.update(root, state, SPACE, gone, rows_of(fresh), "snapshot-000002")
-    index = VectorIndex(root, state, SPACE)
-    assert index.search(query, 1)[0][0] == "fresh"
-    assert index.search(query, 1)[0][1] == pytest.approx(1.0, abs=2e-6)
-    assert not set(gone) & set(dict(index.search(query, 50)))
-    assert recall(index, held) >= 0.85
 
 
 def test_many_small_commits_are_compacted_and_their_versions_stay(

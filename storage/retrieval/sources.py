@@ -15,14 +15,14 @@ from storage.embedding.encoder import Encoder, load_encoder
 from storage.errors import StoreError
 from storage.history import snapshots
 from storage.history.snapshots import Snapshot
-from storage.keys import bucket_of
 from storage.keywords import KeywordHit, KeywordIndex
 from storage.lance.matrix import Matrix
 from storage.lance.vectors import VectorIndex
+from storage.opened import OpenedTable
 from storage.remote.pull import ensure
 from storage.retrieval.places import Places
-from storage.schema import CHUNKS, ChunkRow, from_table
-from storage.tables import at_once, read_rows, read_table
+from storage.schema import ChunkRow, from_table
+from storage.tables import read_table
 
 Vector = npt.NDArray[np.float32]
 
@@ -63,11 +63,7 @@ class Sources:
 
     def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return chunks by id."""
-        wanted = pa.array(ids, pa.string())
-        buckets = {bucket_of(key, self.snapshot.buckets) for key in ids}
-        pieces = [piece for piece in self.snapshot.tables.get("chunks", ()) if piece.bucket in buckets]
-        found = at_once(lambda piece: read_rows(self.root, piece, "chunk_id", wanted), pieces)
-        rows = from_table(pa.concat_tables([CHUNKS.empty_table(), *found]), ChunkRow)
+        rows = from_table(self._chunks.rows("chunk_id", ids), ChunkRow)
         return {row.chunk_id: row for row in rows}
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
@@ -107,6 +103,10 @@ class Sources:
                 self.root, self.snapshot.artifacts["embeddings"], read_table(self.root, self.snapshot, "chunks")
             )
             return Matrix(pa.Table.from_batches(rows))
+
+    @cached_property
+    def _chunks(self) -> OpenedTable:
+        return OpenedTable(self.root, self.snapshot, "chunks")
 
     @cached_property
     def _keywords(self) -> KeywordIndex:
