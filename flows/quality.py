@@ -45,7 +45,7 @@ def chunk_quality(settings: Settings, store: Store, looking: Looking) -> Values:
     documents = _sample(store, rows, looking.documents)
     sampled = [chunk for one in documents for chunk in one.chunks]
     limit = store.snapshot.space.token_limit
-    whole = measures.sizes([row.tokens for row in rows], looking.least, limit) | measures.duplicates(rows)
+    whole = measures.sizes(rows, looking.least, limit) | measures.duplicates(rows)
     whole |= measures.near_duplicates(_vectors(store, sampled)) | measures.boilerplate(documents)
     whole |= measures.topics([chunk.text for chunk in rows[:_TOPIC_CHUNKS]])
     found: Values = {name: {"all": value} for name, value in whole.items()}

@@ -53,6 +53,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
             sizes_by=sizes_by,
             sizes_id=hash_file(Path(sizes_by) / "tokenizer.json") if sizes_by else "",
             late=space.late,
+            parts=settings.embedding.parts,
             by_model=settings.chunk.summed_up_by == "model",
             window_tokens=settings.model.window_tokens,
         ),

@@ -81,6 +81,12 @@ class Embedding(Section):
     late: bool = Field(
         default=False, description="Read each chunk's vector in a window of its document, as far as the model reaches."
     )
+    parts: int = Field(
+        default=0,
+        ge=0,
+        description="Give a longer chunk a vector for each part of at most so many tokens, and let chunks be four times"
+        " as long as the model reads; 0 gives each chunk one.",
+    )
 
 
 class Chunk(Section):

@@ -18,6 +18,7 @@ from flows.recipe import way_of
 from flows.settings import Gate, Retention, RouteRule, Settings
 from storage import staging
 from storage.artifacts import Packs, write_pack
+from storage.embedding.parts import KEYS, vector_keys
 from storage.errors import QueryError
 from storage.files import TEMPORARY, remove
 from storage.history import snapshots
@@ -173,7 +174,7 @@ def hand_over(tuning: Tuning) -> int:
         base, won = snapshots.newest(root), snapshots.read(root / FOLDER, tuning.snapshot)
         if base is None:
             return 0
-        keys = read_table(root / FOLDER, won, "chunks", ["embedding_key"]).column(0).to_pylist()
+        keys = vector_keys(read_table(root / FOLDER, won, "chunks", list(KEYS)))
         missing = sorted(_packs(root, base).missing(keys))
         folder = root / staging.FOLDER / "tuned"
         remove(folder)

@@ -44,6 +44,7 @@ CHUNKS = _schema(
     tokens=pa.int32(),
     depth=pa.int32(),
     above=pa.int32(),
+    parts=pa.list_(pa.int32()),
 )
 REJECTS = _schema(RejectRow)
 RUNS = _schema(RunRow)

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from storage import keywords
 from storage.artifacts import Packs
 from storage.embedding.encoder import EmbeddingSpace
+from storage.embedding.parts import by_vector
 from storage.errors import StoreError
 from storage.growth import schema_key
 from storage.history import current, snapshots
@@ -89,25 +90,31 @@ def _name(space: EmbeddingSpace) -> str:
 def compare_chunks(root: Path, base: Snapshot | None, changes: Changes) -> ChunkMoves:
     """Return which chunks leave, enter and stay when `changes` are applied; with another vector one does both."""
     old = set(_chunk_ids(root, base, changes.gone))
-    new = set(zip(*(changes.chunks.column(name).to_pylist() for name in ("chunk_id", "embedding_key")), strict=True))
+    new = set(_with_vectors(changes.chunks))
     untouched = (base.rows("chunks") if base else 0) - len(old)
-    leaving, entering = (frozenset(key for key, _ in ids) for ids in (old - new, new - old))
+    leaving, entering = (frozenset(key for key, *_ in ids) for ids in (old - new, new - old))
     return ChunkMoves(leaving, entering, untouched + len(old & new))
 
 
-def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Yield the id of each chunk of some documents, and the key of its vector."""
+def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the id of each chunk of some documents, with the keys of its vectors."""
     if base is None or not documents:
         return
     touched = {bucket_of(key, base.buckets) for key in documents}
     wanted = pa.array(list(documents), pa.string())
 
     def found(piece: Piece) -> pa.Table:
-        table = read_piece(root, piece, ["chunk_id", "embedding_key", "document_id"])
+        table = read_piece(root, piece, ["chunk_id", "embedding_key", "part_keys", "document_id"])
         return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
 
     for table in at_once(found, [piece for piece in base.tables.get("chunks", ()) if piece.bucket in touched]):
-        yield from zip(table.column(0).to_pylist(), table.column(1).to_pylist(), strict=True)
+        yield from _with_vectors(table)
+
+
+def _with_vectors(chunks: pa.Table) -> Iterator[tuple[str, ...]]:
+    names = ("chunk_id", "embedding_key", "part_keys")
+    for chunk_id, first, others in zip(*(chunks.column(name).to_pylist() for name in names), strict=True):
+        yield chunk_id, first, *others
 
 
 def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
@@ -219,9 +226,10 @@ def _costs(root: Path, base: Snapshot | None, added: tuple[CostRow, ...], number
 
 
 def vector_rows(root: Path, embeddings: tuple[Piece, ...], chunks: pa.Table) -> Iterator[pa.RecordBatch]:
-    """Yield (chunk_id, document_id, vector) of chunks from the store's packs."""
+    """Yield (chunk_id, document_id, vector) of chunks from the store's packs, of one with parts once for each."""
     packs = Packs([root / piece.file.path for piece in embeddings])
-    for batch in chunks.select(["chunk_id", "document_id", "embedding_key"]).to_batches(_BATCH_ROWS):
+    rows = by_vector(chunks.select(["chunk_id", "document_id", "embedding_key", "part_keys"]))
+    for batch in rows.to_batches(_BATCH_ROWS):
         found = packs.take(batch.column("embedding_key").to_pylist()).column("vector").combine_chunks()
         yield pa.RecordBatch.from_arrays(
             [batch.column("chunk_id"), batch.column("document_id"), found], ["chunk_id", "document_id", "vector"]

@@ -5,7 +5,9 @@ dropped, and `storage/growth.py` fills a column that an older file lacks with ""
 Offsets are half-open and count code points of a document's canonical text.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 SCHEMA_VERSION = 1
@@ -21,6 +23,11 @@ CONTEXT_STATES = {
 def indexed_text(context: str, text: str) -> str:
     """Return what is embedded and what BM25 sees of a chunk."""
     return f"{context}\n\n{text}" if context else text
+
+
+def part_texts(text: str, starts: Sequence[int]) -> list[str]:
+    """Return the parts of a chunk's text, of which all but the first begin at `starts`; it is one part without any."""
+    return [text[first:last].rstrip() for first, last in pairwise((0, *starts, len(text)))] if starts else [text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,7 @@ class Draft:
     context_state: str = ""
     about_start: int = 0
     about_end: int = 0
+    parts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +141,8 @@ class ChunkRow:
     `window_end` are the stretch of the document in which a late vector was read, both 0 where vectors are not late.
     `context_state` is a key of `CONTEXT_STATES` where something is wrong with what a language model says in `context`.
     A summary sums up the stretch from `about_start` to `about_end` of its document, and so the chunks that begin there.
+    A chunk with several vectors has one of each part: `parts` are the offsets in `text` at which the second part and
+    those after it begin, `embedding_key` is of the first part, `part_keys` of the others.
     """
 
     chunk_id: str
@@ -161,6 +171,8 @@ class ChunkRow:
     context_state: str = ""
     about_start: int = 0
     about_end: int = 0
+    parts: tuple[int, ...] = ()
+    part_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

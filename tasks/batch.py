@@ -111,10 +111,12 @@ def _draft_table(done: Sequence[Processed]) -> pa.Table:
     # The same content under two suffixes is two works and one set of chunks.
     distinct = {one.document.chunk_key: one for one in done}
     drafts = [(key, i, draft) for key, own in distinct.items() for i, draft in enumerate(own.drafts)]
+    keys = [own for one in distinct.values() for own in one.keys]
     columns = {
         "chunk_key": [key for key, _, _ in drafts],
         "ordinal": [i for _, i, _ in drafts],
-        "embedding_key": [key for one in distinct.values() for key in one.keys],
+        "embedding_key": [own[0] for own in keys],
+        "part_keys": [own[1:] for own in keys],
     }
     own = {name: [getattr(d, name) for _, _, d in drafts] for name in DRAFTS.names if name not in columns}
     return pa.table([pa.array((columns | own)[f.name], f.type) for f in DRAFTS], schema=DRAFTS)

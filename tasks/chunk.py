@@ -8,13 +8,15 @@ from tokenizers import Tokenizer
 
 from storage.errors import ConfigError
 from storage.keys import embedding_key, key_of, late_key
-from storage.schema import Draft, Parsed, indexed_text
+from storage.schema import Draft, Parsed, indexed_text, part_texts
 from tasks.context import Setting, contextualizer_of, setting_of
 from tasks.context.model import VERSION as PROMPTS
 from tasks.context.setting import nothing
 from tasks.context.teller import Teller
 from tasks.detect import DETECTOR_VERSION, Region, Verdict
 from tasks.fitting import Fitter
+from tasks.parts import VERSION as PARTS_VERSION
+from tasks.parts import divide
 from tasks.route import Route, Routed
 from tasks.split import SPLITTERS, Part, options_of
 from tasks.split.lookup import Lookup
@@ -28,6 +30,7 @@ from tasks.windows import windows
 
 CHUNKER_VERSION = 2
 _SPECIAL_TOKENS = 8  # more than any model adds
+_WINDOWS = 4  # so much more than the model reads at once may be in a chunk with parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,9 @@ class ChunkOptions:
     """`token_limit` is the model's, special tokens included; `context_tokens` of it are kept for the context.
 
     `sizes_by` is the folder of the tokenizer that counts the strategies' sizes, empty for the model's own, and
-    `sizes_id` the hash of it. `late` gives every chunk a window in which its vector is read. Where it is `by_model`,
-    a language model sums up; it sees at most `window_tokens` of a document at a time.
+    `sizes_id` the hash of it. `late` gives every chunk a window in which its vector is read. With `parts` a chunk of
+    more tokens than that has a vector for each part of at most so many, and may be four times as long as the model
+    reads. Where it is `by_model`, a language model sums up; it sees at most `window_tokens` of a document at a time.
     """
 
     token_limit: int
@@ -45,6 +49,7 @@ class ChunkOptions:
     sizes_by: str = ""
     sizes_id: str = ""
     late: bool = False
+    parts: int = 0
     by_model: bool = False
     window_tokens: int = 16_000
 
@@ -56,6 +61,15 @@ class ChunkOptions:
                 f"context_tokens must be in [0, {most}] where the model takes {self.token_limit} tokens,"
                 f" got {self.context_tokens}"
             )
+        if self.parts and not MIN_SIZE <= self.parts <= most:
+            raise ConfigError(f"parts must be 0 or in [{MIN_SIZE}, {most}] tokens, got {self.parts}")
+        if self.parts and self.late:
+            raise ConfigError("parts and late exclude each other: a late vector is read in one window")
+
+    @property
+    def longest(self) -> int:
+        """Return the most tokens of a chunk, context and special tokens included."""
+        return self.token_limit * (_WINDOWS if self.parts else 1)
 
 
 def chunk(parsed: Parsed, content_type: str, route: Route, tokenizer: Tokenizer, options: ChunkOptions) -> list[Draft]:
@@ -71,7 +85,7 @@ def chunk_regions(
     options: ChunkOptions,
     lookup: Lookup | None = None,
 ) -> list[Draft]:
-    """Return a document's chunks in order; none has more than `options.token_limit` tokens, context and all.
+    """Return a document's chunks in order; none has more than `options.longest` tokens, context and all.
 
     No chunk reaches across regions, unless they have the same route and its strategy `crosses`; then it is
     of the region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text,
@@ -91,14 +105,16 @@ def chunk_regions(
     if len(part.outline.headings) > 1:
         nodes += filter(None, (summary(part, one) for one in fitters.values() if one.teller.context.sums_up))
     drafts = _drafts(part, setting, nodes, routed)
+    if options.parts:
+        return [replace(one, parts=divide(one, tokens, options.parts, options.token_limit)) for one in drafts]
     return _with_windows(drafts, tokens, options.token_limit - tokens.counter.special) if options.late else drafts
 
 
 def _fitter(name: str, setting: Setting, tokens: Tokens, options: ChunkOptions, lookup: Lookup) -> Fitter:
     context = contextualizer_of(name, options.by_model)
     own = setting.with_budget(options.context_tokens if context.name != "none" else 0)
-    room = options.token_limit - tokens.counter.special - own.budget
-    return Fitter(tokens, own, Teller(context, lookup, options.by_model), options.token_limit, room // 2)
+    room = options.longest - tokens.counter.special - own.budget
+    return Fitter(tokens, own, Teller(context, lookup, options.by_model), options.longest, room // 2)
 
 
 def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
@@ -154,12 +170,15 @@ def _with_windows(drafts: Sequence[Draft], tokens: Tokens, room: int) -> list[Dr
     return [replace(draft, window_start=at.start, window_end=at.end) for draft, at in zip(drafts, found, strict=True)]
 
 
-def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -> tuple[str, ...]:
-    """Return the key of the vector of each chunk of a document's canonical text."""
+def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -> tuple[tuple[str, ...], ...]:
+    """Return the keys of the vectors of each chunk of a document's canonical text, one for each of its parts."""
     if not late:
-        return tuple(embedding_key(indexed_text(draft.context, draft.text), space_id) for draft in drafts)
+        return tuple(
+            tuple(embedding_key(indexed_text(one.context, part), space_id) for part in part_texts(one.text, one.parts))
+            for one in drafts
+        )
     return tuple(
-        late_key(text[first : one.window_end], one.start - first, one.end - first, space_id)
+        (late_key(text[first : one.window_end], one.start - first, one.end - first, space_id),)
         for one in drafts
         for first in [one.window_start]
     )
@@ -173,9 +192,10 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, contextualizer_of(name, options.by_model).version]
     said = asdict(replace(options, sizes_by="", contextualizer=name))
     late = [WINDOWS_VERSION] if said.pop("late") else []
+    parts = [{"parts": size, "version": PARTS_VERSION}] if (size := said.pop("parts")) else []
     by_model, window = said.pop("by_model"), said.pop("window_tokens")
     asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if asks_model(route, options) else []
-    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *asked)
+    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *parts, *asked)
 
 
 def asks_model(route: Route, options: ChunkOptions) -> bool:

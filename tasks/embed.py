@@ -13,6 +13,7 @@ from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.boundary import boundary
 from storage.embedding.encoder import load_encoder
 from storage.embedding.late import encode_windows, windows_of
+from storage.embedding.parts import by_vector
 from storage.files import TEMPORARY
 from storage.schema import indexed_text
 from storage.staging import DRAFTS, Batch
@@ -76,8 +77,8 @@ def _late(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
 
 
 def unembedded(batches: tuple[Batch, ...], packs: tuple[Path, ...]) -> pa.Table:
-    """Return a staged chunk for each vector that no pack has yet."""
-    table = pa.concat_tables([DRAFTS.empty_table(), *(batch.chunks() for batch in batches)])
+    """Return a staged chunk, or the part of one, for each vector that no pack has yet."""
+    table = by_vector(pa.concat_tables([DRAFTS.empty_table(), *(batch.chunks() for batch in batches)]))
     missing = Packs(packs).missing(table.column("embedding_key").to_pylist())
     table = table.filter(pc.is_in(table.column("embedding_key"), value_set=pa.array(list(missing), pa.string())))
     first: dict[str, int] = {}

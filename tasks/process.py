@@ -137,7 +137,7 @@ class Job:
 class Processed:
     """What one worker call gives: the row, its chunks, the parsed document where it is new, and what it asks.
 
-    `keys` are those of the chunks' vectors.
+    `keys` are those of each chunk's vectors.
 
     While `asked` holds texts whose vectors were missing, or `unsaid` prompts without a reply, the chunks are
     not yet those of its strategies.
@@ -148,7 +148,7 @@ class Processed:
     parsed: Parsed | None
     asked: tuple[str, ...] = ()
     unsaid: tuple[Prompt, ...] = ()
-    keys: tuple[str, ...] = ()
+    keys: tuple[tuple[str, ...], ...] = ()
 
 
 def suffix_of(uri: str) -> str:

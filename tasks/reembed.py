@@ -17,6 +17,7 @@ from storage.boundary import boundary
 from storage.commit import join_artifacts, vector_rows, vector_tag
 from storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
 from storage.embedding.late import encode_windows, keys_of, windows_of
+from storage.embedding.parts import KEYS, by_vector, with_keys
 from storage.errors import StoreError
 from storage.files import TEMPORARY, explain_full_disk
 from storage.growth import conform
@@ -83,7 +84,7 @@ def reembed(
 
 @dataclass(frozen=True)
 class _Source:
-    """What vectors are made from: the rows of a table, as texts or, in a late space, as windows of texts."""
+    """What vectors are made from: the rows of `by_vector`, as texts or, in a late space, as windows of texts."""
 
     root: Path
     base: Snapshot
@@ -138,7 +139,7 @@ def _embed(root: Path, base: Snapshot, space: EmbeddingSpace, progress: Callable
         return 0
     encoder = load_encoder(space.model, space.revision)
     for piece, rows in left:
-        source.check(read_piece(root, piece).take(rows), encoder)
+        source.check(by_vector(read_piece(root, piece)).take(rows), encoder)
     folder = root / staging.FOLDER / f"reembed-{space.id}"
     folder.mkdir(parents=True, exist_ok=True)
     before = [int(path.stem.rsplit("-", 1)[1]) for path in folder.glob("embeddings-*.parquet")]
@@ -155,7 +156,7 @@ def _lacking(source: _Source, packs: Packs) -> Iterator[tuple[Piece, pa.Array]]:
     """Yield the rows of each file whose vectors no pack has, one row for each vector."""
     seen: set[str] = set()
     for piece in _pieces(source.base):
-        keys = source.keys(read_piece(source.root, piece))
+        keys = source.keys(by_vector(read_piece(source.root, piece)))
         missing = packs.missing(keys) - seen
         first = {key: row for row, key in reversed([*enumerate(keys)]) if key in missing}
         seen |= missing
@@ -167,7 +168,7 @@ def _groups(root: Path, left: Sequence[tuple[Piece, pa.Array]]) -> Iterator[pa.T
     """Yield rows, so many at a time as one pack holds: that much is lost when a run is killed."""
     held: list[pa.Table] = []
     for piece, rows in left:
-        held.append(read_piece(root, piece).take(rows))
+        held.append(by_vector(read_piece(root, piece)).take(rows))
         while sum(map(len, held)) >= _TEXTS_AT_ONCE:
             joined = pa.concat_tables(held)
             yield joined.slice(0, _TEXTS_AT_ONCE)
@@ -188,8 +189,7 @@ def _switched(root: Path, base: Snapshot, space: EmbeddingSpace, embedded: int) 
     source, number, now = _Source(root, base, space), base.number + 1, datetime.now(UTC)
 
     def renamed(table: pa.Table) -> pa.Table:
-        place = table.schema.get_field_index("embedding_key")
-        return table.set_column(place, table.schema.field(place), pa.array(source.keys(table), pa.string()))
+        return with_keys(table, source.keys(by_vector(table)))
 
     run = _run(now, number, base.rows("chunks"), embedded)
     tables = {name: rewrite(root, base.tables[name], name, renamed) for name in _TABLES if name in base.tables}
@@ -197,7 +197,7 @@ def _switched(root: Path, base: Snapshot, space: EmbeddingSpace, embedded: int) 
     made = replace(base, number=number, created=now.isoformat("T", "milliseconds"), space=space)
     made = replace(made, run_id=from_table(run, RunRow)[0].run_id, tables={**base.tables, **tables})
     made = replace(made, artifacts=join_artifacts(base.artifacts, staging.promote(root)))
-    chunks = read_table(root, made, "chunks", ["chunk_id", "document_id", "embedding_key"])
+    chunks = read_table(root, made, "chunks", ["chunk_id", "document_id", *KEYS])
     rows = vector_rows(root, made.artifacts["embeddings"], chunks)
     return replace(made, vectors=vectors.rebuild(root, space, rows, vector_tag(number)))
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ def written(text: str, *spans: tuple[int, int]) -> Written:
 
 
 def test_sizes_count_what_is_small_and_what_the_model_would_cut() -> None:
-    found = measures.sizes([10, 100, 200, 300], 50, 256)
+    found = measures.sizes([replace(chunk("", 0, 0), tokens=count) for count in (10, 100, 200, 300)], 50, 256)
     assert (found["chunks"], found["tokens mean"], found["below 50 tokens"], found["truncated"]) == (4, 152.5, 0.25, 1)
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any
 
 import pyarrow as pa
@@ -50,8 +50,8 @@ class Writer:
             )
         self.version = version
 
-    def delete(self, ids: Collection[str]) -> None:
-        """Remove rows by chunk id; all of them have to be there."""
+    def delete(self, ids: Collection[str]) -> int:
+        """Remove rows by chunk id, of which there is one or more of each; return how many rows went."""
         wanted = sorted(set(ids))
         deleted = 0
         for first in range(0, len(wanted), _IDS_AT_ONCE):
@@ -59,14 +59,15 @@ class Writer:
                 result = self._table.delete(among(wanted[first : first + _IDS_AT_ONCE]))
             self._step(result.version)
             deleted += result.num_deleted_rows
-        if deleted != len(wanted):
+        if deleted < len(wanted):
             raise StoreError(f"the vectors hold {deleted} of {len(wanted)} chunks to remove; mend with: docmill repair")
+        return deleted
 
     def add(self, batches: Iterable[pa.RecordBatch]) -> int:
-        """Append rows, streamed, as one version; return how many. No chunk id may come twice."""
-        seen: set[str] = set()
+        """Append rows, streamed, as one version; return how many. Those of one chunk stand side by side."""
+        counts = list[int]()
         failed: list[Exception] = []
-        rows = _noting(_checked(batches, self._table.schema, seen), failed)
+        rows = _noting(_checked(batches, self._table.schema, counts), failed)
         first = next(rows, None)
         if first is None:
             return 0
@@ -78,7 +79,7 @@ class Writer:
             if failed:
                 raise failed[0] from None
             raise
-        return len(seen)
+        return sum(counts)
 
     def compact(self) -> None:
         """Merge the small files that many commits have left, and add new rows to the index."""
@@ -147,16 +148,19 @@ def _noting(rows: Iterator[pa.RecordBatch], failed: list[Exception]) -> Iterator
         raise
 
 
-def _checked(batches: Iterable[pa.RecordBatch], wanted: pa.Schema, seen: set[str]) -> Iterator[pa.RecordBatch]:
+def _checked(batches: Iterable[pa.RecordBatch], wanted: pa.Schema, counts: list[int]) -> Iterator[pa.RecordBatch]:
+    seen, last = set[str](), ""
     for batch in batches:
         if not batch.num_rows:
             continue
         kind, right = batch.schema.field("vector").type, wanted.field("vector").type
         if not pa.types.is_fixed_size_list(kind) or kind.list_size != right.list_size:
             raise StoreError(f"vectors are {kind}, the store's are {right}; use the store's own model")
-        ids = batch.column("chunk_id").to_pylist()
+        ids = [key for key, _ in groupby([last, *batch.column("chunk_id").to_pylist()])][1:]
         before = len(seen)
         seen.update(ids)
         if len(seen) != before + len(ids):
             raise StoreError("a chunk id is added twice; chunk ids are unique in a store")
+        last = ids[-1] if ids else last
+        counts.append(batch.num_rows)
         yield batch.select(wanted.names).cast(wanted)

@@ -1,4 +1,4 @@
-"""All vectors of a small table in memory: nearest rows by comparing with every one."""
+"""All vectors of a small table in memory: the nearest chunks by comparing with every one."""
 
 from collections.abc import Collection
 
@@ -11,27 +11,41 @@ _ROUNDING = 1e-5  # more than float32 sums of 10,000 products are off
 
 
 class Matrix:
-    """Unit vectors, float32 (n, dim), and their chunk ids."""
+    """Unit vectors, float32 (n, dim), and their chunk ids; a chunk is as near as the nearest of its vectors."""
 
     def __init__(self, table: pa.Table) -> None:
         table = table.sort_by("chunk_id").combine_chunks()  # so that the earlier row wins a tie
-        self._ids = table.column("chunk_id").combine_chunks()
+        runs = pc.run_end_encode(table.column("chunk_id").combine_chunks())
+        self._ids = runs.values
+        ends = np.asarray(runs.run_ends, np.int64)
+        self._starts, self._counts = np.concatenate([np.zeros(1, np.int64), ends[:-1]]), np.diff(ends, prepend=0)
         flat = table.column("vector").combine_chunks().flatten()
         self._vectors = np.asarray(flat, dtype=np.float32).reshape(table.num_rows, -1)
 
     def search(
         self, vector: npt.NDArray[np.float32], k: int, allowed: Collection[str] | None = None
     ) -> list[tuple[str, float]]:
-        """Return (chunk id, cosine similarity) of the nearest `k` rows, of the `allowed` ones if given."""
-        scores = self._vectors @ vector
-        rows = np.arange(len(scores)) if allowed is None else self._rows(allowed)
-        if len(rows) > k:
-            least = np.partition(scores[rows], -k)[-k]
-            rows = rows[scores[rows] >= least - _ROUNDING]
-        exact = (self._vectors[rows].astype(np.float64) * vector).sum(axis=1)  # equal for equal vectors, `@` is not
+        """Return (chunk id, cosine similarity) of the nearest `k` chunks, of the `allowed` ones if given."""
+        chunks = np.arange(len(self._ids)) if allowed is None else self._chunks(allowed)
+        if not len(chunks):
+            return []
+        scores = np.maximum.reduceat(self._vectors @ vector, self._starts)
+        if len(chunks) > k:
+            least = np.partition(scores[chunks], -k)[-k]
+            chunks = chunks[scores[chunks] >= least - _ROUNDING]
+        exact = self._exact(vector, chunks)
         best = np.argsort(-exact, kind="stable")[:k]
-        return list(zip(self._ids.take(pa.array(rows[best])).to_pylist(), exact[best].tolist(), strict=True))
+        return list(zip(self._ids.take(pa.array(chunks[best])).to_pylist(), exact[best].tolist(), strict=True))
 
-    def _rows(self, allowed: Collection[str]) -> npt.NDArray[np.int64]:
+    def _exact(self, vector: npt.NDArray[np.float32], chunks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return the similarity of each chunk, equal for equal vectors, as that by `@` is not."""
+        counts = self._counts[chunks]
+        first = np.cumsum(counts) - counts
+        rows = np.repeat(self._starts[chunks] - first, counts) + np.arange(counts.sum())
+        products = (self._vectors[rows].astype(np.float64) * vector).sum(axis=1)
+        found: npt.NDArray[np.float64] = np.maximum.reduceat(products, first)
+        return found
+
+    def _chunks(self, allowed: Collection[str]) -> npt.NDArray[np.int64]:
         found = pc.index_in(pa.array(list(allowed), pa.string()), value_set=self._ids).drop_null()
         return np.unique(found.to_numpy().astype(np.int64))

@@ -38,7 +38,7 @@ By the bits of an index. Recall@10 at 100,000 rows: one bit with 800 rows .99, w
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """A version of a table, as a snapshot names it."""
+    """A version of a table, as a snapshot names it; a chunk with parts has several of its `rows`."""
 
     table: str
     version: int
@@ -64,8 +64,8 @@ def update(
         table = _open(root, state)
         _take_back(table, state)
         writer = Writer(table)
-        writer.delete(removed)
-        return _finish(table, writer, state.rows - len(set(removed)) + writer.add(added), tag)
+        left = state.rows - writer.delete(removed)
+        return _finish(table, writer, left + writer.add(added), tag)
 
 
 def _take_back(table: Any, state: VectorState) -> None:
@@ -156,6 +156,7 @@ class VectorIndex:
         _check_space(state, space)
         self._root = root
         self._rows = state.rows
+        self._each = 1.0  # rows for each chunk, as far as seen
         self._dimension = space.dimension
         with _explained(root):
             self._table = _open(root, state)
@@ -170,9 +171,10 @@ class VectorIndex:
     def search(
         self, vector: npt.NDArray[np.float32], k: int, allowed: Collection[str] | None = None
     ) -> list[tuple[str, float]]:
-        """Return (chunk id, cosine similarity) of the `k` rows nearest to a unit vector; equal scores by id.
+        """Return (chunk id, cosine similarity) of the `k` chunks nearest to a unit vector; equal scores by id.
 
-        With `allowed` only these chunks are ranked, and exactly: an index with a filter loses rows.
+        A chunk with several vectors is as near as the nearest of them. With `allowed` only these chunks are ranked,
+        and exactly: an index with a filter loses rows.
         """
         if vector.shape != (self._dimension,):
             raise QueryError(f"the query vector has shape {vector.shape}, the store's are ({self._dimension},)")
@@ -194,11 +196,15 @@ class VectorIndex:
     ) -> list[tuple[str, float]]:
         """Fetch more until the k-th hit is above all that was not fetched, which also settles ties."""
         share = 1.0 if wanted is None else min(1.0, len(wanted) / self._rows)
-        limit = int(1.5 * k / share) + _TIE_MARGIN
+        limit = int(1.5 * k * self._each / share) + _TIE_MARGIN
         exact = bool(where) or wanted is not None
         while True:
             fetched = self._fetch(vector, min(limit, self._rows), where, exact)
-            hits = fetched if wanted is None else [hit for hit in fetched if hit[0] in wanted]
+            best: dict[str, float] = {}
+            for key, score in fetched:
+                best.setdefault(key, score)
+            self._each = max(self._each, len(fetched) / max(1, len(best)))
+            hits = [hit for hit in best.items() if wanted is None or hit[0] in wanted]
             if len(fetched) < limit or (len(hits) >= k and hits[k - 1][1] > fetched[-1][1]):
                 return hits[:k]
             limit *= 4

@@ -5,6 +5,7 @@ are added up (Khattab and Zaharia, "ColBERT", SIGIR 2020), rare tokens counting 
 """
 
 from collections.abc import Sequence
+from itertools import chain, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from storage.embedding.encoder import TokenVectors
 from storage.retrieval.crossing import load_cross_encoder
 from storage.retrieval.hit import Candidate
 from storage.retrieval.query import Query
-from storage.schema import indexed_text
+from storage.schema import ChunkRow, indexed_text, part_texts
 
 LATE = "late"
 _SHARE = 0.35
@@ -27,12 +28,11 @@ def rerank(candidates: list[Candidate], query: Query) -> list[Candidate]:
     name = query.options.rerank
     some, rest = candidates[: query.options.rerank_depth], candidates[query.options.rerank_depth :]
     rows = query.rows([one.key for one in some])
-    texts = [indexed_text(row.context, row.text) for row in rows.values()]
     if name == LATE:
-        vectors = query.sources.encoder.encode_tokens([query.text, *texts])
-        found = late_interaction(vectors[0], vectors[1:])
+        found = late_interaction(*_tokens_of(query, list(rows.values())))
         scores = (1 - _SHARE) * _scaled(np.array([one.score for one in some])) + _SHARE * _scaled(found)
     else:
+        texts = [indexed_text(row.context, row.text) for row in rows.values()]
         found = load_cross_encoder(name).score(query.text, texts)
         scores = _scaled(found)
     order = np.argsort(-scores, kind="stable")
@@ -43,6 +43,19 @@ def rerank(candidates: list[Candidate], query: Query) -> list[Candidate]:
     for one in rest:  # below all that were looked at
         one.score -= highest
     return [some[i] for i in order] + rest
+
+
+def _tokens_of(query: Query, rows: Sequence[ChunkRow]) -> tuple[TokenVectors, list[TokenVectors]]:
+    """Return the vectors of the tokens of a question and of each chunk, whose parts are read one by one."""
+    parts = [[indexed_text(row.context, text) for text in part_texts(row.text, row.parts)] for row in rows]
+    question, *read = query.sources.encoder.encode_tokens([query.text, *chain.from_iterable(parts)])
+    left = iter(read)
+    return question, [_joined(list(islice(left, len(own)))) for own in parts]
+
+
+def _joined(parts: Sequence[TokenVectors]) -> TokenVectors:
+    ids = tuple(chain.from_iterable(part.ids for part in parts))
+    return TokenVectors(ids, np.concatenate([part.vectors for part in parts]))
 
 
 def late_interaction(question: TokenVectors, chunks: Sequence[TokenVectors]) -> Floats:

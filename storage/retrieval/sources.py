@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -67,15 +68,15 @@ class Sources:
         return {row.chunk_id: row for row in rows}
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of chunks, (dim,) of unit L2 norm."""
+        """Return the vectors of chunks, (dim,) of unit L2 norm; of one with parts that of their mean."""
         rows = self.rows(ids)
-        keys = {key: row.embedding_key for key, row in rows.items()}
+        keys = {key: (row.embedding_key, *row.part_keys) for key, row in rows.items()}
         packs = self._packs("embeddings")
-        distinct = sorted(set(keys.values()))
+        distinct = sorted(set(chain.from_iterable(keys.values())))
         flat = packs.take(distinct).column("vector").combine_chunks().flatten()
         matrix = np.asarray(flat, np.float32).reshape(len(distinct), -1)
         found = dict(zip(distinct, matrix, strict=True))
-        return {key: found[own] for key, own in keys.items()}
+        return {key: _mean([found[one] for one in own]) for key, own in keys.items()}
 
     def texts(self, documents: Collection[str]) -> Mapping[str, str]:
         """Return the canonical texts of documents by their ids."""
@@ -111,3 +112,11 @@ class Sources:
     @cached_property
     def _keywords(self) -> KeywordIndex:
         return KeywordIndex(self.root, self.snapshot.keywords)
+
+
+def _mean(vectors: Sequence[Vector]) -> Vector:
+    if len(vectors) == 1:
+        return vectors[0]
+    total = np.sum(vectors, axis=0)
+    unit: Vector = total / np.linalg.norm(total)
+    return unit

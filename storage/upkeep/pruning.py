@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from storage.artifacts import Packs, stream_pack
+from storage.embedding.parts import KEYS
 from storage.files import write_immutable
 from storage.history import snapshots
 from storage.history.snapshots import Piece, Snapshot
@@ -19,7 +20,7 @@ _SMALL_BYTES = 32 << 20
 _ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 16}
 _NAMED_BY = {
     "texts": (("documents", "text_key"), ("deleted", "text_key")),
-    "embeddings": (("chunks", "embedding_key"), ("deleted_chunks", "embedding_key")),
+    "embeddings": tuple((table, key) for table in ("chunks", "deleted_chunks") for key in KEYS),
 }
 
 
@@ -58,8 +59,12 @@ def _wanted(root: Path, kind: str) -> pa.Array:
         for table, column in _NAMED_BY[kind]
         for piece in state.tables.get(table, ())
     }
-    columns = [read_piece(root, piece, [column]).column(0) for piece, column in pieces]
+    columns = [_flat(read_piece(root, piece, [column]).column(0)) for piece, column in pieces]
     return pc.unique(pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string()))
+
+
+def _flat(keys: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.list_flatten(keys) if pa.types.is_list(keys.type) else keys
 
 
 def _keys(root: Path, piece: Piece) -> pa.ChunkedArray:

@@ -15,6 +15,7 @@ from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.commit import posting_rows, vector_rows, vector_tag
 from storage.embedding.encoder import load_encoder
 from storage.embedding.late import encode_windows, late_rows, windows_of
+from storage.embedding.parts import by_vector
 from storage.errors import StoreError
 from storage.files import hash_file, write_immutable
 from storage.history import current, snapshots
@@ -129,6 +130,7 @@ def _restore_embeddings(root: Path, base: Snapshot, chunks: pa.Table, encode: En
     """Return packs that are whole, with one more for the texts whose vector they lack, and how many these are."""
     whole = tuple(piece for piece in base.artifacts["embeddings"] if _is_whole(root, piece))
     packs = Packs([root / piece.file.path for piece in whole])
+    chunks = by_vector(chunks)
     lost = packs.missing(chunks.column("embedding_key").to_pylist())
     rows = chunks.filter(pc.is_in(chunks.column("embedding_key"), value_set=pa.array(list(lost), pa.string())))
     first = {key: row for row, key in reversed([*enumerate(rows.column("embedding_key").to_pylist())])}

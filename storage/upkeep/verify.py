@@ -1,5 +1,6 @@
 """Verify: hold every part of the newest snapshot against every other, and say what mends a difference."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 from storage.artifacts import Packs, decode_parsed
 from storage.commit import vector_rows, vector_tag
 from storage.embedding.late import keys_of, late_rows, windows_of
+from storage.embedding.parts import KEYS, by_vector, vector_keys
 from storage.errors import StoreError
 from storage.files import hash_file
 from storage.history import current, snapshots
@@ -118,10 +120,10 @@ def _check_texts(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _check_embeddings(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
-    keys = read_table(root, snapshot, "chunks", ["embedding_key"]).column(0).to_pylist()
+    keys = vector_keys(read_table(root, snapshot, "chunks", list(KEYS)))
     packs = Packs([root / piece.file.path for piece in snapshot.artifacts["embeddings"]])
     if absent := packs.missing(keys):
-        yield Finding("embeddings", f"{len(absent)} chunks have no vector in any pack", _mend(root, "embeddings"))
+        yield Finding("embeddings", f"{len(absent)} texts have no vector in any pack", _mend(root, "embeddings"))
 
 
 def _check_vectors(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
@@ -129,7 +131,8 @@ def _check_vectors(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
     if index.version_of(vector_tag(snapshot.number)) != snapshot.vectors.version:
         message = f"no tag keeps version {snapshot.vectors.version} of {snapshot.vectors.table}"
         yield Finding("vectors", message, _mend(root, "vectors"))
-    yield from _compare(root, snapshot, "vectors", index.chunk_ids())
+    chunks = read_table(root, snapshot, "chunks", ["chunk_id", *KEYS])
+    yield from _compare(root, "vectors", by_vector(chunks).column("chunk_id"), index.chunk_ids())
 
 
 def _check_values(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
@@ -139,18 +142,25 @@ def _check_values(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
         vector_rows(root, snapshot.artifacts["embeddings"], chunks), schema(snapshot.space.dimension)
     )
     index = VectorIndex(root, snapshot.vectors, snapshot.space)
-    ours, theirs = (table.sort_by("chunk_id").combine_chunks() for table in (made, index.rows()))
+    ours, theirs = (_sorted(table) for table in (made, index.rows()))
     if ours.column("chunk_id") != theirs.column("chunk_id"):
         return  # which `_check_vectors` says better
-    left, right = (table.column("vector").combine_chunks().flatten().to_numpy() for table in (ours, theirs))
-    wrong = int((left != right).reshape(len(ours), -1).any(axis=1).sum()) if len(ours) else 0
+    wrong = len(ours) - pc.sum(pc.equal(ours.column("bytes"), theirs.column("bytes"))).as_py() if len(ours) else 0
     if wrong:
         yield Finding("vectors", f"{wrong} vectors of the index are not those of their texts", _mend(root, "vectors"))
 
 
+def _sorted(vectors: pa.Table) -> pa.Table:
+    """Return the chunk and the bytes of each vector, in order of both: LanceDB keeps none among those of a chunk."""
+    flat = vectors.column("vector").combine_chunks().flatten().to_numpy()
+    rows = [row.tobytes() for row in flat.reshape(len(vectors), -1)] if len(vectors) else []
+    table = pa.table({"chunk_id": vectors.column("chunk_id"), "bytes": pa.array(rows, pa.binary())})
+    return table.sort_by([("chunk_id", "ascending"), ("bytes", "ascending")])
+
+
 def _check_space(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
     """Compare the key of every vector with that of its text in the snapshot's embedding space."""
-    chunks, space = read_table(root, snapshot, "chunks"), snapshot.space.id
+    chunks, space = by_vector(read_table(root, snapshot, "chunks")), snapshot.space.id
     if snapshot.space.late:
         wanted = keys_of(windows_of(*late_rows(root, snapshot, chunks)), space)
     else:
@@ -167,18 +177,19 @@ def _check_keywords(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
     if snapshot.keywords.rows != snapshot.rows("chunks"):
         counts = f"{snapshot.keywords.rows} chunks are counted, {snapshot.rows('chunks')} there"
         yield Finding("keywords", counts, _mend(root, "keywords"))
-    yield from _compare(root, snapshot, "keywords", KeywordIndex(root, snapshot.keywords).chunk_ids())
+    chunks = read_table(root, snapshot, "chunks", ["chunk_id"])
+    yield from _compare(root, "keywords", chunks.column(0), KeywordIndex(root, snapshot.keywords).chunk_ids())
 
 
-def _compare(root: Path, snapshot: Snapshot, kind: str, indexed: pa.Array) -> Iterator[Finding]:
-    here = set(indexed.to_pylist())
-    wanted = set(read_table(root, snapshot, "chunks", ["chunk_id"]).column(0).to_pylist())
-    if len(here) != len(indexed):
-        yield Finding(kind, f"{len(indexed) - len(here)} chunks are indexed twice", _mend(root, kind))
-    if wanted - here:
-        yield Finding(kind, f"{len(wanted - here)} chunks are not indexed", _mend(root, kind))
-    if here - wanted:
-        yield Finding(kind, f"{len(here - wanted)} indexed chunks are in no table", _mend(root, kind))
+def _compare(root: Path, kind: str, chunks: pa.ChunkedArray, indexed: pa.Array) -> Iterator[Finding]:
+    """Compare the ids of an index with those that belong there, one with several vectors as often as it has them."""
+    wanted, here = Counter(chunks.to_pylist()), Counter(indexed.to_pylist())
+    if more := len([key for key in here if 0 < wanted[key] < here[key]]):
+        yield Finding(kind, f"{more} chunks are indexed twice", _mend(root, kind))
+    if fewer := len([key for key in wanted if here[key] < wanted[key]]):
+        yield Finding(kind, f"{fewer} chunks are not indexed", _mend(root, kind))
+    if unknown := here.keys() - wanted.keys():
+        yield Finding(kind, f"{len(unknown)} indexed chunks are in no table", _mend(root, kind))
 
 
 def _check_current(root: Path, snapshot: Snapshot) -> Iterator[Finding]:

@@ -39,9 +39,13 @@ class Written:
     chunks: tuple[ChunkRow, ...]
 
 
-def sizes(tokens: Sequence[int], least: int, limit: int) -> dict[str, float]:
-    """Return the distribution of sizes; `truncated` counts chunks beyond the model's limit and has to be 0."""
-    values = np.array(tokens)
+def sizes(chunks: Sequence[ChunkRow], least: int, limit: int) -> dict[str, float]:
+    """Return the distribution of sizes; `truncated` counts chunks beyond the model's limit and has to be 0.
+
+    One with parts is read by part; the encoder refuses a part that is too long.
+    """
+    values = np.array([one.tokens for one in chunks])
+    whole = np.array([not one.parts for one in chunks])
     found = {f"tokens p{p}": float(np.quantile(values, p / 100)) for p in (5, 50, 95)}
     return {
         "chunks": float(len(values)),
@@ -49,7 +53,7 @@ def sizes(tokens: Sequence[int], least: int, limit: int) -> dict[str, float]:
         **found,
         "tokens max": float(values.max()),
         f"below {least} tokens": float((values < least).mean()),
-        "truncated": float((values > limit).sum()),
+        "truncated": float((whole & (values > limit)).sum()),
     }
 
 
