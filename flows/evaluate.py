@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import product
@@ -75,7 +75,7 @@ def subject_of(path: Path, qrels: Path | None, settings: Mapping[str, Any], kind
 def keep(root: Path, measured: Sequence[Measured], subject: Subject, values: bool = True) -> None:
     """Keep a row for each measure, with the value of every question unless `values` is off."""
     for one in measured:
-        settings = {**asdict(one.evaluation.way), **(subject.settings or {})}
+        settings = {**one.evaluation.way.options, **(subject.settings or {})}
         own = Subject(subject.kind, subject.name, subject.hash, settings)
         rows = [row_of(one.snapshot, one.of, own, *found, values) for found in one.evaluation.values.items()]
         evaluations.keep(root, rows)

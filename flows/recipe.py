@@ -174,7 +174,7 @@ def retention_of(settings: Settings) -> Retention:
 
 def way_of(settings: Settings, mode: Mode = "hybrid") -> Way:
     """Return how the settings search."""
-    return Way(mode, settings.search.weight, settings.search.fusion)
+    return Way(mode, how_of(settings.search), rewrite_of(settings))
 
 
 def gate_of(settings: Settings) -> Gate | None:

@@ -90,7 +90,7 @@ class Tuning:
     skipped: list[str] = field(default_factory=list)
     embedded: int = 0
     routes: list[RouteRule] = field(default_factory=list)
-    contextualizer: str = ""
+    contextualizer: str | None = None
     weight: float | None = None
     snapshot: int = 0
 
@@ -160,8 +160,8 @@ def tune(
             tuning.skipped.append(f"{kind or 'no document'}: {len(own)} questions, {options.least} are needed")
         else:
             _tune_type(bench, kind, own)
-    _tune_context(bench, asked)
-    _tune_weight(bench, asked)
+    tuning.contextualizer = _tune_setting(bench, asked, "chunk", "contextualizer", "context", options.contexts)
+    tuning.weight = _tune_setting(bench, asked, "search", "weight", "weight", options.weights)
     last = bench.store(tuning.settings)
     tuning.snapshot = last.snapshot.number if last else 0
     return tuning
@@ -258,28 +258,28 @@ def _routed(settings: Settings, kind: str, strategy: str, options: dict[str, Any
     return settings.model_copy(update={"routes": (*settings.routes, rule)})
 
 
-def _tune_context(bench: _Bench, questions: Sequence[Question]) -> None:
+def _tune_setting(
+    bench: _Bench, questions: Sequence[Question], section: str, name: str, said: str, values: Sequence[object]
+) -> Any:
+    """Try values of a setting for all content types; take and return the best that is better than what is in use."""
     tuning = bench.tuning
-    chunk = tuning.settings.chunk
-    race = _Race(bench, "", questions, f"context {chunk.contextualizer}", tuning.settings)
-    for name in bench.options.contexts:
-        if name != chunk.contextualizer:
-            changed = chunk.model_copy(update={"contextualizer": name})
-            race.run(f"context {name}", tuning.settings.model_copy(update={"chunk": changed}))
-    if race.won:
-        tuning.settings, tuning.contextualizer = race.won, race.won.chunk.contextualizer
+    own = getattr(tuning.settings, section)
+    race = _Race(bench, "", questions, f"{said} {getattr(own, name)}", tuning.settings)
+    for value in values:
+        if value != getattr(own, name):
+            changed = own.model_copy(update={name: value})
+            race.run(f"{said} {value}", tuning.settings.model_copy(update={section: changed}))
+    if not race.won:
+        return None
+    tuning.settings = race.won
+    return getattr(getattr(race.won, section), name)
 
 
-def _tune_weight(bench: _Bench, questions: Sequence[Question]) -> None:
-    tuning = bench.tuning
-    search = tuning.settings.search
-    race = _Race(bench, "", questions, f"weight {search.weight:g}", tuning.settings)
-    for weight in bench.options.weights:
-        if weight != search.weight:
-            changed = search.model_copy(update={"weight": weight})
-            race.run(f"weight {weight:g}", tuning.settings.model_copy(update={"search": changed}))
-    if race.won:
-        tuning.settings, tuning.weight = race.won, race.won.search.weight
+def _unasked(settings: Settings) -> Settings:
+    """Return settings by which no search asks a language model."""
+    if settings.search.expand != "model":
+        return settings
+    return settings.model_copy(update={"search": settings.search.model_copy(update={"expand": ""})})
 
 
 class _Race:
@@ -299,7 +299,7 @@ class _Race:
         if store is None:
             self._bench.add(Trial(self._kind, what, len(self._questions)))
             return -1.0
-        values = self._bench.ask(store, self._questions, way_of(settings))
+        values = self._bench.ask(store, self._questions, way_of(_unasked(settings)))
         mean = interval(values)
         change = difference(values, self._first) if self._first else None
         self._first = self._first or values

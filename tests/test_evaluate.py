@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from flows.cli.app import app
 from storage.errors import ConfigError, QueryError
 from storage.retrieval import Hit
+from tasks.evaluate.asking import Way
 from tasks.evaluate.bootstrap import difference, interval
 from tasks.evaluate.excerpts import Excerpts, locate
 from tasks.evaluate.questions import Question, Target, load_questions
@@ -191,6 +192,18 @@ def test_snapshots_and_weights_are_compared(bench: Workbench) -> None:
     assert new["against"]["R@5"]["verdict"] == "indistinguishable", "one question of two is no proof"
     ways = json.loads(evaluate(bench, "--mode", "hybrid", "--weight", "0.2", "--weight", "0.8", "--json"))
     assert [way["weight"] for way in ways] == [0.2, 0.8]
+
+
+def test_the_options_of_searches_hold_for_evaluations_too(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMILL_SEARCH__DIVERSITY", "0.5")
+    monkeypatch.setenv("DOCMILL_SEARCH__FUSION", "rrf")
+    (way,) = json.loads(evaluate(bench, "--mode", "hybrid", "--json"))
+    assert (way["fusion"], way["diversity"]) == ("rrf", 0.5)
+    assert "spread" not in way
+    assert "hybrid rrf, diversity 0.5" in evaluate(bench, "--mode", "hybrid")
+    way_of_seals = Way("keyword", {"widen": 400})
+    assert way_of_seals.spelled() == "keyword, widen 400"
+    assert way_of_seals.ask(bench.store, "seal", 1) == bench.store.search("seal", 1, "keyword", widen=400)
 
 
 def test_the_page_draws_each_way(bench: Workbench) -> None:

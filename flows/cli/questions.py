@@ -89,7 +89,7 @@ def _ways(settings: "Settings", modes: Sequence[Mode], weights: Sequence[float])
     ways = [way_of(settings, mode.value) for mode in modes]
     hybrid = [way for way in ways if way.mode == "hybrid"]
     return [way for way in ways if not (weights and way in hybrid)] + [
-        replace(way, weight=weight) for way in hybrid for weight in weights
+        replace(way, how=way.how | {"weight": weight}) for way in hybrid for weight in weights
     ]
 
 
@@ -103,7 +103,7 @@ def save_rows(save: Callable[[], None]) -> None:
 
 def _as_json(one: "Measured", first: "Measured") -> dict[str, Any]:
     means = {name: asdict(value) for name, value in one.evaluation.means().items()}
-    found = {"snapshot": one.of, **asdict(one.evaluation.way), "measures": means, "questions": one.evaluation.values}
+    found = {"snapshot": one.of, **one.evaluation.way.options, "measures": means, "questions": one.evaluation.values}
     if one is first:
         return found
     changes = one.evaluation.against(first.evaluation)

@@ -1,9 +1,10 @@
 """Asking: put the questions whose answers are known to a snapshot, and measure what it gives."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
-from storage.retrieval import Fusion, Hit, Mode
+from storage.retrieval import Hit, How, Mode, Rewrite, SearchOptions
 from storage.store import Store
 from tasks.evaluate.bootstrap import Interval, difference, interval
 from tasks.evaluate.excerpts import Excerpts, excerpt_measure
@@ -15,21 +16,32 @@ _CHUNKS_PER_DOCUMENT = 5
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to search: a mode, and how a hybrid one fuses."""
+    """One way to search: a mode, other options of `SearchOptions`, and what rewrites a query where these want it."""
 
     mode: Mode
-    weight: float = 0.5
-    fusion: Fusion = "linear"
+    how: How = field(default_factory=How)
+    rewrite: Rewrite | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the mode, how a hybrid one fuses, and every other option that is not as it is by default."""
+        own, plain = SearchOptions(mode=self.mode, **self.how), SearchOptions()
+        return {
+            one.name: getattr(own, one.name)
+            for one in fields(own)
+            if one.name in ("mode", "weight", "fusion") or getattr(own, one.name) != getattr(plain, one.name)
+        }
 
     def spelled(self) -> str:
         """Return the way as a person reads it."""
-        if self.mode != "hybrid":
-            return self.mode
-        return f"hybrid {self.weight:g}" if self.fusion == "linear" else f"hybrid {self.fusion}"
+        more = self.options
+        mode, weight, fusion = (more.pop(name) for name in ("mode", "weight", "fusion"))
+        fused = "" if mode != "hybrid" else f" {weight:g}" if fusion == "linear" else f" {fusion}"
+        return ", ".join([f"{mode}{fused}", *(f"{name} {value}" for name, value in more.items())])
 
     def ask(self, store: Store, text: str, k: int) -> list[Hit]:
         """Return the hits of one question."""
-        return store.search(text, k, self.mode, weight=self.weight, fusion=self.fusion)
+        return store.search(text, k, self.mode, rewrite=self.rewrite, **self.how)
 
 
 @dataclass(frozen=True, slots=True)
