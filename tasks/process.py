@@ -19,6 +19,7 @@ from tasks.model.prompt import Prompt
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
 from tasks.parse.file_type import VERSION as FILE_TYPE_VERSION
 from tasks.pool import Limits
+from tasks.release import release
 from tasks.route import OWN_KEY, Route, RouteTable
 from tasks.split import SPLITTERS
 from tasks.split.lookup import Lookup
@@ -173,6 +174,9 @@ def process_document(job: Job) -> Processed:
             parsed = parse(data, file_type, recipe.parse)
         except Rejected as why:
             return reject(work, why, file_type)
+        finally:
+            del data
+            release()
     else:
         file_type, parsed = FileType(work.format, work.language), job.stored
         announce(_parser_name(file_type))

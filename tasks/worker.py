@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from storage.errors import Rejected
+from tasks.release import release
 
 _PR_SET_PDEATHSIG = 1
 _MAX_MESSAGE = 500
@@ -59,6 +60,7 @@ def serve(arguments: list[str]) -> None:
             limited = True
         _limit_time(timeout_s)
         pipe.send_bytes(_answer(request, memory_mb))
+        release()
 
 
 def _answer(request: bytes, memory_mb: int) -> bytes:

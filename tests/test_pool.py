@@ -12,15 +12,27 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import chardet.models
 import pytest
 
 from storage.errors import ConfigError, Rejected, Transient
+from tasks.parse.decode import decode
 from tasks.pool import Limits, Pool, shared_pool
+from tasks.release import release, resident
 from tasks.worker import announce
 
 
 def double(number: int) -> int:
     return number * 2
+
+
+def sizes(item: int) -> tuple[int, int, int]:
+    """Return how many bytes the process holds after having let go of 100 MB that stand between what it keeps."""
+    before = resident()
+    kept = [bytes(1_000) for _ in range(100_000)][-1:]
+    left = resident()
+    release()
+    return before, left, resident() if kept else item
 
 
 def misbehave(how: str) -> str:
@@ -124,6 +136,26 @@ def test_workers_are_replaced_after_so_many_documents() -> None:
     with Pool(Limits(workers=1, recycle=2)) as pool:
         workers = [str(result).split()[-1] for result in pool.map(misbehave, ["a", "b", "c", "d", "e"])]
     assert [workers[0] == workers[1], workers[1] == workers[2], workers[2] == workers[3]] == [True, False, True]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems give memory back by themselves, or not at all")
+def test_a_worker_gives_back_the_memory_that_a_document_took(pool: Pool) -> None:
+    (answer,) = pool.map(sizes, [1])
+    assert isinstance(answer, tuple)
+    before, left, after = answer
+    assert left - before > 80 << 20, "else the C library gave it back and there is nothing to do"
+    assert after - before < 20 << 20
+
+
+def test_above_its_limit_a_process_drops_what_libraries_can_load_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Řeka pramení v horách a teče přes tři města, než se stočí k moři; žluťoučký kůň ji přešel. " * 20
+    assert decode(text.encode("cp1250")).text == text
+    assert chardet.models.get_enc_index.cache_info().currsize
+    monkeypatch.setattr("tasks.release._after", 0)
+    monkeypatch.setattr("tasks.release._LARGE", 0)
+    release()
+    assert not chardet.models.get_enc_index.cache_info().currsize
+    assert decode(text.encode("cp1250")).text == text
 
 
 def test_a_closed_pool_takes_no_work() -> None:
