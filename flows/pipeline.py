@@ -18,6 +18,7 @@ from flows.report import Report
 from flows.run import How, Run
 from flows.settings import Settings
 from storage import staging
+from storage.allocation import spare_memory
 from storage.commit import Changes, ChunkMoves, check_space, compare_chunks
 from storage.errors import SourceError
 from storage.files import explain_full_disk
@@ -63,6 +64,7 @@ def ingest(
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name one, or set `sources` in docmill.toml")
+    spare_memory()
     with ExitStack() as stack:
         stack.enter_context(explain_full_disk(settings.store))
         if dry_run:
@@ -114,7 +116,9 @@ def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
         outcome = settle(state, todo, staged, run.recipe, run.started.isoformat("T", "seconds"))
         check_losses(state, todo.lost | {*outcome.gone}, most)
         _count(run.report, state, todo, outcome, embedded)
-        changes = None if todo.empty else gather(run.root, run.base, run.batches, state, todo, outcome, run.space)
+        changes = (
+            None if todo.empty else gather(run.root, run.base, run.batches, state, todo, outcome, run.space, run.folder)
+        )
     if changes is not None and how.dry_run:
         _count_chunks(run.report, compare_chunks(run.root, run.base, changes))
     elif changes is not None:

@@ -25,7 +25,8 @@ from storage.history.retention import Retention
 from storage.history.snapshots import Piece, Snapshot
 from storage.keys import bucket_of
 from storage.lance import vectors
-from storage.schema import CHUNKS, COSTS, RUNS, CostRow, RunRow, from_table, indexed_text, to_table
+from storage.schema import COSTS, RUNS, CostRow, RunRow, from_table, indexed_text, to_table
+from storage.spill import Rows, parts
 from storage.tables import (
     at_once,
     bucket_count,
@@ -38,6 +39,7 @@ from storage.tables import (
 )
 
 _BATCH_ROWS = 4096
+_VECTORED = ["chunk_id", "embedding_key", "part_keys"]
 _ROWS_AT_ONCE = 20_000  # so many enter tables, vectors and postings side by side; more take turns, in less memory
 
 
@@ -53,7 +55,7 @@ class Changes:
 
     gone: frozenset[str]
     documents: pa.Table
-    chunks: pa.Table
+    chunks: Rows
     rejects: pa.Table
     artifacts: dict[str, tuple[Piece, ...]]
     space: EmbeddingSpace
@@ -89,11 +91,13 @@ def _name(space: EmbeddingSpace) -> str:
 
 def compare_chunks(root: Path, base: Snapshot | None, changes: Changes) -> ChunkMoves:
     """Return which chunks leave, enter and stay when `changes` are applied; with another vector one does both."""
-    old = set(_chunk_ids(root, base, changes.gone))
-    new = set(_with_vectors(changes.chunks))
-    untouched = (base.rows("chunks") if base else 0) - len(old)
-    leaving, entering = (frozenset(key for key, *_ in ids) for ids in (old - new, new - old))
-    return ChunkMoves(leaving, entering, untouched + len(old & new))
+    old = {key: keys for key, *keys in _chunk_ids(root, base, changes.gone)}
+    before = (base.rows("chunks") if base else 0) - len(old)
+    entering, staying = set[str](), set[str]()
+    for part in parts(changes.chunks, _VECTORED):
+        for key, *keys in _with_vectors(part):
+            (staying if old.get(key) == keys else entering).add(key)
+    return ChunkMoves(frozenset(old.keys() - staying), frozenset(entering), before + len(staying))
 
 
 def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, ...]]:
@@ -104,7 +108,7 @@ def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> 
     wanted = pa.array(list(documents), pa.string())
 
     def found(piece: Piece) -> pa.Table:
-        table = read_piece(root, piece, ["chunk_id", "embedding_key", "part_keys", "document_id"])
+        table = read_piece(root, piece, [*_VECTORED, "document_id"])
         return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
 
     for table in at_once(found, [piece for piece in base.tables.get("chunks", ()) if piece.bucket in touched]):
@@ -112,8 +116,7 @@ def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> 
 
 
 def _with_vectors(chunks: pa.Table) -> Iterator[tuple[str, ...]]:
-    names = ("chunk_id", "embedding_key", "part_keys")
-    for chunk_id, first, others in zip(*(chunks.column(name).to_pylist() for name in names), strict=True):
+    for chunk_id, first, others in zip(*(chunks.column(name).to_pylist() for name in _VECTORED), strict=True):
         yield chunk_id, first, *others
 
 
@@ -146,11 +149,9 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
         chunks_removed=len(moves.removed),
     )
     artifacts = join_artifacts(base.artifacts if base else {}, changes.artifacts)
-    entering = changes.chunks.filter(
-        pc.is_in(changes.chunks.column("chunk_id"), value_set=pa.array(list(moves.added), pa.string()))
-    )
+    entering = pa.array(list(moves.added), pa.string())
     buckets = bucket_count(moves.kept + len(moves.added), base.buckets if base else 0)
-    with ThreadPoolExecutor(3 if entering.num_rows <= _ROWS_AT_ONCE else 1) as pool:
+    with ThreadPoolExecutor(3 if len(entering) <= _ROWS_AT_ONCE else 1) as pool:
         tables = pool.submit(_tables, root, base, changes, buckets, run)
         vectors_ = pool.submit(
             vectors.update,
@@ -158,11 +159,15 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
             base.vectors if base else None,
             changes.space,
             moves.removed,
-            vector_rows(root, artifacts["embeddings"], entering),
+            vector_rows(root, artifacts["embeddings"], changes.chunks, entering),
             tag=vector_tag(number),
         )
         postings = pool.submit(
-            keywords.update, root, base.keywords if base else None, moves.removed, posting_rows(entering)
+            keywords.update,
+            root,
+            base.keywords if base else None,
+            moves.removed,
+            posting_rows(changes.chunks, entering),
         )
     snapshot = Snapshot(
         number=number,
@@ -225,20 +230,33 @@ def _costs(root: Path, base: Snapshot | None, added: tuple[CostRow, ...], number
     return pa.concat_tables([held, to_table(fresh, COSTS)])
 
 
-def vector_rows(root: Path, embeddings: tuple[Piece, ...], chunks: pa.Table) -> Iterator[pa.RecordBatch]:
-    """Yield (chunk_id, document_id, vector) of chunks from the store's packs, of one with parts once for each."""
+def vector_rows(
+    root: Path, embeddings: tuple[Piece, ...], chunks: Rows, wanted: pa.Array | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from the store's packs.
+
+    A chunk with parts comes once for each.
+    """
     packs = Packs([root / piece.file.path for piece in embeddings])
-    rows = by_vector(chunks.select(["chunk_id", "document_id", "embedding_key", "part_keys"]))
-    for batch in rows.to_batches(_BATCH_ROWS):
-        found = packs.take(batch.column("embedding_key").to_pylist()).column("vector").combine_chunks()
-        yield pa.RecordBatch.from_arrays(
-            [batch.column("chunk_id"), batch.column("document_id"), found], ["chunk_id", "document_id", "vector"]
-        )
+    for part in _some(chunks, ["chunk_id", "document_id", "embedding_key", "part_keys"], wanted):
+        for batch in by_vector(part).to_batches(_BATCH_ROWS):
+            yield _with_found(batch, packs)
 
 
-def posting_rows(chunks: pa.Table) -> Iterator[tuple[str, str]]:
-    """Yield (chunk_id, indexed text) of chunks."""
-    assert chunks.schema.names == CHUNKS.names
-    for batch in chunks.select(["chunk_id", "context", "text"]).to_batches(_BATCH_ROWS):
-        for chunk_id, context, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield chunk_id, indexed_text(context, text)
+def _with_found(batch: pa.RecordBatch, packs: Packs) -> pa.RecordBatch:
+    found = packs.take(batch.column("embedding_key").to_pylist()).column("vector").combine_chunks()
+    columns = [batch.column("chunk_id"), batch.column("document_id"), found]
+    return pa.RecordBatch.from_arrays(columns, ["chunk_id", "document_id", "vector"])
+
+
+def posting_rows(chunks: Rows, wanted: pa.Array | None = None) -> Iterator[tuple[str, str]]:
+    """Yield (chunk_id, indexed text) of chunks, or of those `wanted`."""
+    for part in _some(chunks, ["chunk_id", "context", "text"], wanted):
+        for batch in part.to_batches(_BATCH_ROWS):
+            for chunk_id, context, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield chunk_id, indexed_text(context, text)
+
+
+def _some(chunks: Rows, columns: list[str], wanted: pa.Array | None) -> Iterator[pa.Table]:
+    for part in parts(chunks, columns):
+        yield part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))

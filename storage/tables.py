@@ -4,12 +4,15 @@ A document's rows stand in the bucket of its id, sorted by document and position
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -20,11 +23,14 @@ from storage.growth import conform
 from storage.history.snapshots import Piece, Snapshot
 from storage.keys import bucket_of
 from storage.schema import SCHEMA_VERSION, SCHEMAS
+from storage.spill import Rows, parts
 
 T = TypeVar("T")
 R = TypeVar("R")
+Ints = npt.NDArray[np.integer]
 
 CHUNKS_PER_BUCKET = 2_000
+_ROWS_AT_ONCE = 4_096  # new rows that are in memory while their buckets are written
 _ROWS_PER_GROUP = 512  # a hit's row is fetched with so many others
 _FILES_AT_ONCE = min(4, os.cpu_count() or 1)
 # Compressing ids and numbers, or a dictionary of what hardly repeats, takes longer than all else and saves little.
@@ -125,25 +131,54 @@ def replace_documents(
     name: str,
     buckets: int,
     gone: Collection[str],
-    added: pa.Table,
+    added: Rows,
 ) -> tuple[Piece, ...]:
     """Return the table without the rows of the documents `gone` and with the rows `added`.
 
-    Only the buckets that hold either are written.
+    Only the buckets that hold either are written, and no more rows than some buckets have are in memory at a time.
     """
-    parts = partition(added, buckets)
-    touched = {bucket_of(key, buckets) for key in gone} | parts.keys()
+    numbers = [_buckets_of(part, buckets) for part in parts(added, ["document_id"])]
+    entering = np.bincount(np.concatenate([np.zeros(0, np.int32), *numbers]), minlength=buckets)
+    touched = sorted({bucket_of(key, buckets) for key in gone} | set(np.flatnonzero(entering).tolist()))
     old = {piece.bucket: piece for piece in pieces}
     ids = pa.array(list(gone), pa.string())
 
-    def replaced(bucket: int) -> Piece | None:
+    def replaced(new: dict[int, pa.Table], bucket: int) -> Piece | None:
         left = [_without(read_piece(root, old[bucket]), ids)] if bucket in old else []
-        table = pa.concat_tables([SCHEMAS[name].empty_table(), *left, *([parts[bucket]] if bucket in parts else [])])
+        table = pa.concat_tables([SCHEMAS[name].empty_table(), *left, *([new[bucket]] if bucket in new else [])])
         return _write(root, name, table, bucket) if table.num_rows else None
 
-    kept = [piece for piece in pieces if piece.bucket not in touched]
-    fresh = [piece for piece in at_once(replaced, sorted(touched)) if piece]
-    return tuple(sorted(kept + fresh, key=lambda piece: piece.bucket))
+    fresh: list[Piece | None] = []
+    for group in _groups(touched, entering):
+        fresh += at_once(partial(replaced, _rows_of(added, numbers, group, SCHEMAS[name])), group)
+    kept = [piece for piece in pieces if piece.bucket not in set(touched)]
+    return tuple(sorted([*kept, *filter(None, fresh)], key=lambda piece: piece.bucket))
+
+
+def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
+    """Yield buckets that together have few enough new rows."""
+    group: list[int] = []
+    for bucket in touched:
+        if group and entering[[*group, bucket]].sum() > _ROWS_AT_ONCE:
+            yield group
+            group = []
+        group.append(bucket)
+    if group:
+        yield group
+
+
+def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema: pa.Schema) -> dict[int, pa.Table]:
+    """Return the rows of some buckets."""
+    low, high = group[0], group[-1]
+    own = [(part >= low) & (part <= high) for part in numbers]
+    found = [
+        part.filter(pa.array(mask)) for part, mask in zip(parts(added, schema.names), own, strict=True) if mask.any()
+    ]
+    if not found:
+        return {}
+    table = pa.concat_tables(found)
+    bucket = np.concatenate([part[mask] for part, mask in zip(numbers, own, strict=True)])
+    return {one: table.filter(pa.array(bucket == one)) for one in np.unique(bucket).tolist()}
 
 
 def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> tuple[Piece, ...]:
@@ -167,12 +202,12 @@ def rewrite(
 
 def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:
     """Split rows by the bucket of their document."""
-    if not table.num_rows:
-        return {}
-    if buckets == 1:
-        return {0: table}
-    numbers = pa.array([bucket_of(key, buckets) for key in table.column("document_id").to_pylist()], pa.int32())
-    return {bucket: table.filter(pc.equal(numbers, bucket)) for bucket in pc.unique(numbers).to_pylist()}
+    numbers = _buckets_of(table, buckets)
+    return {bucket: table.filter(pa.array(numbers == bucket)) for bucket in np.unique(numbers).tolist()}
+
+
+def _buckets_of(table: pa.Table, buckets: int) -> Ints:
+    return np.array([bucket_of(key, buckets) for key in table.column("document_id").to_pylist()], np.int32)
 
 
 def _without(table: pa.Table, documents: pa.Array) -> pa.Table:

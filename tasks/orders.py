@@ -8,10 +8,12 @@ from typing import Any
 def save_order(order: Any, path: Path) -> Path:
     """Write an order to a file and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(pickle.dumps(order))
+    with path.open("wb") as file:
+        pickle.dump(order, file)
     return path
 
 
 def load_order(path: Path) -> Any:
     """Read an order that this run has written."""
-    return pickle.loads(path.read_bytes())
+    with path.open("rb") as file:
+        return pickle.load(file)

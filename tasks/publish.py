@@ -9,14 +9,15 @@ from storage.embedding.encoder import EmbeddingSpace
 from storage.history import candidates
 from storage.history.retention import Retention
 from storage.history.snapshots import Snapshot
-from storage.schema import RunRow
+from storage.schema import CHUNKS, RunRow
+from storage.spill import spill
 from storage.staging import Batch
 from storage.upkeep.compact import compact_held, due
 from tasks.gate import Finding, Gate, judge
 from tasks.model import ledger
 from tasks.orders import load_order
 from tasks.plan import Plan, State
-from tasks.rows import Outcome, chunk_table, document_table, reject_table
+from tasks.rows import Outcome, chunk_tables, document_table, reject_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +79,16 @@ def gather(
     plan: Plan,
     outcome: Outcome,
     space: EmbeddingSpace,
+    folder: Path,
 ) -> Changes:
-    """Return what a run changes, without touching the store."""
+    """Return what a run changes, without touching the store; its chunks wait in `folder`."""
     written = {row.document_id for row in outcome.documents}
     before = {row.document_id for row in state.documents.values()}
     deleted = {state.documents[uri].document_id for uri in (*plan.deleted, *outcome.gone)}
     return Changes(
         gone=frozenset(deleted | written & before),
         documents=document_table(outcome),
-        chunks=chunk_table(root, base, batches, outcome.documents),
+        chunks=spill(folder / "chunks.arrow", CHUNKS, chunk_tables(root, base, batches, outcome.documents)),
         rejects=reject_table(state, plan, outcome),
         artifacts={},
         space=space,

@@ -1,7 +1,7 @@
 """Rows: bind chunks that are known by content to the documents of a run, and say what the run changes."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -131,22 +131,29 @@ def document_table(outcome: Outcome) -> pa.Table:
     return to_table(outcome.documents, DOCUMENTS)
 
 
-def chunk_table(
+def chunk_tables(
     root: Path, base: Snapshot | None, batches: Sequence[Batch], documents: Sequence[DocumentRow]
-) -> pa.Table:
-    """Return the chunks of documents as rows, from finished batches and from the chunks already committed."""
-    wanted = {row.chunk_key for row in documents if row.chunks}
-    drafts = _drafts(root, base, batches, wanted)
+) -> Iterator[pa.Table]:
+    """Yield the chunks of documents as rows, from finished batches and from the chunks already committed."""
+    owners: dict[str, list[DocumentRow]] = {}
+    for row in documents:
+        if row.chunks:
+            owners.setdefault(row.chunk_key, []).append(row)
+    for drafts in _drafts(root, base, batches, set(owners)):
+        yield _bound(drafts, owners)
+
+
+def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[DocumentRow]]) -> pa.Table:
+    """Return chunks, those of a key together and in order, as rows of all documents that hold them."""
     keys = drafts.column("chunk_key").to_numpy(zero_copy_only=False)
-    starts = {key: (int(first), int(count)) for key, first, count in zip(*_runs(keys), strict=True)}
-    spans = [starts[row.chunk_key] for row in documents if row.chunks]
-    order = np.concatenate([np.arange(first, first + count) for first, count in spans]) if spans else np.array([], int)
-    table = drafts.take(pa.array(order, pa.int64()))
-    owners = list(itertools.chain.from_iterable([row] * row.chunks for row in documents))
+    runs = [(row, first, count) for key, first, count in zip(*_runs(keys), strict=True) for row in owners[key]]
+    order = np.concatenate([np.zeros(0, np.int64), *(np.arange(first, first + count) for _, first, count in runs)])
+    table = drafts.take(pa.array(order))
+    rows = [row for row, _, count in runs for _ in range(count)]
     indexed = map(indexed_text, table.column("context").to_pylist(), table.column("text").to_pylist())
     ids = [
         *itertools.chain.from_iterable(
-            chunk_keys(row.document_id, itertools.islice(indexed, row.chunks)) for row in documents
+            chunk_keys(row.document_id, itertools.islice(indexed, count)) for row, _, count in runs
         )
     ]
     parents = [row - above if above else -1 for row, above in enumerate(table.column("above").to_pylist())]
@@ -154,8 +161,8 @@ def chunk_table(
         "chunk_id": pa.array(ids, pa.string()),
         "parent_id": pa.array([ids[row] if row >= 0 else "" for row in parents], pa.string()),
         "children": _children(ids, parents),
-        "document_id": pa.array([row.document_id for row in owners], pa.string()),
-        "uri": pa.array([row.uri for row in owners], pa.string()),
+        "document_id": pa.array([row.document_id for row in rows], pa.string()),
+        "uri": pa.array([row.uri for row in rows], pa.string()),
     }
     return pa.table([bound[name] if name in bound else table.column(name) for name in CHUNKS.names], schema=CHUNKS)
 
@@ -177,19 +184,21 @@ def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[st
     return keys[firsts].tolist(), firsts.tolist(), np.diff([*firsts, len(keys)]).tolist()
 
 
-def _drafts(root: Path, base: Snapshot | None, batches: Sequence[Batch], wanted: set[str]) -> pa.Table:
-    """Return the chunks of the wanted keys, each key once, sorted by key and position."""
-    parts, have = [], set[str]()
+def _drafts(root: Path, base: Snapshot | None, batches: Sequence[Batch], wanted: set[str]) -> Iterator[pa.Table]:
+    """Yield the chunks of the wanted keys, each key in one table, where they are sorted by key and position."""
+    left = set(wanted)
     for batch in reversed(batches):
         table = batch.chunks()
-        here = set(pc.unique(table.column("chunk_key")).to_pylist()) & wanted - have
-        parts.append(_only(table, "chunk_key", here))
-        have |= here
-    if base is not None and wanted - have:
-        parts += _committed(root, base, wanted - have)
-    return pa.concat_tables([DRAFTS.empty_table(), *parts]).sort_by(
-        [("chunk_key", "ascending"), ("ordinal", "ascending")]
-    )
+        here = set(pc.unique(table.column("chunk_key")).to_pylist()) & left
+        left -= here
+        if here:
+            yield _sorted(_only(table, "chunk_key", here))
+    if base is not None and left:
+        yield from map(_sorted, _committed(root, base, left))
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    return table.sort_by([("chunk_key", "ascending"), ("ordinal", "ascending")])
 
 
 def _only(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:

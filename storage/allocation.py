@@ -1,0 +1,20 @@
+"""Allocation: let a long run give memory back to the system, so that its size follows what it holds."""
+
+import ctypes
+
+import pyarrow as pa
+
+_M_ARENA_MAX = -8  # of malloc.h
+_ARENAS = 2
+
+
+def spare_memory() -> None:
+    """Let Arrow allocate as all else does, and all threads from few arenas.
+
+    A pool for each library and an arena for each thread keep what they have once had: an ingest of 3,000 pages
+    peaked at 545 MB with Arrow's own pool, at 409 MB with the system's, at 323 MB with two arenas besides.
+    """
+    pa.set_memory_pool(pa.system_memory_pool())
+    tune = getattr(ctypes.CDLL(None), "mallopt", None)  # of glibc
+    if tune is not None:
+        tune(_M_ARENA_MAX, _ARENAS)

@@ -1,0 +1,43 @@
+"""Spill: rows that wait on disk, so that what a run holds in memory does not grow with what it brings."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """Rows of one schema in a file, in parts that are each read into memory."""
+
+    path: Path
+    num_rows: int
+
+
+Rows: TypeAlias = pa.Table | Spill
+
+
+def spill(path: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> Spill:
+    """Write tables one after the other to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = 0
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+        for table in tables:
+            writer.write_table(table.cast(schema))
+            rows += table.num_rows
+    return Spill(path, rows)
+
+
+def parts(rows: Rows, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield the named columns of rows, part by part."""
+    if isinstance(rows, pa.Table):
+        yield rows.select(columns)
+        return
+    with pa.OSFile(str(rows.path)) as source:
+        schema = pa.ipc.open_stream(source).schema
+        source.seek(0)
+        wanted = pa.ipc.IpcReadOptions(included_fields=sorted(map(schema.get_field_index, columns)))
+        for batch in pa.ipc.open_stream(source, options=wanted):
+            yield pa.Table.from_batches([batch]).select(columns)
