@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from flows.settings import Search, Settings
+from flows.settings import RouteRule, Search, Settings
 from storage.embedding.encoder import EmbeddingSpace, describe_model, model_dir
 from storage.embedding.space import late_space
 from storage.errors import ConfigError
@@ -130,18 +130,20 @@ def routes_of(settings: Settings) -> RouteTable:
     def options(strategy: str, own: object = None) -> dict[str, object]:
         return {**settings.split.get(strategy, {}), **(own if isinstance(own, dict) else {})}
 
+    def named(rule: RouteRule) -> Route:
+        also = tuple(Route(one.strategy, options(one.strategy, one.options)) for one in rule.also)
+        return Route(rule.strategy, options(rule.strategy, rule.options), rule.contextualizer, also)
+
     by_type = {kind: Route(r.strategy, options(r.strategy, dict(r.options))) for kind, r in base.by_type.items()}
     for rule in settings.routes:
         if rule.type and rule.strategy:
-            by_type[rule.type] = Route(rule.strategy, options(rule.strategy, rule.options), rule.contextualizer)
+            by_type[rule.type] = named(rule)
         elif rule.type in by_type:
             by_type[rule.type] = replace(by_type[rule.type], contextualizer=rule.contextualizer)
         elif rule.type:
             by_type[rule.type] = Route(base.default.strategy, {}, rule.contextualizer)
     globs = [rule for rule in settings.routes if rule.glob]
-    by_glob = tuple(
-        (r.glob, Route(r.strategy, options(r.strategy, r.options), r.contextualizer)) for r in globs if r.strategy
-    )
+    by_glob = tuple((rule.glob, named(rule)) for rule in globs if rule.strategy)
     contexts = tuple((rule.glob, rule.contextualizer) for rule in globs if not rule.strategy)
     default = Route(base.default.strategy, options(base.default.strategy, dict(base.default.options)))
     chosen = frozenset(r.type for r in settings.routes if r.type)

@@ -197,20 +197,28 @@ class Gate(Section):
     )
 
 
+class AlsoRule(Section):
+    """A further strategy of an ensemble."""
+
+    strategy: str
+    options: dict[str, Any] = {}
+
+
 class RouteRule(Section):
-    """How the documents of a type, or under a glob, are split."""
+    """How the documents of a type, or under a glob, are split; by the strategies of `also`, too."""
 
     glob: str = ""
     type: str = ""
     strategy: str = ""
     options: dict[str, Any] = {}
     contextualizer: str = ""
+    also: tuple[AlsoRule, ...] = ()
 
     @model_validator(mode="after")
     def _one_subject(self) -> "RouteRule":
         if bool(self.glob) == bool(self.type):
             raise ValueError("must have either glob or type")
-        if not self.strategy and (self.options or not self.contextualizer):
+        if not self.strategy and (self.options or self.also or not self.contextualizer):
             raise ValueError("must have a strategy, or a contextualizer alone")
         return self
 

@@ -121,7 +121,8 @@ def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
     """Yield the regions that are split as one."""
     some: list[Routed] = []
     for one in routed:
-        if some and not (one.route == some[-1].route and SPLITTERS[one.route.strategy].crosses):
+        crosses = all(SPLITTERS[own.strategy].crosses for own in one.route.ensemble)
+        if some and not (one.route == some[-1].route and crosses):
             yield some
             some = []
         some.append(one)
@@ -130,11 +131,16 @@ def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
 
 
 def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> list[Node]:
-    route = some[0].route
-    splitter, options = SPLITTERS[route.strategy], options_of(route.strategy, route.options).within(fitter.room)
+    """Return the chunks of regions by each of their strategies; one that two of them make is the first one's."""
     here = part.within(some[0].region.start, some[-1].region.end)
-    fitter.setting.lead = splitter.lead(here) if splitter.lead else nothing
-    return grow(here, splitter, options, fitter)
+    nodes, seen = list[Node](), set[tuple[Span, str]]()
+    for route in some[0].route.ensemble:
+        splitter, options = SPLITTERS[route.strategy], options_of(route.strategy, route.options).within(fitter.room)
+        fitter.setting.lead = splitter.lead(here) if splitter.lead else nothing
+        grown = grow(here, splitter, options, fitter)
+        nodes += [one for one in grown if (one.fitted.span, one.role) not in seen or one.parent or splitter.levels]
+        seen |= {(one.fitted.span, one.role) for one in grown}
+    return nodes
 
 
 def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequence[Routed]) -> list[Draft]:
@@ -149,7 +155,7 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequenc
             page=places.page(span.start),
             line=places.line(span.start),
             content_type=one.region.verdict.content_type,
-            strategy=part.strategy_at(span.start, one.route.strategy),
+            strategy=part.strategy_at(span.start, node.strategy or one.route.strategy),
             tokens=tokens,
             role=node.role,
             depth=node.depth,
@@ -201,5 +207,5 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
 def asks_model(route: Route, options: ChunkOptions) -> bool:
     """Say whether contexts or summaries under a route are those of a language model."""
     context = contextualizer_of(route.contextualizer or options.contextualizer, options.by_model)
-    sums_up = context.sums_up or options_of(route.strategy, route.options).summaries
+    sums_up = context.sums_up or any(options_of(one.strategy, one.options).summaries for one in route.ensemble)
     return context.asks is not None or (options.by_model and sums_up)

@@ -83,7 +83,8 @@ class Recipe:
         """Return the key that files of equal content, type and route share."""
         route = self.routes.route(uri, "")
         named = [route.contextualizer] if route.contextualizer else []
-        return key_of("work", content_hash, suffix_of(uri), text_key, route.strategy, dict(route.options), *named)
+        split = [part for one in route.ensemble for part in (one.strategy, dict(one.options))]
+        return key_of("work", content_hash, suffix_of(uri), text_key, *split, *named)
 
     def chunk_key(self, text_key: str, uri: str, content_types: Iterable[str], metadata: str) -> str:
         """Return the key of the chunks of a canonical text with regions of some types; `metadata` is the row's."""
@@ -95,6 +96,8 @@ class Recipe:
         return key_of("chunks", text_key, {kind: self._chunker_key(route) for kind, route in routes.items()})
 
     def _chunker_key(self, route: Route) -> str:
+        if route.also:
+            return key_of("ensemble", [self._chunker_key(one) for one in route.ensemble])
         known = repr(route)
         if known not in self._chunkers:
             own = chunker_key(route, self.chunk, self.tokenizer_id)

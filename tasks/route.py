@@ -19,16 +19,35 @@ OWN_KEY = "docmill"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A strategy, its options and a contextualizer, or "" for that of the settings; checked when built."""
+    """A strategy, its options and a contextualizer, or "" for that of the settings; checked when built.
+
+    The regions are split by the strategies of `also`, too: an ensemble, whose chunks stand side by side.
+    """
 
     strategy: str
     options: Mapping[str, Any] = field(default_factory=dict)
     contextualizer: str = ""
+    also: tuple["Route", ...] = ()
 
     def __post_init__(self) -> None:
         options_of(self.strategy, self.options)
         if self.contextualizer:
             contextualizer_of(self.contextualizer)
+        if any(one.also or one.contextualizer for one in self.also):
+            raise ConfigError("a route under `also` has a strategy and options, and nothing else")
+
+    @property
+    def ensemble(self) -> tuple["Route", ...]:
+        """Return a route for each of the strategies, itself without the others first."""
+        return (replace(self, also=()) if self.also else self, *self.also)
+
+    def spelled(self) -> str:
+        """Return the strategies with the options that are not off, as a person reads them."""
+        if self.also:
+            return " and ".join(one.spelled() for one in self.ensemble)
+        options = asdict(options_of(self.strategy, self.options))
+        said = [f"{name} {value}" for name, value in options.items() if value not in (None, False, (), "")]
+        return f"{self.strategy} ({', '.join(said)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +59,14 @@ class Routed:
     rule: str
 
     def spelled(self) -> str:
-        """Return the strategy and the options that are not off, as a person reads them."""
-        options = asdict(options_of(self.route.strategy, self.route.options))
-        said = [f"{name} {value}" for name, value in options.items() if value not in (None, False, (), "")]
-        return f"{self.route.strategy} ({', '.join(said)})"
+        """Return the strategies with the options that are not off, as a person reads them."""
+        return self.route.spelled()
 
     def row(self) -> dict[str, Any]:
         """Return the fields of `storage.schema.REGION`."""
         options = asdict(options_of(self.route.strategy, self.route.options))
+        if self.route.also:
+            options["also"] = [asdict(one) for one in self.route.also]
         return {
             "start": self.region.start,
             "end": self.region.end,

@@ -24,7 +24,8 @@ _PROSE = ("paragraph", "text", "quote", "list_item", "answer", "turn")
 class Node:
     """A chunk that fits, the role that its strategy gives it, its parent, and what `optimize` did to it.
 
-    `about` is the stretch that a summary sums up, `prompts` what a language model is asked of a chunk and all below it.
+    `about` is the stretch that a summary sums up, `prompts` what a language model is asked of a chunk and all below it;
+    `strategy` is the one asked for, "" for that of the region.
     """
 
     fitted: Fitted
@@ -33,6 +34,7 @@ class Node:
     note: str = ""
     about: Span = NOWHERE
     prompts: tuple[Prompt, ...] = ()
+    strategy: str = ""
 
     @property
     def depth(self) -> int:
@@ -53,7 +55,8 @@ def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> li
     for number, fitted in enumerate(fits):
         prompts = fitter.teller.prompts(fitter.setting, places, number)
         note = notes.get(fitted.span.start, "")
-        node = Node(fitter.tell(fitted, prompts), splitter.role, None, note, prompts=prompts)
+        told = fitter.tell(fitted, prompts)
+        node = Node(told, splitter.role, None, note, prompts=prompts, strategy=splitter.name)
         nodes += [node, *_below(part, splitter.levels, options, fitter, node)]
     return [*nodes, *(_summaries(part, fitter) if options.summaries or fitter.teller.context.sums_up else ())]
 
@@ -66,7 +69,8 @@ def _below(part: Part, levels: Sequence[Level], options: Options, fitter: Fitter
     for fitted in fitter.fit(levels[0].split(here, options)):
         node = parent
         if fitted.span != parent.fitted.span:
-            node = Node(fitter.tell(fitted, parent.prompts), levels[0].role, parent, prompts=parent.prompts)
+            told = fitter.tell(fitted, parent.prompts)
+            node = Node(told, levels[0].role, parent, prompts=parent.prompts, strategy=parent.strategy)
             yield node
         yield from _below(here, levels[1:], options, fitter, node)
 
