@@ -199,6 +199,20 @@ def test_a_dash_within_a_sentence_begins_no_item() -> None:
     ]
 
 
+def test_a_page_that_cannot_be_read_is_told_and_the_others_are_read() -> None:
+    pdf = Pdf({})
+    for name in ("one", "two", "three"):
+        pdf.add_page()
+        pdf.text(60, 700, f"A line of page {name} that everybody can read")
+    data = pdf.to_bytes()
+    second = data.split(b"/Kids [")[1].split(b" 0 R")[1].strip()
+    parsed = parse(data.replace(second + b" 0 obj\n<<", second + b" 0 obj\n42"), FileType("pdf"), ParseOptions())
+    assert "page one" in parsed.text
+    assert "page three" in parsed.text
+    assert parsed.metadata["damaged_pages"] == [2]
+    assert [element.page for element in parsed.elements] == [1, 3]
+
+
 def test_a_page_that_is_turned_reads_as_one_that_is_not() -> None:
     upright, turned, drawn = page(), Pdf({}), page()
     turned.add_page(90)

@@ -147,7 +147,7 @@ def test_a_worker_gives_back_the_memory_that_a_document_took(pool: Pool) -> None
     assert after - before < 20 << 20
 
 
-def test_above_its_limit_a_process_drops_what_libraries_can_load_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_process_drops_the_tables_of_encodings_and_loads_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Řeka pramení v horách a teče přes tři města, než se stočí k moři; žluťoučký kůň ji přešel. " * 20
     assert decode(text.encode("cp1250")).text == text
     assert chardet.models.get_enc_index.cache_info().currsize

@@ -58,11 +58,6 @@ def _model() -> "Magika":
     return Magika()
 
 
-def forget_model() -> None:
-    """Drop the 17 MB of the model; it takes 110 ms to load it again."""
-    _model.cache_clear()
-
-
 def classify(text: str, least: float) -> FileType | None:
     """Return the likeliest type of a text, None where that is plain text or the score is below `least`, in [0, 1].
 

@@ -23,7 +23,7 @@ class Words:
     @cached_property
     def whole(self) -> set[str]:
         """Return all of them."""
-        return {word.rstrip(_MARKS) for word in self._text.lower().split()}
+        return {word.rstrip(_MARKS) for word in set(self._text.lower().split())}
 
     @cached_property
     def compound(self) -> set[str]:
