@@ -90,7 +90,6 @@ class Tuning:
     skipped: list[str] = field(default_factory=list)
     embedded: int = 0
     routes: list[RouteRule] = field(default_factory=list)
-    contextualizer: str | None = None
     weight: float | None = None
     snapshot: int = 0
 
@@ -160,8 +159,7 @@ def tune(
             tuning.skipped.append(f"{kind or 'no document'}: {len(own)} questions, {options.least} are needed")
         else:
             _tune_type(bench, kind, own)
-    tuning.contextualizer = _tune_setting(bench, asked, "chunk", "contextualizer", "context", options.contexts)
-    tuning.weight = _tune_setting(bench, asked, "search", "weight", "weight", options.weights)
+    _tune_weight(bench, asked)
     last = bench.store(tuning.settings)
     tuning.snapshot = last.snapshot.number if last else 0
     return tuning
@@ -234,45 +232,47 @@ def _type(store: Store, row: dict[str, Any], question: Question) -> str:
 
 
 def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
-    """Try strategies for a content type, then sizes of the best one, and take what is better than what is."""
+    """Try strategies for a content type, sizes of the best, then contexts for the best of all; take what is better."""
     tuning, options = bench.tuning, bench.options
     own = default_routes().by_type[kind].strategy
     rule = next((one for one in reversed(tuning.settings.routes) if one.type == kind), None)
-    named = rule.strategy if rule else own
+    named, context = (rule.strategy or own, rule.contextualizer) if rule else (own, "")
     race = _Race(bench, kind, questions, named, tuning.settings)
-    means = {named: race.mean}
+    tried = {named: (race.mean, RouteRule(type=kind, strategy=named, options=rule.options if rule else {}))}
+
+    def run(what: str, strategy: str, more: dict[str, Any], context: str) -> None:
+        route = RouteRule(type=kind, strategy=strategy, options=more, contextualizer=context)
+        changed = {"routes": (*tuning.settings.routes, route)}
+        tried[what] = race.run(what, tuning.settings.model_copy(update=changed)), route
+
+    def best() -> RouteRule:
+        return max(tried.values(), key=lambda pair: pair[0])[1]
+
     for strategy in dict.fromkeys((own, *options.strategies)):
         if strategy != named:
-            means[strategy] = race.run(strategy, _routed(tuning.settings, kind, strategy, {}))
-    best = max(means, key=lambda name: means[name])
-    kept = rule.options if rule and rule.strategy == best else {}
+            run(strategy, strategy, {}, context)
+    found = best()
     for size in options.sizes:
-        race.run(f"{best}, size {size}", _routed(tuning.settings, kind, best, {**kept, "size": size}))
+        run(f"{found.strategy}, size {size}", found.strategy, {**found.options, "size": size}, context)
+    found = best()
+    for name in options.contexts:
+        if name != (context or tuning.settings.chunk.contextualizer):
+            run(f"{found.strategy}, context {name}", found.strategy, found.options, name)
     if race.won:
         tuning.settings = race.won
         tuning.routes.append(race.won.routes[-1])
 
 
-def _routed(settings: Settings, kind: str, strategy: str, options: dict[str, Any]) -> Settings:
-    rule = RouteRule(type=kind, strategy=strategy, options=options)
-    return settings.model_copy(update={"routes": (*settings.routes, rule)})
-
-
-def _tune_setting(
-    bench: _Bench, questions: Sequence[Question], section: str, name: str, said: str, values: Sequence[object]
-) -> Any:
-    """Try values of a setting for all content types; take and return the best that is better than what is in use."""
+def _tune_weight(bench: _Bench, questions: Sequence[Question]) -> None:
     tuning = bench.tuning
-    own = getattr(tuning.settings, section)
-    race = _Race(bench, "", questions, f"{said} {getattr(own, name)}", tuning.settings)
-    for value in values:
-        if value != getattr(own, name):
-            changed = own.model_copy(update={name: value})
-            race.run(f"{said} {value}", tuning.settings.model_copy(update={section: changed}))
-    if not race.won:
-        return None
-    tuning.settings = race.won
-    return getattr(getattr(race.won, section), name)
+    search = tuning.settings.search
+    race = _Race(bench, "", questions, f"weight {search.weight:g}", tuning.settings)
+    for weight in bench.options.weights:
+        if weight != search.weight:
+            changed = search.model_copy(update={"weight": weight})
+            race.run(f"weight {weight:g}", tuning.settings.model_copy(update={"search": changed}))
+    if race.won:
+        tuning.settings, tuning.weight = race.won, race.won.search.weight
 
 
 def _unasked(settings: Settings) -> Settings:

@@ -30,17 +30,13 @@ def _routes(tuning: "Tuning") -> Iterator[str]:
     for rule in tuning.routes:
         options = ", ".join(f"{name} = {json.dumps(value)}" for name, value in rule.options.items())
         given = f"options = {{ {options} }}\n" if options else ""
+        given += f'contextualizer = "{rule.contextualizer}"\n' if rule.contextualizer else ""
         yield f'[[routes]]\ntype = "{rule.type}"\nstrategy = "{rule.strategy}"\n{given}'
 
 
 def chosen(tuning: "Tuning") -> dict[tuple[str, str], Any]:
     """Return the single keys that won, by section and name."""
-    found: dict[tuple[str, str], Any] = {}
-    if tuning.contextualizer:
-        found["chunk", "contextualizer"] = tuning.contextualizer
-    if tuning.weight is not None:
-        found["search", "weight"] = tuning.weight
-    return found
+    return {} if tuning.weight is None else {("search", "weight"): tuning.weight}
 
 
 def merged(text: str, tuning: "Tuning") -> str:

@@ -154,6 +154,16 @@ def test_questions_are_made_of_titles_headings_faqs_and_rare_words() -> None:
     assert proxies(sources, 2) == found[:2]
 
 
+def test_a_context_is_found_for_a_type(bench: Workbench) -> None:
+    questions = load_questions(bench.folder / "q.csv")
+    found = tune(settings_of(bench), [str(bench.docs)], questions, replace(TRIED, contexts=("none", "window")))
+    tried = [trial.what for trial in found.trials if trial.content_type]
+    assert [what.partition(", ")[2] for what in tried[-2:]] == ["context none", "context window"]
+    route = RouteRule(type="faq", strategy="qa", contextualizer="none")
+    toml = as_toml(Tuning(Settings(), routes=[route]))
+    assert tomllib.loads(toml)["routes"] == [{"type": "faq", "strategy": "qa", "contextualizer": "none"}]
+
+
 TUNED = Tuning(Settings(), routes=[RouteRule(type="faq", strategy="qa", options={"size": 80})], weight=0.4)
 
 
