@@ -9,7 +9,7 @@ import pytest
 
 from flows.server import embedded_server
 from storage.embedding import encoder, space
-from tasks.model import breaker, chat
+from tasks.model import breaker, chat, messages
 from tests import fake_encoder
 from tests.far_bench import FarBench, make_bucket, object_store
 from tests.model_server import ModelServer, model_server
@@ -34,6 +34,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """Run a language model's server on loopback, of which what fails is not asked again and no pause is made."""
     monkeypatch.setattr(breaker, "PAUSE_S", 0.0)
     monkeypatch.setattr(chat, "RETRIES", 0)
+    monkeypatch.setattr(messages, "RETRIES", 0)
     with model_server() as own:
         yield own
 

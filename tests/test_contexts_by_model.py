@@ -1,6 +1,5 @@
 """Contexts by a language model, on a loopback server: asked once by content, kept, marked, made again when asked to."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,7 @@ import pytest
 from storage.errors import ConfigError
 from storage.schema import MISSING, REFUSED, STALE, ChunkRow
 from storage.upkeep.verify import verify
-from tasks.model import breaker, chat, messages
-from tests.model_server import ModelServer, model_server
+from tests.model_server import ModelServer
 from tests.workbench import Workbench, summary
 
 SECTIONS = 12
@@ -29,14 +27,9 @@ def manual(changed: int = -1, sections: int = SECTIONS) -> str:
     return "\n".join(parts)
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setattr(breaker, "PAUSE_S", 0.0)
-    monkeypatch.setattr(chat, "RETRIES", 0)
-    monkeypatch.setattr(messages, "RETRIES", 0)
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    with model_server() as own:
-        yield own
 
 
 @pytest.fixture
