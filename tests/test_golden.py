@@ -5,12 +5,20 @@ from pathlib import Path
 import pytest
 
 from tasks.parse import FORMATS
+from tasks.pool import Limits, Pool
 from tests import make_golden
 
 
 @pytest.mark.parametrize("sample", make_golden.samples(), ids=lambda path: f"{make_golden.format_of(path)}/{path.name}")
 def test_a_sample_is_read_as_its_golden_file_says(sample: Path) -> None:
     assert make_golden.reading(sample) == make_golden.golden(sample).read_bytes().decode()
+
+
+def test_samples_are_read_without_a_network() -> None:
+    samples = make_golden.samples()
+    with Pool(Limits(workers=2)) as pool:  # whose workers have none
+        readings = list(pool.map(make_golden.reading, samples))
+    assert readings == [make_golden.golden(sample).read_bytes().decode() for sample in samples]
 
 
 CONVERTED = {"doc"}  # by a program that a machine may lack: see test_libreoffice

@@ -1,5 +1,6 @@
 """What holds of every parser: exact spans, true reasons, no dependence on anything but the bytes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.errors import Rejected
-from storage.schema import Parsed
+from storage.schema import Element, Parsed
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
 from tasks.parse.spans import faults
 
@@ -29,6 +30,27 @@ def test_elements_are_exact_ordered_and_nested(path: Path) -> None:
     assert parsed.elements
     if file_type.format in ITSELF:
         assert parsed.text == path.read_bytes().decode("utf-8-sig")
+
+
+@pytest.mark.parametrize(
+    ("fault", "elements"),
+    [
+        ("outside of a text of 10 characters", [Element("text", 0, 11)]),
+        ("or empty", [Element("text", 4, 4)]),
+        ("begins before the one before it, at 5", [Element("text", 5, 9), Element("text", 0, 4)]),
+        ("overlaps one that ends at 6", [Element("quote", 0, 6), Element("text", 5, 9)]),
+        ("page 1 or line 0 after 2 and 0", [Element("text", 0, 4, page=2), Element("text", 5, 9, page=1)]),
+        ("page 0 or line 1 after 0 and 2", [Element("text", 0, 4, line=2), Element("text", 5, 9, line=1)]),
+        ("kind is none of answer, code", [Element("prose", 0, 4)]),
+    ],
+)
+def test_a_parser_that_breaks_its_promise_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, fault: str, elements: list[Element]
+) -> None:
+    broken = Parsed("Some text.", tuple(elements))
+    monkeypatch.setitem(FORMATS, "text", replace(FORMATS["text"], parse=lambda *_: broken))
+    with pytest.raises(Rejected, match=f"crashed: the text parser broke its promise: element [01], .*{fault}"):
+        parse(b"Some text.", FileType("text"), ParseOptions())
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -13,6 +13,8 @@ import pytest
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from tasks.parse.canvas import Canvas
+from tasks.parse.pandoc.word_elements import draw_elements
 from tasks.pool import Limits, Pool
 from tests.pdf_writer import Pdf
 
@@ -23,6 +25,7 @@ def loaded_after_a_document(_: int) -> list[str]:
     buffer = BytesIO()
     _docx().save(buffer)
     parse(buffer.getvalue(), FileType("docx"), ParseOptions())
+    draw_elements(buffer.getvalue(), Canvas())  # by unstructured, which would download a model
     return [name for name in ("spacy", "torch", "prefect", "lancedb") if name in sys.modules]
 
 
