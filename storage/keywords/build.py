@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from storage.keywords.analyser import Analyser, load_analyser, separate
 from storage.keywords.postings import Int32, Int64, Postings, make_postings
 
-TOKENS_PER_SEGMENT = 1 << 23
-_BATCH_CHUNKS = 8192
+TOKENS_PER_SEGMENT = 1 << 22
+_BATCH_CHUNKS = 2048
 _CACHED_WORDS = 1 << 18
 
 
