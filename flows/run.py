@@ -10,6 +10,7 @@ from pathlib import Path
 from flows.engine import Engine
 from flows.report import Report
 from flows.settings import Settings
+from storage.allocation import give_back
 from storage.embedding.encoder import EmbeddingSpace
 from storage.history.snapshots import Snapshot
 from storage.staging import Batch
@@ -47,9 +48,10 @@ class Run:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Add the wall clock of a step to the report."""
+        """Add the wall clock of a step to the report, and give back the memory that it took."""
         start = time.perf_counter()
         try:
             yield
         finally:
+            give_back()
             self.report.seconds[name] = self.report.seconds.get(name, 0.0) + time.perf_counter() - start

@@ -4,16 +4,18 @@ Nothing is visible before the snapshot is put. What a crash leaves behind is nam
 files that the next writer finds again by content, and a LanceDB version that it takes back.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage import keywords
+from storage.allocation import give_back
 from storage.artifacts import Packs
 from storage.embedding.encoder import EmbeddingSpace
 from storage.embedding.parts import by_vector
@@ -37,6 +39,9 @@ from storage.tables import (
     rewrite,
     write_single,
 )
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _BATCH_ROWS = 4096
 _VECTORED = ["chunk_id", "embedding_key", "part_keys"]
@@ -152,8 +157,9 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
     entering = pa.array(list(moves.added), pa.string())
     buckets = bucket_count(moves.kept + len(moves.added), base.buckets if base else 0)
     with ThreadPoolExecutor(3 if len(entering) <= _ROWS_AT_ONCE else 1) as pool:
-        tables = pool.submit(_tables, root, base, changes, buckets, run)
+        tables = pool.submit(_sparing, _tables, root, base, changes, buckets, run)
         vectors_ = pool.submit(
+            _sparing,
             vectors.update,
             root,
             base.vectors if base else None,
@@ -182,6 +188,14 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
         keywords=postings.result(),
     )
     return snapshot, moves
+
+
+def _sparing(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Do some work and give back the memory that it took."""
+    try:
+        return work(*arguments, **named)
+    finally:
+        give_back()
 
 
 def vector_tag(number: int) -> str:

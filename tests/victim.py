@@ -27,14 +27,20 @@ _SILENT = os.devnull
 
 
 class Countdown:
-    """Calls `act` at boundary number `at`, counted from 1, or of that name; remembers the names of all before."""
+    """Calls `act` at boundary number `at`, counted from 1, or of that name; remembers the names of all before.
 
-    def __init__(self, at: int | str, act: Callable[[], None]) -> None:
+    Only boundaries whose names hold the word `among` count.
+    """
+
+    def __init__(self, at: int | str, act: Callable[[], None], among: str = "") -> None:
         self._at = at
         self._act = act
+        self._among = among
         self.seen: list[str] = []
 
     def __call__(self, name: str) -> None:
+        if self._among not in name:
+            return
         self.seen.append(name)
         if self._at in (name, len(self.seen)):
             self._act()
@@ -46,10 +52,10 @@ def die() -> None:
 
 
 def start(
-    work: Callable[[Workbench], object], bench: Workbench, model: Path, kill_at: int | str = 0
+    work: Callable[[Workbench], object], bench: Workbench, model: Path, kill_at: int | str = 0, among: str = ""
 ) -> "multiprocessing.process.BaseProcess":
-    """Start `work` on a bench; with `kill_at` it kills itself at that boundary."""
-    process = CONTEXT.Process(target=_run, args=(work, bench, str(model), kill_at))
+    """Start `work` on a bench; with `kill_at` it kills itself at that boundary of those `among` which it counts."""
+    process = CONTEXT.Process(target=_run, args=(work, bench, str(model), kill_at, among))
     process.start()
     return process
 
@@ -64,10 +70,15 @@ def compact_all(bench: Workbench) -> object:
     return compact(bench.root, Retention(keep_snapshots=1))
 
 
-def _run(work: Callable[[Workbench], object], bench: Workbench, model: str, kill_at: int | str) -> None:
+def compact_at_once(bench: Workbench) -> object:
+    """Compact the store of a bench on an object store, keep one snapshot, and no object that it does not name."""
+    return compact(bench.root, Retention(keep_snapshots=1, grace_hours=0.0))
+
+
+def _run(work: Callable[[Workbench], object], bench: Workbench, model: str, kill_at: int | str, among: str) -> None:
     quiet = os.open(_SILENT, os.O_WRONLY)
     os.dup2(quiet, 2)
     space.FOLDERS[fake_encoder.NAME] = lambda: Path(model)
     encoder.LOADERS[fake_encoder.NAME] = fake_encoder.TokenCounts
-    boundary.watch = Countdown(kill_at, die)
+    boundary.watch = Countdown(kill_at, die, among)
     work(bench)

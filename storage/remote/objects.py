@@ -74,7 +74,7 @@ class Objects:
         """Write an object, whatever was there."""
         import obstore
 
-        with self._explained(key):
+        with self._explained(key), boundary(f"remote write {key.split('/')[0]}"):
             obstore.put(self._store, key, data)
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
