@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 _BATCH_ROWS = 4096
 _VECTORED = ["chunk_id", "embedding_key", "part_keys"]
-_ROWS_AT_ONCE = 20_000  # so many enter tables, vectors and postings side by side; more take turns, in less memory
+_ROWS_AT_ONCE = 5_000  # so many enter tables, vectors and postings side by side; more take turns, in less memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pydantic import TypeAdapter
 
+from storage import keywords
 from storage.errors import ConfigError, StoreError
 from storage.files import hash_file
-from storage.keywords import KeywordHit, KeywordIndex, KeywordState, Scoring, rebuild, update
+from storage.keywords import KeywordHit, KeywordIndex, KeywordState, Scoring, build, merge, rebuild, update
 from storage.keywords.analyser import analyse
 from storage.keywords.lookup import Lookup
 from storage.keywords.memory import MemoryIndex
@@ -55,7 +56,7 @@ def assert_hits_equal(found: list[KeywordHit], expected: list[KeywordHit]) -> No
 
 
 class Postings(RuleBasedStateMachine):
-    """Any sequence of additions, replacements, removals and the merges that they cause."""
+    """Any sequence of additions, edits, removals, compactions, and the merges that come of them after few segments."""
 
     texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
     ids = st.integers(0, 30).map("chunk-{:02d}".format)
@@ -65,6 +66,8 @@ class Postings(RuleBasedStateMachine):
         self.root = Path(tempfile.mkdtemp())
         self.state: KeywordState | None = None
         self.chunks: Chunks = {}
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(merge, "MOST_SEGMENTS", 2)
 
     @rule(added=st.dictionaries(ids, texts, max_size=4), removed=st.sets(ids, max_size=4))
     def change(self, added: Chunks, removed: set[str]) -> None:
@@ -77,9 +80,20 @@ class Postings(RuleBasedStateMachine):
     def add_one(self, text: str) -> None:
         self.change({f"one-{len(self.chunks)}-{text[:2]}": text}, set())
 
+    @precondition(lambda self: self.chunks)
+    @rule(draw=st.randoms(use_true_random=False), text=texts)
+    def edit_one(self, draw: random.Random, text: str) -> None:
+        self.change({draw.choice(sorted(self.chunks)): text}, set())
+
     @rule()
     def empty(self) -> None:
         self.change({}, set(self.chunks))
+
+    @precondition(lambda self: self.state is not None)
+    @rule()
+    def compact(self) -> None:
+        self.state = keywords.compact(self.root, self.state or KeywordState())
+        assert all(not segment.dead for segment in self.state.segments)
 
     @invariant()
     def scores_are_those_of_rank_bm25(self) -> None:
@@ -88,6 +102,7 @@ class Postings(RuleBasedStateMachine):
             assert_scores_equal(self.root, self.state, self.chunks, queries)
 
     def teardown(self) -> None:
+        self.patch.undo()
         shutil.rmtree(self.root)
 
 
@@ -214,6 +229,17 @@ def test_the_same_changes_write_the_same_files(tmp_path: Path) -> None:
         return update(root, state, ["chunk-00003"], make_chunks(5, 1, "more").items())
 
     assert write(tmp_path / "one") == write(tmp_path / "two")
+
+
+@pytest.mark.parametrize("tokens", [1, 100, 1500])
+def test_postings_counted_in_pieces_are_those_counted_at_once(
+    tmp_path: Path, tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks = make_chunks(300)
+    monkeypatch.setattr(build, "_BATCH_CHUNKS", 7)
+    whole = keywords.rebuild(tmp_path / "whole", chunks.items())
+    monkeypatch.setattr(build, "_TOKENS_AT_ONCE", tokens)
+    assert keywords.rebuild(tmp_path / "pieces", chunks.items()) == whole
 
 
 def test_a_reader_keeps_its_state_while_writers_commit_and_files_go(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage.keywords.analyser import Analyser, load_analyser, separate
+from storage.keywords.merge import merge
 from storage.keywords.postings import Int32, Int64, Postings, make_postings
 
-TOKENS_PER_SEGMENT = 1 << 22
+TOKENS_PER_SEGMENT = 1 << 23
+_TOKENS_AT_ONCE = 1 << 20  # counting them takes 30 bytes for each; what comes of it is merged, which takes less
 _BATCH_CHUNKS = 2048
 _CACHED_WORDS = 1 << 18
 
@@ -32,10 +34,10 @@ class _Numbers(dict[str, tuple[int, ...]]):
 
 
 class _Draft:
-    """Chunks on their way into one segment: the numbers of their terms, and how many each has."""
+    """Chunks on their way into postings: the numbers of their terms, and how many each has."""
 
-    def __init__(self, analyser: Analyser) -> None:
-        self._numbers = _Numbers(analyser)
+    def __init__(self, numbers: _Numbers) -> None:
+        self._numbers = numbers
         self._tokens: list[Int32] = []
         self._lengths: list[Int64] = []
         self.chunk_ids: list[str] = []
@@ -70,9 +72,11 @@ class _Draft:
         ones = np.ones(len(columns), np.min_scalar_type(lengths.max()))
         counts = csr_array((ones, columns, ends), (len(lengths), len(terms))).tocsc()
         counts.sum_duplicates()
+        starts = counts.indptr.astype(np.int64)
+        used = np.diff(starts) > 0
         return make_postings(
-            terms.take(order),
-            counts.indptr.astype(np.int64),
+            terms.take(order).filter(pa.array(used)),
+            np.append(starts[:-1][used], starts[-1]),
             counts.indices.astype(np.int32, copy=False),
             counts.data,
             pa.array(self.chunk_ids, pa.string()),
@@ -83,11 +87,23 @@ class _Draft:
 def build(added: Iterable[tuple[str, str]], language: str) -> Iterator[Postings]:
     """Yield postings of (chunk id, text) pairs, each of a bounded number of tokens."""
     analyser, stream = load_analyser(language), iter(added)
-    draft = _Draft(analyser)
+    numbers, done, size = _Numbers(analyser), list[Postings](), 0
+    draft = _Draft(numbers)
     while batch := list(islice(stream, _BATCH_CHUNKS)):
         draft.add(*zip(*batch, strict=True))
-        if draft.size >= TOKENS_PER_SEGMENT:
-            yield draft.postings()
-            draft = _Draft(analyser)
+        if draft.size >= _TOKENS_AT_ONCE:
+            done.append(draft.postings())
+            size += draft.size
+            draft = _Draft(numbers)
+        if size >= TOKENS_PER_SEGMENT:
+            yield _joined(done)
+            numbers, done, size = _Numbers(analyser), [], 0
+            draft = _Draft(numbers)
     if draft.chunk_ids:
-        yield draft.postings()
+        done.append(draft.postings())
+    if done:
+        yield _joined(done)
+
+
+def _joined(done: list[Postings]) -> Postings:
+    return done[0] if len(done) == 1 else merge([(postings, np.zeros(0, np.int32)) for postings in done])

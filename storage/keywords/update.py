@@ -84,9 +84,9 @@ def compact(root: Path, state: KeywordState) -> KeywordState:
     check_analyser(state)
     parts = [open_part(root, segment) for segment in state.segments]
     groups: list[list[Part]] = []
-    size = FULL_POSTINGS
+    size = 0
     for part in parts:
-        if size + len(part.postings.rows) > FULL_POSTINGS:
+        if not groups or size + len(part.postings.rows) > FULL_POSTINGS:
             groups.append([])
             size = 0
         groups[-1].append(part)
