@@ -1,8 +1,10 @@
 """Splitting by vectors: where the subject changes, and which pieces belong together."""
 
 import itertools
+import random
 import time
 from collections.abc import Callable, Sequence
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +42,12 @@ def counts(texts: Sequence[str]) -> Vectors:
     return directions(np.array([np.bincount([ord(c) % 32 for c in text], minlength=32) for text in texts], np.float64))
 
 
+def drawn(texts: Sequence[str]) -> Vectors:
+    """Return vectors drawn by the text itself, a little alike."""
+    rows = [np.random.default_rng(crc32(text.encode())).normal(0.3, size=16) for text in texts]
+    return directions(np.array(rows))
+
+
 def split(
     parsed: Parsed, strategy: str, encode: Callable[[Sequence[str]], Vectors] = words, **options: object
 ) -> list[str]:
@@ -69,6 +77,31 @@ def test_what_is_too_long_without_a_break_is_cut_where_it_is_least_alike() -> No
     found = split(subjects(MILL[:4], SHIP[:4]), "semantic", size=64, amount=0.0, buffer=1)
     assert len(found) > 1
     assert all(("mill" in text) != ("ship" in text) for text in found)
+
+
+def test_of_the_gaps_that_a_sentence_is_compared_across_one_at_most_is_a_break() -> None:
+    apart = " ".join(text for pair in zip(MILL, SHIP, strict=True) for text in pair)
+    found = split(document(("paragraph", apart)), "semantic", size=256, amount=0.9, buffer=1)
+    assert len(found) > 4
+    assert all(text.count("number") > 1 for text in found[1:-1])
+
+
+def test_no_break_leaves_less_than_an_eighth_of_the_size() -> None:
+    found = split(subjects(SHIP[:1], MILL, CODE[:1]), "semantic", size=128, amount=0.9, buffer=1)
+    assert len(found) == 2, "the cap alone cuts it"
+    assert split(subjects(SHIP[:1], MILL, CODE[:1]), "semantic", size=64, amount=0.9, buffer=1)[0] == SHIP[0]
+
+
+def test_one_sentence_changes_few_chunks() -> None:
+    rng = random.Random(5)
+    text = [f"The mill number {n} has {'very ' * rng.randrange(14)}much." for n in range(300)]
+    before, new = set(split(subjects(text), "semantic", drawn)), list[int]()
+    for at in rng.sample(range(300), 60):
+        for put in ([], [text[at], "A goat."], ["Nothing of the kind was ever seen by any of them."]):
+            after = split(subjects(text[:at], put, text[at + 1 :]), "semantic", drawn)
+            new.append(sum(one not in before for one in after))
+    assert sorted(new)[int(0.95 * len(new))] <= 3
+    assert max(new) <= 6
 
 
 def test_cluster_puts_like_pieces_together() -> None:
