@@ -28,7 +28,7 @@ from tasks.tree import Node, grow, in_order, summary
 from tasks.windows import VERSION as WINDOWS_VERSION
 from tasks.windows import windows
 
-CHUNKER_VERSION = 2
+CHUNKER_VERSION = 3
 _SPECIAL_TOKENS = 8  # more than any model adds
 _WINDOWS = 4  # so much more than the model reads at once may be in a chunk with parts
 

@@ -1,5 +1,6 @@
 """Every registered strategy keeps the promises that the rest of the pipeline relies on."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from tasks.chunk import ChunkOptions, chunk
 from tasks.parse import ParseOptions, detect_file_type, parse
 from tasks.route import Route
 from tasks.split import SPLITTERS, Part, options_of
+from tasks.split.prose import prose_cuts
+from tasks.split.span import Span
 from tasks.tokens import Tokens
 from tests.documents import cluster_boundaries, documents, must_cover, tokenizer
 from tests.make_golden import PASSWORDS, samples
@@ -163,3 +166,24 @@ def test_separators_that_begin_with_space_are_cut_before_and_others_after() -> N
     found = [draft.text for draft in chunk(Parsed(text, ()), "", route, tokenizer(), ChunkOptions(128))]
     assert any(part.startswith("## word") for part in found)
     assert any(part.endswith("end;") for part in found)
+
+
+def test_a_quotation_mark_moves_only_sentences_near_it() -> None:
+    rng = random.Random(4)
+    words = ['the "mill"', 'ground "in', 'autumn" and', "'twas", "late (so they", "said)", "5 ' long", "in May"]
+    text = "".join(f"It was {' '.join(rng.choices(words, k=12))} {n} times. " for n in range(300))
+    for _ in range(20):
+        at = text.index('"', rng.randrange(len(text) - 2000))
+        before = {place for place, _ in prose_cuts(text, Span(0, len(text)))}
+        without = text[:at] + text[at + 1 :]
+        after = {place + (place >= at) for place, _ in prose_cuts(without, Span(0, len(without)))}
+        assert all(abs(place - at) < 4 * 4096 for place in before ^ after)
+
+
+def test_sentences_of_a_long_text_are_those_of_its_paragraphs() -> None:
+    paragraph = "Dr. Quist came at 9 a.m. and went. Did he stay? No! The rest (see p. 4) is told by Mr. Petri. "
+    found = {place for place, _ in prose_cuts(paragraph * 200, Span(0, len(paragraph * 200)))}
+    own = {place for place, _ in prose_cuts(paragraph * 2, Span(0, len(paragraph * 2)))}
+    assert found == {place + n * len(paragraph) for n in range(200) for place in own if place <= len(paragraph)} - {
+        200 * len(paragraph)
+    }

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from zlib import crc32
 
 from tasks.split.pieces import LINE, PART, SENTENCE, WORD
 from tasks.split.span import Span
@@ -13,7 +14,11 @@ _SHORT = 45
 _SENTENCE_END = re.compile(r"[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*|[.!?]+[\"'\u201d\u2019)\]]*\s+")
 _ENUMERATOR = re.compile(r"\((\w{1,4})\)")
 _LONG_WORD = 2000
-_SLICE = 1 << 16
+_SHORT_TEXT = 2000
+_SLICE = 1 << 16  # what needs little memory
+_LEAST = 256
+_STOPS = 16
+_SNIPPET = 16
 
 
 def prose_cuts(text: str, span: Span) -> list[tuple[int, int]]:
@@ -39,25 +44,39 @@ def _lines(text: str, span: Span) -> list[tuple[int, int]]:
 
 
 def _sentences(text: str, span: Span) -> Iterator[int]:
-    """Yield where sentences begin, by `sentencex`; by their stops where it would take the square of the length."""
+    """Yield where sentences begin, each found in a stretch that begins and ends near it.
+
+    For `sentencex` a quotation mark is paired with another however far away, so one more would move sentences in all of
+    a long text.
+    """
+    marks = [span.start, *_marks(text, span), span.end]
+    for start, end, beyond in zip(marks, marks[1:], [*marks[2:], span.end], strict=False):
+        yield from (place for place in _found(text, start, beyond) if start < place <= end and place < span.end)
+
+
+def _found(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield where the sentences of a stretch begin, by `sentencex`; by their stops where it would take the square."""
     from sentencex import get_sentence_boundaries
 
-    for start, end, begins in _slices(text, span):
-        piece = _ENUMERATOR.sub(r" \1 ", text[start:end])  # sentencex ends no sentence that begins with "(b)"
-        if begins:
-            yield start
-        if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:
-            yield from (match.end() for match in _SENTENCE_END.finditer(text, start, end))
-        else:
-            yield from (start + sentence["start_index"] for sentence in get_sentence_boundaries("en", piece)[1:])
+    piece = _ENUMERATOR.sub(r" \1 ", text[start:end])  # sentencex ends no sentence that begins with "(b)"
+    if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:
+        yield from (match.end() for match in _SENTENCE_END.finditer(text, start, end))
+    else:
+        yield from (start + sentence["start_index"] for sentence in get_sentence_boundaries("en", piece)[1:])
 
 
-def _slices(text: str, span: Span) -> Iterator[tuple[int, int, bool]]:
-    """Yield slices whose sentences need little memory, and whether one begins with a sentence."""
-    start, begins = span.start, False
-    while span.end - start > 2 * _SLICE:
-        stop = _SENTENCE_END.search(text, start + _SLICE, start + 2 * _SLICE)
-        end = stop.end() if stop else start + _SLICE
-        yield start, end, begins
-        start, begins = end, stop is not None
-    yield start, span.end, begins
+def _marks(text: str, span: Span) -> Iterator[int]:
+    """Yield the ends of the stretches of a long text: one stop in sixteen, which what follows it decides."""
+    last = span.start
+    stops = (match.end() for match in _SENTENCE_END.finditer(text, *span)) if span.end - last > _SHORT_TEXT else ()
+    for place in (*stops, span.end):
+        while place - last > 2 * _SLICE:
+            last += _SLICE
+            yield last
+        if place < span.end and (place - last > _SLICE or (place - last >= _LEAST and _chosen(text, place))):
+            last = place
+            yield last
+
+
+def _chosen(text: str, place: int) -> bool:
+    return crc32(text[place : place + _SNIPPET].encode("utf-8", "surrogatepass")) % _STOPS == 0

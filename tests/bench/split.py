@@ -1,10 +1,13 @@
 """Measure splitting: its cost against tokenizing alone, and how many chunks one changed sentence makes anew.
 
-    python -m tests.bench.split [--data FOLDER] [--edits N] [--strategies recursive,structure]
+    python -m tests.bench.split [--data FOLDER] [--edits N] [--seed N] [--strategies recursive,structure]
 
 FOLDER is a tree of text or Markdown files; without it the test corpus is taken. Costs are processor
 seconds of one run, the tokenizer's on one thread. Where chonkie and langchain-text-splitters are installed,
 their recursive splitters are measured in the same run.
+
+A chunk is new when no chunk had its text before; that is the strategy's doing. What is embedded anew is told, too, of
+which the contexts are a part: an edited title, or first sentence of an untitled text, is in those of all its chunks.
 """
 
 import argparse
@@ -19,7 +22,7 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 from storage.embedding.encoder import load_encoder, model_dir
 from storage.errors import Rejected
-from storage.schema import Parsed, indexed_text
+from storage.schema import Draft, Parsed, indexed_text
 from tasks.chunk import ChunkOptions, chunk, chunk_regions
 from tasks.counter import counter_of
 from tasks.detect import Region, Verdict
@@ -85,8 +88,8 @@ def prose(parsed: Parsed) -> list[Span]:
     return found
 
 
-def indexed(parsed: Parsed, strategy: str) -> Counter[str]:
-    """Return the indexed texts of a document's chunks; vectors that the strategy asks for are made once."""
+def chunks(parsed: Parsed, strategy: str) -> list[Draft]:
+    """Return a document's chunks; vectors that the strategy asks for are made once."""
     routed = [Routed(Region(0, len(parsed.text), Verdict("", 1.0, "", 0.0, ())), Route(strategy), "")]
     lookup = Lookup(VECTORS)
     drafts = chunk_regions(parsed, routed, TOKENIZER, OPTIONS, lookup)
@@ -94,22 +97,44 @@ def indexed(parsed: Parsed, strategy: str) -> Counter[str]:
         texts = list(lookup.wanted)
         VECTORS.update(zip(texts, load_encoder(MODEL).encode(texts), strict=True))
         drafts = chunk_regions(parsed, routed, TOKENIZER, OPTIONS, Lookup(VECTORS))
-    return Counter(indexed_text(draft.context, draft.text) for draft in drafts)
+    return drafts
 
 
-def new_chunks(documents: list[tuple[FileType, Parsed]], strategy: str, edits: int) -> dict[str, list[int]]:
-    """Return for each kind of edit how many indexed texts it makes that were not there, in rising order."""
-    rng, counts = random.Random(3), {name: list[int]() for name in EDITS}
+def said(drafts: list[Draft], context: bool) -> Counter[str]:
+    """Return the texts of chunks, as they stand in the document or with their contexts, as they are embedded."""
+    return Counter(indexed_text(draft.context if context else "", draft.text) for draft in drafts)
+
+
+def new_chunks(
+    documents: list[tuple[FileType, Parsed]], strategy: str, edits: int, seed: int
+) -> dict[str, list[tuple[int, int]]]:
+    """Return of each edit, by its kind, how many new chunks it makes by their texts, and with their contexts."""
+    rng, counts = random.Random(seed), {name: list[tuple[int, int]]() for name in EDITS}
     editable = [(t, p, spans) for t, p in documents if t.format in ("text", "markdown") and len(spans := prose(p)) > 9]
     for _ in range(edits):
         file_type, parsed, spans = rng.choice(editable)
         _, other, others = rng.choice(editable)
-        before, at = indexed(parsed, strategy), rng.choice(spans)
+        before, at = chunks(parsed, strategy), rng.choice(spans)
         new = " ".join(other.text[slice(*rng.choice(others))].split()) + " "
         for name, edit in EDITS.items():
-            after = parse(edit(parsed.text, at, new).encode(), file_type, ParseOptions())
-            counts[name].append((indexed(after, strategy) - before).total())
-    return {name: sorted(found) for name, found in counts.items()}
+            after = chunks(parse(edit(parsed.text, at, new).encode(), file_type, ParseOptions()), strategy)
+            own, embedded = ((said(after, with_it) - said(before, with_it)).total() for with_it in (False, True))
+            counts[name].append((own, embedded))
+    return counts
+
+
+def locality(strategy: str, counts: dict[str, list[tuple[int, int]]]) -> Iterator[Figure]:
+    """Yield how many chunks edits make anew: by kind of edit, and with their contexts; print how often so many."""
+    for edit, found in counts.items():
+        own = sorted(count for count, _ in found)
+        yield Figure(f"{strategy}: new chunks, {edit}, p95", own[int(0.95 * len(own))], "chunks", 3)
+        yield Figure(f"{strategy}: new chunks, {edit}, worst", own[-1], "chunks", 6)
+    pairs = [pair for found in counts.values() for pair in found]
+    embedded = sorted(count for _, count in pairs)
+    yield Figure(f"{strategy}: new texts with their contexts, p95", embedded[int(0.95 * len(embedded))], "texts", 3)
+    yield Figure(f"{strategy}: new texts with their contexts, worst", embedded[-1], "texts")
+    often = sorted(Counter(count for count, _ in pairs).items())
+    print(f"{strategy}: " + ", ".join(f"{count} new chunks {100 * n / len(pairs):.1f} %" for count, n in often))
 
 
 def against_rivals(texts: list[str]) -> Iterator[Figure]:
@@ -133,20 +158,19 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description="Measure splitting.")
     arguments.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "corpus")
     arguments.add_argument("--edits", type=int, default=200)
+    arguments.add_argument("--seed", type=int, default=3)
     arguments.add_argument("--strategies", default="recursive,structure,sentence,code")
     given = arguments.parse_args()
     documents = list(read(given.data))
     texts = [parsed.text for _, parsed in documents]
     tokenizing = seconds(lambda: [TOKENIZER.encode(text, add_special_tokens=False) for text in texts])
     figures = []
-    indexed(documents[0][1], "recursive")  # imports
+    chunks(documents[0][1], "recursive")  # imports
     for name in given.strategies.split(","):
         bound = None if SPLITTERS[name].asks else 1.3
-        spent = seconds(lambda name=name: [indexed(parsed, name) for _, parsed in documents])  # type: ignore[misc]
+        spent = seconds(lambda name=name: [chunks(parsed, name) for _, parsed in documents])  # type: ignore[misc]
         figures.append(Figure(f"{name}: chunking / tokenizing alone", spent / tokenizing, "times", bound))
-        for edit, found in new_chunks(documents, name, given.edits).items():
-            figures.append(Figure(f"{name}: new chunks, {edit}, p95", found[int(0.95 * len(found))], "chunks", 3))
-            figures.append(Figure(f"{name}: new chunks, {edit}, worst", found[-1], "chunks", 6))
+        figures += locality(name, new_chunks(documents, name, given.edits, given.seed))
     figures += list(against_rivals(texts))
     show(f"Splitting {len(documents)} documents, {sum(map(len, texts)) / 1e6:.1f} million characters", figures)
 
