@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from storage.schema import Parsed
 from tasks.chunk import ChunkOptions, chunk
 from tasks.route import Route
@@ -10,8 +12,8 @@ from tests.documents import document, tokenizer
 SENTENCE = "The mill grinds the grain that the farmers bring down from the hills in autumn. "
 
 
-def split(parsed: Parsed, **options: int) -> list[str]:
-    return [d.text for d in chunk(parsed, "", Route("structure", options), tokenizer(), ChunkOptions(256))]
+def split(parsed: Parsed, strategy: str = "structure", **options: int) -> list[str]:
+    return [d.text for d in chunk(parsed, "", Route(strategy, options), tokenizer(), ChunkOptions(256))]
 
 
 def test_a_chunk_stays_in_its_section() -> None:
@@ -53,6 +55,19 @@ def test_the_end_of_a_long_section_does_not_join_the_next_one() -> None:
 def test_a_heading_stays_with_what_follows() -> None:
     parsed = document(("paragraph", SENTENCE * 3), ("title", "# Long", 1), ("paragraph", SENTENCE * 30))
     assert any(text.startswith("# Long\n\nThe mill") for text in split(parsed))
+
+
+@pytest.mark.parametrize("strategy", ["structure", "recursive", "sentence"])
+def test_a_heading_with_nothing_under_it_goes_with_the_next(strategy: str) -> None:
+    parsed = document(
+        ("title", "# Terms", 1),
+        ("paragraph", SENTENCE * 8),
+        ("title", "## References", 2),
+        ("title", "## Copyright", 2),
+        ("paragraph", SENTENCE * 8),
+    )
+    found = split(parsed, strategy)
+    assert [text[:40].split("\n\nThe")[0] for text in found] == ["# Terms", "## References\n\n## Copyright"]
 
 
 def test_an_announcement_stays_with_its_list() -> None:

@@ -60,8 +60,8 @@ class Splitter:
 SPLITTERS: dict[str, Splitter] = {
     one.name: one
     for one in (
-        Splitter("recursive", 3, Recursive, split_recursive),
-        Splitter("structure", 2, Structure, split_structure),
+        Splitter("recursive", 4, Recursive, split_recursive),
+        Splitter("structure", 3, Structure, split_structure),
         Splitter("sentence", 2, Sentence, split_sentences),
         Splitter("fixed", 1, Fixed, split_fixed, crosses=True),
         Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),

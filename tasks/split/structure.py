@@ -1,7 +1,7 @@
 """Structure-aware splitting: along a document's own headings, blocks, list items, rows and lines of code.
 
-A chunk stays in one section, except that small sections under the same heading may share one. A table
-is cut between rows only; code that fits stays whole.
+A chunk stays in one section, except that small sections under the same heading may share one, and that a heading
+with nothing under it goes with the next. A table is cut between rows only; code that fits stays whole.
 """
 
 from collections.abc import Iterator, Sequence
@@ -87,8 +87,8 @@ _CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (tabl
 
 def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -> int:
     if block.kind == "title":
-        below = before.kind == "title" and before.level < block.level
-        return GLUE if below else HEADING + max(0, _DEEPEST - block.level)
+        empty = before.kind == "title" and before.level <= block.level
+        return GLUE if empty else HEADING + max(0, _DEEPEST - block.level)
     if before.kind == "title" or (before.kind == "question" and block.kind == "answer"):
         return GLUE
     if in_list and block.kind == "list_item":
