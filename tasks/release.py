@@ -12,18 +12,19 @@ from typing import Any
 
 from tasks.parse.decode import forget_statistics
 
-_STEP = 2 << 20
+_MODEST = 120 << 20
 _LARGE = 140 << 20
+_STEP = 2 << 20
 _after = 0
 
 
 def release() -> None:
-    """Give back what is free, if this process has grown by 2 MB since: half a millisecond at most, a look 0.01.
+    """Give back what is free, if this process takes more than 120 MB and has grown by 2 MB since it last did.
 
     Where it is still above 140 MB, the tables that tell encodings apart go too: they are seldom asked.
     """
     global _after
-    if resident() <= _after + _STEP:
+    if resident() <= max(_MODEST, _after + _STEP):
         return
     trim = _malloc_trim() or int
     trim(0)

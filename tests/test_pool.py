@@ -153,6 +153,7 @@ def test_a_large_process_drops_the_tables_of_encodings_and_loads_them_again(monk
     assert decode(text.encode("cp1250")).text == text
     assert chardet.models.get_enc_index.cache_info().currsize
     monkeypatch.setattr("tasks.release._after", 0)
+    monkeypatch.setattr("tasks.release._MODEST", 0)
     monkeypatch.setattr("tasks.release._LARGE", 0)
     release()
     assert not chardet.models.get_enc_index.cache_info().currsize
