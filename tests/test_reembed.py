@@ -19,12 +19,14 @@ from storage.errors import StoreError
 from storage.history import snapshots
 from storage.history.retention import Retention
 from storage.history.undelete import undelete
+from storage.remote.pull import refresh
 from storage.store import Store, open_store
 from storage.upkeep.compact import compact
 from storage.upkeep.verify import verify
 from tasks import reembed as module
 from tasks.reembed import Reembedded, Terms, reembed
 from tests.fake_encoder import NAME, TokenCounts, write_model
+from tests.far_bench import FarBench
 from tests.victim import Countdown
 from tests.workbench import Workbench, summary
 
@@ -214,3 +216,17 @@ def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
         reembed(root, wide, TERMS)
         assert verify(root, deep=True) == []
         assert snapshots.read(root).space == wide
+
+
+def test_a_store_on_an_object_store_changes_its_model_for_all_machines(wide: EmbeddingSpace, far: FarBench) -> None:
+    far.write(PAGES)
+    far.ingest()
+    reader = far.on("two").store
+    refresh(far.on("three").root)
+    done = reembed(far.on("three").root, wide, TERMS)
+    assert (done.embedded, done.published and done.published.snapshot) == (2, 2)
+    assert found(reader, "owl") == found(far.store, "owl") == set(PAGES)
+    assert (reader.snapshot.space.model, far.store.snapshot.space.model) == (NAME, WIDE)
+    assert verify(far.root, deep=True) == []
+    far.settings["embedding"] = {"model": WIDE}
+    assert far.ingest().snapshot is None
