@@ -93,10 +93,11 @@ def _least_alike(part: Part, pieces: Sequence[Piece], likeness: Floats, options:
     here = np.where(seams >= BARRIER, -np.inf, np.where(seams == GLUE, np.inf, likeness))
     here = np.concatenate([[-np.inf], here, [-np.inf]])
     places = np.array(part.tokens.at([*(piece.start for piece in pieces), pieces[-1].end]))
-    least, open_, reach = np.ones(len(here), bool), np.isfinite(here), 2 * options.buffer - 1
-    for apart in range(1, len(here)):
+    least, open_ = np.ones(len(here), bool), np.isfinite(here)
+    reach, tokens = 2 * options.buffer - 1, options.size // _SHARE
+    for apart in range(1, min(len(here), max(reach, tokens) + 1)):
         left, right = slice(None, -apart), slice(apart, None)
-        near = places[right] - places[left] < options.size // _SHARE
+        near = places[right] - places[left] < tokens
         if apart <= reach:
             near |= open_[left] & open_[right]
         elif not near.any():
