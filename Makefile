@@ -35,6 +35,7 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.pool
 	@$(IN) -m tests.bench.markup
 	@$(if $(LABELLED),$(IN) -m tests.bench.detect --data '$(LABELLED)')
+	@$(if $(LABELLED),$(IN) -m tests.bench.routes --labelled '$(LABELLED)')
 	@$(IN) -m tests.bench.incremental $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.ingest $(if $(DATA),--data '$(DATA)')
 
