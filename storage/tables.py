@@ -30,6 +30,7 @@ R = TypeVar("R")
 Ints = npt.NDArray[np.integer]
 
 CHUNKS_PER_BUCKET = 2_000
+_PASSES = 32
 _ROWS_AT_ONCE = 4_096  # new rows that are in memory while their buckets are written
 _ROWS_PER_GROUP = 512  # a hit's row is fetched with so many others
 _FILES_AT_ONCE = min(4, os.cpu_count() or 1)
@@ -156,10 +157,11 @@ def replace_documents(
 
 
 def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
-    """Yield buckets that together have few enough new rows."""
+    """Yield buckets that together have few enough new rows: each group is a pass over all of them."""
+    most = max(_ROWS_AT_ONCE, int(entering.sum()) // _PASSES)
     group: list[int] = []
     for bucket in touched:
-        if group and entering[[*group, bucket]].sum() > _ROWS_AT_ONCE:
+        if group and entering[[*group, bucket]].sum() > most:
             yield group
             group = []
         group.append(bucket)
