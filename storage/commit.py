@@ -156,10 +156,12 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
     artifacts = join_artifacts(base.artifacts if base else {}, changes.artifacts)
     entering = pa.array(list(moves.added), pa.string())
     buckets = bucket_count(moves.kept + len(moves.added), base.buckets if base else 0)
-    with ThreadPoolExecutor(3 if len(entering) <= _ROWS_AT_ONCE else 1) as pool:
-        tables = pool.submit(_sparing, _tables, root, base, changes, buckets, run)
+    large = len(entering) > _ROWS_AT_ONCE
+    with ThreadPoolExecutor(1 if large else 3) as pool:
+        tables = pool.submit(_sparing, large, _tables, root, base, changes, buckets, run)
         vectors_ = pool.submit(
             _sparing,
+            large,
             vectors.update,
             root,
             base.vectors if base else None,
@@ -190,12 +192,13 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
     return snapshot, moves
 
 
-def _sparing(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Do some work and give back the memory that it took."""
+def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Do some work and give back the memory that it took, if that is large."""
     try:
         return work(*arguments, **named)
     finally:
-        give_back()
+        if large:
+            give_back()
 
 
 def vector_tag(number: int) -> str:
