@@ -11,14 +11,14 @@ from flows.run import Run
 from storage.files import TEMPORARY
 from storage.staging import Batch
 from tasks.answers import ASKED, Answering, asked_texts
-from tasks.batch import Order, process_batch
 from tasks.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
 from tasks.model.desk import close_shared
-from tasks.orders import save_order
 from tasks.plan import Plan
-from tasks.process import Work
 from tasks.publish import artifact_paths
-from tasks.unpack import UnpackOrder
+from tasks.workers.batch import Order, process_batch
+from tasks.workers.orders import save_order
+from tasks.workers.process import Work
+from tasks.workers.unpack import UnpackOrder
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 4 << 20

@@ -12,12 +12,12 @@ from flows.settings import Settings
 from storage.embedding.encoder import load_encoder
 from storage.errors import Rejected, SourceError
 from storage.schema import Draft
-from tasks.discover import open_source
-from tasks.pool import Pool
-from tasks.process import Recipe
 from tasks.route import Route, Routed
+from tasks.sources.discover import open_source
 from tasks.split import Lookup
 from tasks.trial import Read, Reading, Splitting, Taking, read, split, take
+from tasks.workers.pool import Pool
+from tasks.workers.process import Recipe
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -30,16 +30,16 @@ from storage.remote.pull import complete, refresh
 from storage.schema import REFUSED, STALE, DocumentRow, RejectRow, RunRow, from_table
 from storage.tables import read_table
 from storage.upkeep.sweep import sweep
-from tasks.discover import Found, Listing, Source, discover, open_source
 from tasks.embed import Embedding
-from tasks.expand import expand
-from tasks.fingerprint import Fingerprint, Fingerprints
-from tasks.listings import Listings
 from tasks.model.desk import close_shared
-from tasks.orders import save_order
 from tasks.plan import Plan, State, check_losses, plan
 from tasks.publish import PublishOrder, gather, publish_run
 from tasks.rows import Outcome, settle, staged_documents
+from tasks.sources.discover import Found, Listing, Source, discover, open_source
+from tasks.sources.expand import expand
+from tasks.sources.fingerprint import Fingerprint, Fingerprints
+from tasks.sources.listings import Listings
+from tasks.workers.orders import save_order
 
 
 def ingest(

@@ -13,9 +13,8 @@ from storage.files import hash_file
 from storage.history.retention import Retention
 from storage.retrieval.options import How, Mode, Rewrite
 from tasks.archive.options import ArchiveOptions
-from tasks.chunk import ChunkOptions, asks_model
-from tasks.discover import DiscoverOptions
-from tasks.encodings import counting_folder
+from tasks.chunking.chunk import ChunkOptions, asks_model
+from tasks.counting.encodings import counting_folder
 from tasks.evaluate.asking import Way
 from tasks.evaluate.questions import load_questions
 from tasks.gate import Gate
@@ -23,10 +22,11 @@ from tasks.model.budget import Budget
 from tasks.model.completion import ModelOptions
 from tasks.model.desk import Asking, model_key
 from tasks.parse import ParseOptions
-from tasks.pool import Limits
-from tasks.process import Recipe
 from tasks.rewrite import rewriter
 from tasks.route import Route, RouteTable, default_routes
+from tasks.sources.discover import DiscoverOptions
+from tasks.workers.pool import Limits
+from tasks.workers.process import Recipe
 
 
 def space_of(settings: Settings) -> EmbeddingSpace:

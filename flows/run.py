@@ -16,7 +16,7 @@ from storage.history.snapshots import Snapshot
 from storage.staging import Batch
 from tasks.gate import Gate
 from tasks.model.desk import Asking
-from tasks.process import Recipe
+from tasks.workers.process import Recipe
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.embedding.encoder import describe_model, load_encoder, model_dir
 from storage.files import TEMPORARY
 from storage.keys import embedding_key
-from tasks.counter import counter_of
+from tasks.counting.counter import counter_of
+from tasks.counting.tokens import load_tokenizer
 from tasks.embed import Embedding
 from tasks.model.desk import Asking, shared_desk
 from tasks.model.prompt import Prompt
 from tasks.split.lookup import Lookup, Vector
-from tasks.tokens import load_tokenizer
 
 ASKED = "embeddings-asked-"
 """How the names of packs begin that hold what splitters asked for."""

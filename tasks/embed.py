@@ -17,7 +17,7 @@ from storage.embedding.parts import by_vector
 from storage.files import TEMPORARY
 from storage.schema import indexed_text
 from storage.staging import DRAFTS, Batch
-from tasks.orders import load_order
+from tasks.workers.orders import load_order
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 
 from storage.errors import Rejected, SourceError
 from storage.schema import DocumentRow, RejectRow, StagedDocument
-from tasks.discover import Found, Listing, Source
 from tasks.parse import FileType
-from tasks.process import Recipe, Work, reject, suffix_of
+from tasks.sources.discover import Found, Listing, Source
+from tasks.workers.process import Recipe, Work, reject, suffix_of
 
 Known = DocumentRow | StagedDocument
 

@@ -15,9 +15,9 @@ from storage.staging import Batch
 from storage.upkeep.compact import compact_held, due
 from tasks.gate import Finding, Gate, judge
 from tasks.model import ledger
-from tasks.orders import load_order
 from tasks.plan import Plan, State
 from tasks.rows import Outcome, chunk_tables, document_table, reject_table
+from tasks.workers.orders import load_order
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ from storage.schema import (
 )
 from storage.staging import DRAFTS, Batch
 from storage.tables import read_piece
-from tasks.discover import Found
 from tasks.plan import Known, Plan, State
-from tasks.process import Recipe
+from tasks.sources.discover import Found
+from tasks.workers.process import Recipe
 
 
 @dataclass(frozen=True, slots=True)

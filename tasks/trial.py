@@ -7,12 +7,12 @@ from storage.errors import Rejected
 from storage.schema import Draft, Parsed
 from tasks.archive.listing import extract, list_contents
 from tasks.archive.options import ArchiveOptions
-from tasks.chunk import ChunkOptions, chunk_regions
+from tasks.chunking.chunk import ChunkOptions, chunk_regions
+from tasks.counting.tokens import load_tokenizer
 from tasks.detect import Region, Verdict, detect, find_regions
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.route import Routed
 from tasks.split import Lookup
-from tasks.tokens import load_tokenizer
 
 _TOLD = 10
 

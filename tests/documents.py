@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from storage.schema import Element, Parsed
-from tasks.tokens import load_tokenizer
+from tasks.counting.tokens import load_tokenizer
 
 KINDS = ("paragraph", "title", "list_item", "table", "code", "quote", "text", "furniture", "question", "answer", "turn")
 WORDS = (

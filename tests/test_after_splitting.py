@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from storage.errors import ConfigError
 from storage.schema import Draft, Parsed, indexed_text
-from tasks.chunk import ChunkOptions, chunk
+from tasks.chunking.chunk import ChunkOptions, chunk
 from tasks.route import Route
 from tasks.split import options_of
 from tests.documents import document, documents, tokenizer

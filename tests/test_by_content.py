@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.schema import Draft, Element, Parsed
-from tasks.chunk import ChunkOptions, chunk
+from tasks.chunking.chunk import ChunkOptions, chunk
 from tasks.route import Route
 from tasks.split import Span
 from tasks.split.beginnings import BEGINNINGS, beginnings

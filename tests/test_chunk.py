@@ -9,10 +9,10 @@ from hypothesis import given, settings
 
 from storage.errors import ConfigError
 from storage.schema import Parsed, indexed_text
-from tasks.chunk import ChunkOptions, chunk, chunker_key
+from tasks.chunking.chunk import ChunkOptions, chunk, chunker_key
 from tasks.context import setting_of
 from tasks.context.structural import structural
-from tasks.counter import Counter as Counting
+from tasks.counting.counter import Counter as Counting
 from tasks.route import Route
 from tasks.split import Span
 from tasks.split.outline import Outline

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from storage.schema import Draft, Element, Parsed
-from tasks.chunk import ChunkOptions, chunk
+from tasks.chunking.chunk import ChunkOptions, chunk
 from tasks.parse.languages import LANGUAGES
 from tasks.route import Route
 from tasks.split import grammars

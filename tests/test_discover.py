@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from storage.errors import SourceError
-from tasks.discover import DiscoverOptions, Listing, Skipped, discover, open_source
+from tasks.sources.discover import DiscoverOptions, Listing, Skipped, discover, open_source
 
 
 def write(root: Path, *names: str) -> Path:

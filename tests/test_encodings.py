@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.errors import ConfigError
-from tasks.encodings import PATTERNS, byte_pairs, counting_folder
-from tasks.tokens import load_tokenizer
+from tasks.counting.encodings import PATTERNS, byte_pairs, counting_folder
+from tasks.counting.tokens import load_tokenizer
 from tests.documents import texts
 from tests.workbench import Workbench
 

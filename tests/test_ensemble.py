@@ -5,7 +5,7 @@ import pytest
 from storage.errors import ConfigError
 from storage.schema import Parsed
 from storage.upkeep.verify import verify
-from tasks.chunk import ChunkOptions, chunk
+from tasks.chunking.chunk import ChunkOptions, chunk
 from tasks.route import Route
 from tests.documents import tokenizer
 from tests.test_parts import prose

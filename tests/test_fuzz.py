@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from storage.errors import Rejected
-from tasks.pool import Limits, Pool
+from tasks.workers.pool import Limits, Pool
 from tests.make_golden import samples
 from tests.mutation import Damage, damaged, read_damaged
 

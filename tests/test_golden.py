@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tasks.parse import FORMATS
-from tasks.pool import Limits, Pool
+from tasks.workers.pool import Limits, Pool
 from tests import make_golden
 
 

@@ -18,9 +18,9 @@ from storage.keys import late_key
 from storage.schema import ChunkRow, Parsed
 from storage.upkeep.repair import repair
 from storage.upkeep.verify import verify
+from tasks.chunking.windows import windows
+from tasks.counting.tokens import Tokens
 from tasks.split.span import Span
-from tasks.tokens import Tokens
-from tasks.windows import windows
 from tests.documents import tokenizer
 from tests.fake_encoder import NAME
 from tests.test_encoder import put

@@ -9,7 +9,7 @@ import pytest
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
-from tasks.pool import Limits, Pool
+from tasks.workers.pool import Limits, Pool
 from tests.make_golden import CORPUS
 from tests.ole_writer import compound_file
 

@@ -15,7 +15,7 @@ from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.parse.canvas import Canvas
 from tasks.parse.pandoc.word_elements import draw_elements
-from tasks.pool import Limits, Pool
+from tasks.workers.pool import Limits, Pool
 from tests.pdf_writer import Pdf
 
 

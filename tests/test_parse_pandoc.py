@@ -21,7 +21,7 @@ from tasks.parse import FileType, ParseOptions, parse
 from tasks.parse.dates import iso_date
 from tasks.parse.pandoc import program
 from tasks.parse.spans import faults
-from tasks.pool import Limits, Pool
+from tasks.workers.pool import Limits, Pool
 
 SPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 GOLDEN = Path(__file__).parent / "golden"

@@ -25,8 +25,8 @@ from storage.tables import read_table
 from storage.upkeep.compact import compact
 from storage.upkeep.repair import repair
 from storage.upkeep.verify import verify
-from tasks.chunk import ChunkOptions
-from tasks.chunk import chunk as split
+from tasks.chunking.chunk import ChunkOptions
+from tasks.chunking.chunk import chunk as split
 from tasks.reembed import Terms, reembed
 from tasks.route import Route
 from tests.documents import tokenizer

@@ -17,9 +17,9 @@ import pytest
 
 from storage.errors import ConfigError, Rejected, Transient
 from tasks.parse.decode import decode
-from tasks.pool import Limits, Pool, shared_pool
-from tasks.release import release, resident
-from tasks.worker import announce
+from tasks.workers.pool import Limits, Pool, shared_pool
+from tasks.workers.release import release, resident
+from tasks.workers.worker import announce
 
 
 def double(number: int) -> int:
@@ -152,9 +152,9 @@ def test_a_large_process_drops_the_tables_of_encodings_and_loads_them_again(monk
     text = "Řeka pramení v horách a teče přes tři města, než se stočí k moři; žluťoučký kůň ji přešel. " * 20
     assert decode(text.encode("cp1250")).text == text
     assert chardet.models.get_enc_index.cache_info().currsize
-    monkeypatch.setattr("tasks.release._after", 0)
-    monkeypatch.setattr("tasks.release._MODEST", 0)
-    monkeypatch.setattr("tasks.release._LARGE", 0)
+    monkeypatch.setattr("tasks.workers.release._after", 0)
+    monkeypatch.setattr("tasks.workers.release._MODEST", 0)
+    monkeypatch.setattr("tasks.workers.release._LARGE", 0)
     release()
     assert not chardet.models.get_enc_index.cache_info().currsize
     assert decode(text.encode("cp1250")).text == text
@@ -206,7 +206,7 @@ def test_a_worker_ends_with_all_that_it_has_started() -> None:
 _SCRIPT = """
 import sys, time
 sys.path[:0] = [{here!r}, {root!r}]
-from tasks.pool import Limits, shared_pool
+from tasks.workers.pool import Limits, shared_pool
 from test_pool import misbehave
 pool = shared_pool(Limits(workers=2))
 for result in pool.map(misbehave, ["one", "two", "three", "four"]):
@@ -254,7 +254,7 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
 _STARTS_CHILDREN = """
 import sys
 sys.path[:0] = [{here!r}, {root!r}]
-from tasks.pool import Limits, shared_pool
+from tasks.workers.pool import Limits, shared_pool
 from test_pool import misbehave
 pool = shared_pool(Limits(workers=1))
 print(next(pool.map(misbehave, ["child"])), flush=True)

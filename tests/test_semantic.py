@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from storage.errors import ConfigError
 from storage.schema import Parsed
+from tasks.counting.tokens import Tokens
 from tasks.split import SPLITTERS, Part, options_of
 from tasks.split.cluster import group, mean_similarity
 from tasks.split.lookup import Lookup
@@ -21,7 +22,6 @@ from tasks.split.pieces import Piece
 from tasks.split.semantic import METHODS
 from tasks.split.sizing import Room
 from tasks.split.units import directions
-from tasks.tokens import Tokens
 from tests.documents import document, documents, must_cover, tokenizer
 
 MILL = [f"The mill number {i} grinds grain into flour with its stone wheel." for i in range(8)]

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from storage.errors import ConfigError, Rejected
 from storage.schema import Draft, Element, Parsed, indexed_text
-from tasks.chunk import ChunkOptions, chunk
+from tasks.chunking.chunk import ChunkOptions, chunk
+from tasks.counting.tokens import Tokens
 from tasks.parse import ParseOptions, detect_file_type, parse
 from tasks.route import Route
 from tasks.split import SPLITTERS, Part, options_of
 from tasks.split.prose import prose_cuts
 from tasks.split.span import Span
-from tasks.tokens import Tokens
 from tests.documents import cluster_boundaries, documents, must_cover, tokenizer
 from tests.make_golden import PASSWORDS, samples
 

@@ -3,7 +3,7 @@
 import pytest
 
 from storage.schema import Draft, Element, Parsed, indexed_text
-from tasks.chunk import ChunkOptions, chunk
+from tasks.chunking.chunk import ChunkOptions, chunk
 from tasks.context.about import about
 from tasks.parse import ParseOptions, detect_file_type, parse
 from tasks.route import Route

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from storage.schema import Parsed
-from tasks.chunk import ChunkOptions, chunk
+from tasks.chunking.chunk import ChunkOptions, chunk
 from tasks.route import Route
 from tests.documents import document, tokenizer
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 
 from storage.errors import ConfigError
-from tasks.counter import Counter, counter_of
-from tasks.tokens import Tokens, load_tokenizer, word_bounds
+from tasks.counting.counter import Counter, counter_of
+from tasks.counting.tokens import Tokens, load_tokenizer, word_bounds
 from tests.documents import WORDS, texts, tokenizer
 
 

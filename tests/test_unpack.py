@@ -8,9 +8,9 @@ import pytest
 
 from storage.errors import Rejected
 from tasks.archive.options import ArchiveOptions
-from tasks.orders import save_order
-from tasks.pool import Limits, Pool
-from tasks.unpack import UnpackOrder, unpack, why_missing
+from tasks.workers.orders import save_order
+from tasks.workers.pool import Limits, Pool
+from tasks.workers.unpack import UnpackOrder, unpack, why_missing
 from tests.archives import tarred
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from storage.errors import ConfigError
 from storage.schema import Parsed
-from tasks.chunk import ChunkOptions, chunk
+from tasks.chunking.chunk import ChunkOptions, chunk
 from tasks.route import Route
 from tasks.split import options_of
 from tests.documents import document, tokenizer

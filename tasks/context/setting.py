@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from storage.schema import Element, Parsed
 from tasks.context.about import about
 from tasks.context.shown import Shown
-from tasks.counter import Counter
+from tasks.counting.counter import Counter
 from tasks.model.prompt import Prompt
 from tasks.split.definitions import Enclosing
 from tasks.split.outline import Outline

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Self
 
 from storage.schema import Element, Parsed
+from tasks.counting.tokens import Tokens
 from tasks.split.lookup import Lookup
 from tasks.split.outline import Outline
-from tasks.tokens import Tokens
 
 
 class Index:

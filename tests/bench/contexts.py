@@ -36,15 +36,15 @@ from storage.keywords import KeywordIndex, rebuild
 from storage.retrieval import Mode
 from storage.retrieval.fusion import fuse
 from storage.schema import Draft, Parsed, indexed_text
-from tasks.chunk import ChunkOptions, chunk_regions
+from tasks.chunking.chunk import ChunkOptions, chunk_regions
+from tasks.chunking.windows import windows
+from tasks.counting.tokens import Tokens
 from tasks.detect import Region, Verdict
 from tasks.evaluate.bootstrap import difference
 from tasks.evaluate.overlap import Passage, length, overlap, shared
 from tasks.parse import ParseOptions, detect_file_type, parse
 from tasks.route import Route, Routed
 from tasks.split.span import Span
-from tasks.tokens import Tokens
-from tasks.windows import windows
 from tests.bench.quality import LIMIT, LONGEST, MODEL, TOKENIZER, Store, truncated
 from tests.bench.sets import read_beir, read_excerpts
 

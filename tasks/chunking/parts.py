@@ -1,12 +1,12 @@
 """Parts: where a long chunk is divided so that each part has a vector of its own, which fits the model."""
 
 from storage.schema import Draft, indexed_text, part_texts
+from tasks.counting.tokens import Tokens
 from tasks.split.merge import merge
 from tasks.split.pieces import GLUE, Piece, fit_all
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
-from tasks.tokens import Tokens
 
 VERSION = 1
 

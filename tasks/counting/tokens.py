@@ -16,8 +16,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from storage.errors import ConfigError
-from tasks.counter import counter_of
-from tasks.signs import FALSE_SPACE, RUN, SPACE, SPACES, STOP, WIDE, Kinds, kinds_and_runs
+from tasks.counting.counter import counter_of
+from tasks.counting.signs import FALSE_SPACE, RUN, SPACE, SPACES, STOP, WIDE, Kinds, kinds_and_runs
 
 _LONG_WORD = 64
 _SLICE = 1 << 18

@@ -12,20 +12,20 @@ from storage.keys import hash_bytes, key_of
 from storage.schema import Draft, Parsed, StagedDocument
 from tasks.archive.listing import VERSION as LISTING_VERSION
 from tasks.archive.options import ArchiveOptions
-from tasks.chunk import ChunkOptions, asks_model, chunk_regions, chunker_key, vector_keys
+from tasks.chunking.chunk import ChunkOptions, asks_model, chunk_regions, chunker_key, vector_keys
+from tasks.counting.tokens import load_tokenizer
 from tasks.detect import detect, find_regions
 from tasks.facts import facts_of
 from tasks.model.prompt import Prompt
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
 from tasks.parse.file_type import VERSION as FILE_TYPE_VERSION
-from tasks.pool import Limits
-from tasks.release import release
 from tasks.route import OWN_KEY, Route, RouteTable
 from tasks.split import SPLITTERS
 from tasks.split.lookup import Lookup
-from tasks.tokens import load_tokenizer
-from tasks.unpack import why_missing
-from tasks.worker import announce
+from tasks.workers.pool import Limits
+from tasks.workers.release import release
+from tasks.workers.unpack import why_missing
+from tasks.workers.worker import announce
 
 if TYPE_CHECKING:
     pass

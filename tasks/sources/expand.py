@@ -11,12 +11,12 @@ from pathlib import PurePosixPath
 from storage.errors import Rejected
 from tasks.archive.listing import Contents, Entry
 from tasks.archive.names import uncompressed
-from tasks.discover import Found, Listing, Skipped, Source, readable
-from tasks.fingerprint import Fingerprint
-from tasks.listings import Listings
-from tasks.look import Look, look
-from tasks.pool import shared_pool
-from tasks.process import Recipe, suffix_of
+from tasks.sources.discover import Found, Listing, Skipped, Source, readable
+from tasks.sources.fingerprint import Fingerprint
+from tasks.sources.listings import Listings
+from tasks.sources.look import Look, look
+from tasks.workers.pool import shared_pool
+from tasks.workers.process import Recipe, suffix_of
 
 Listed = tuple[Source, Listing]
 

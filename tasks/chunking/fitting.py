@@ -7,11 +7,11 @@ from typing import NamedTuple
 from storage.schema import indexed_text
 from tasks.context.setting import Setting, cut_words
 from tasks.context.teller import Teller
+from tasks.counting.tokens import Tokens
 from tasks.model.prompt import Prompt
 from tasks.split.pieces import Piece, cut, windows
 from tasks.split.sizing import Room
 from tasks.split.span import Span, cluster_end, cluster_start, trim
-from tasks.tokens import Tokens
 
 _MOST_SAID = 120
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import tasks.process  # noqa: F401  a worker's memory is limited to what its first call imports and so much more
+import tasks.workers.process  # noqa: F401  a worker's memory is limited to what its first call imports and so much more
 from tasks.archive.listing import Contents, list_contents
 from tasks.archive.options import ArchiveOptions
 

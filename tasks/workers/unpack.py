@@ -15,8 +15,8 @@ from storage.errors import Rejected
 from storage.files import write_whole
 from tasks.archive.listing import Place, extract
 from tasks.archive.options import ArchiveOptions
-from tasks.orders import load_order
-from tasks.pool import Pool
+from tasks.workers.orders import load_order
+from tasks.workers.pool import Pool
 
 _DONE = "done.json"
 

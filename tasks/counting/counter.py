@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from tasks.signs import FALSE_SPACE, SPACES, STOPS
-from tasks.wordpiece import Runs
+from tasks.counting.signs import FALSE_SPACE, SPACES, STOPS
+from tasks.counting.wordpiece import Runs
 
 _LONG_TEXT = 1 << 16
 _MAX_KNOWN = 200_000

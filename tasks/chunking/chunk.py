@@ -9,24 +9,24 @@ from tokenizers import Tokenizer
 from storage.errors import ConfigError
 from storage.keys import embedding_key, key_of, late_key
 from storage.schema import Draft, Parsed, indexed_text, part_texts
+from tasks.chunking.fitting import Fitter
+from tasks.chunking.parts import VERSION as PARTS_VERSION
+from tasks.chunking.parts import divide
+from tasks.chunking.tree import Node, grow, in_order, summary
+from tasks.chunking.windows import VERSION as WINDOWS_VERSION
+from tasks.chunking.windows import windows
 from tasks.context import Setting, contextualizer_of, setting_of
 from tasks.context.model import VERSION as PROMPTS
 from tasks.context.setting import nothing
 from tasks.context.teller import Teller
+from tasks.counting.tokens import Tokens, load_tokenizer
 from tasks.detect import DETECTOR_VERSION, Region, Verdict
-from tasks.fitting import Fitter
-from tasks.parts import VERSION as PARTS_VERSION
-from tasks.parts import divide
 from tasks.route import Route, Routed
 from tasks.split import SPLITTERS, Part, options_of
 from tasks.split.lookup import Lookup
 from tasks.split.options import MIN_SIZE
 from tasks.split.places import Places
 from tasks.split.span import Span
-from tasks.tokens import Tokens, load_tokenizer
-from tasks.tree import Node, grow, in_order, summary
-from tasks.windows import VERSION as WINDOWS_VERSION
-from tasks.windows import windows
 
 CHUNKER_VERSION = 3
 _SPECIAL_TOKENS = 8  # more than any model adds

@@ -11,11 +11,11 @@ from storage.keys import key_of
 from storage.schema import to_table
 from storage.staging import DOCUMENTS, DRAFTS, write_batch
 from tasks.answers import Answering, answer
-from tasks.orders import load_order
-from tasks.pool import Pool, shared_pool
-from tasks.process import Job, Processed, Recipe, Work, process_document, reject
 from tasks.split.lookup import Lookup
-from tasks.unpack import unpack
+from tasks.workers.orders import load_order
+from tasks.workers.pool import Pool, shared_pool
+from tasks.workers.process import Job, Processed, Recipe, Work, process_document, reject
+from tasks.workers.unpack import unpack
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from storage.files import write_whole
 from storage.keys import KEY_BYTES
 from tasks.archive.kinds import HEAD_BYTES, may_hold
-from tasks.discover import Found, readable
+from tasks.sources.discover import Found, readable
 
 _SCHEMA = pa.schema(
     [

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from storage.errors import Rejected
-from tasks.release import release
+from tasks.workers.release import release
 
 _PR_SET_PDEATHSIG = 1
 _MAX_MESSAGE = 500

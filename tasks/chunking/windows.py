@@ -8,8 +8,8 @@ Where one group of chunks ends and the next begins, the text itself decides, as 
 from collections.abc import Iterator, Sequence
 
 from storage.keys import hash_bytes
+from tasks.counting.tokens import Tokens
 from tasks.split.span import Span
-from tasks.tokens import Tokens
 
 VERSION = 1
 

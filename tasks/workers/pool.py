@@ -28,14 +28,17 @@ from tempfile import mkdtemp
 from typing import Any, Self, TypeVar
 
 from storage.errors import ConfigError, Rejected, Transient
-from tasks.worker import Note
+from tasks.workers.worker import Note
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 _START_TIMEOUT_S = 120.0
 _SMALL_REQUEST = 32 << 10  # fits what the kernel keeps of a pipe that nobody reads
-_BOOT = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from tasks.worker import serve; serve(sys.argv[2:])"
+_BOOT = (
+    "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
+    " from tasks.workers.worker import serve; serve(sys.argv[2:])"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Chunking: from regions and their routes to chunks with contexts that fit the model."""

@@ -1,0 +1,1 @@
+"""Counting: how many tokens a text has for a tokenizer, found once a document."""
