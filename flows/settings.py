@@ -143,7 +143,7 @@ class Search(Section):
     """How a query is answered."""
 
     weight: float = Field(
-        default=0.5, ge=0, le=1, description="Weight of the vectors in a fusion; the keywords have the rest."
+        default=0.4, ge=0, le=1, description="Weight of the vectors in a fusion; the keywords have the rest."
     )
     fusion: Literal["linear", "rrf", "weighted_rrf"] = Field(
         default="linear", description="linear (min-max normalised scores), rrf (ranks) or weighted_rrf."

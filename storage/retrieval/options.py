@@ -49,7 +49,7 @@ class SearchOptions:
     k: int = 5
     mode: Mode = "hybrid"
     where: str | None = None
-    weight: float = 0.5
+    weight: float = 0.4
     fusion: Fusion = "linear"
     spread: float = 0.0
     distinct: bool = True

@@ -47,7 +47,7 @@ WAYS: Mapping[str, tuple[Mode, How]] = {
     "hybrid (default)": ("hybrid", {}),
     "hybrid, all that repeats": ("hybrid", {"distinct": False}),
     "hybrid, spread .2": ("hybrid", {"spread": 0.2}),
-    "hybrid, weight .4": ("hybrid", {"weight": 0.4}),
+    "hybrid, weight .5": ("hybrid", {"weight": 0.5}),
     "hybrid, spread .3": ("hybrid", {"spread": 0.3}),
     "hybrid, feedback": ("hybrid", {"expand": "feedback"}),
     "hybrid, rerank late": ("hybrid", {"rerank": "late"}),
