@@ -2,8 +2,6 @@
 
 import ctypes
 
-import pyarrow as pa
-
 _M_ARENA_MAX = -8  # of malloc.h
 _ARENAS = 2
 
@@ -14,6 +12,8 @@ def spare_memory() -> None:
     A pool for each library and an arena for each thread keep what they have once had: an ingest of 3,000 pages
     peaked at 545 MB with Arrow's own pool, at 409 MB with the system's, at 323 MB with two arenas besides.
     """
+    import pyarrow as pa  # worker processes give back too, and do without its 50 MB
+
     pa.set_memory_pool(pa.system_memory_pool())
     _of_glibc("mallopt", _M_ARENA_MAX, _ARENAS)
 

@@ -18,7 +18,7 @@ from storage import keywords
 from storage.allocation import give_back
 from storage.artifacts import Packs
 from storage.embedding.encoder import EmbeddingSpace
-from storage.embedding.parts import by_vector
+from storage.embedding.parts import KEYS, by_vector
 from storage.errors import StoreError
 from storage.growth import schema_key
 from storage.history import current, snapshots
@@ -44,7 +44,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _BATCH_ROWS = 4096
-_VECTORED = ["chunk_id", "embedding_key", "part_keys"]
+_VECTORED = ["chunk_id", *KEYS]
 _ROWS_AT_ONCE = 5_000  # so many enter tables, vectors and postings side by side; more take turns, in less memory
 
 
@@ -255,7 +255,7 @@ def vector_rows(
     A chunk with parts comes once for each.
     """
     packs = Packs([root / piece.file.path for piece in embeddings])
-    for part in _some(chunks, ["chunk_id", "document_id", "embedding_key", "part_keys"], wanted):
+    for part in _some(chunks, ["chunk_id", "document_id", *KEYS], wanted):
         for batch in by_vector(part).to_batches(_BATCH_ROWS):
             yield _with_found(batch, packs)
 

@@ -1,6 +1,6 @@
 """Parts: a long chunk has a vector of each of its parts, so that what a short stretch says is found by itself."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain, islice
 
 import numpy as np
@@ -51,6 +51,6 @@ def _counts(chunks: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     return np.asarray(lengths.to_numpy(), np.int64) + 1
 
 
-def _with(table: pa.Table, name: str, values: Iterable[object] | Sequence[object]) -> pa.Table:
+def _with(table: pa.Table, name: str, values: Iterable[object]) -> pa.Table:
     place = table.schema.get_field_index(name)
     return table.set_column(place, table.schema.field(place), pa.array(list(values), table.schema.field(place).type))

@@ -4,12 +4,10 @@ glibc holds on to freed memory that stands between what is still in use: a worke
 would stay as large as that for all the small ones that follow.
 """
 
-import ctypes
 import resource
-from functools import cache
 from pathlib import Path
-from typing import Any
 
+from storage.allocation import give_back
 from tasks.parse.decode import forget_statistics
 
 _MODEST = 120 << 20
@@ -26,11 +24,10 @@ def release() -> None:
     global _after
     if resident() <= max(_MODEST, _after + _STEP):
         return
-    trim = _malloc_trim() or int
-    trim(0)
+    give_back()
     if resident() > _LARGE:
         forget_statistics()
-        trim(0)
+        give_back()
     _after = resident()
 
 
@@ -40,9 +37,3 @@ def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     except OSError:
         return 0
-
-
-@cache
-def _malloc_trim() -> Any:
-    """Return the C library's function, None where it has none, as other systems than glibc's do not."""
-    return getattr(ctypes.CDLL(None), "malloc_trim", None)
