@@ -34,7 +34,7 @@ class Counter:
         self.folds = bool((parts.get("normalizer") or {}).get("lowercase"))
         self.added: tuple[str, ...] = tuple(token["content"] for token in parts.get("added_tokens") or ())
         self.special: int = tokenizer.num_special_tokens_to_add(False)
-        self._known = Runs(tokenizer, parts["model"], self.folds) if self.local else None
+        self._known = Runs(tokenizer, self.folds) if self.local else None
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a short text, such as a heading."""

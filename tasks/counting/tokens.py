@@ -140,11 +140,13 @@ class Tokens:
     def _in_tokens(self, starts: Positions, counts: Positions, long: list[Long]) -> tuple[Positions, Positions]:
         """Return units and their tokens, with those that are long cut into their tokens."""
         all_starts, all_counts, done = list[Positions](), list[Positions](), 0
-        for i, *span in long:
-            inner = self._by_token(*span)
-            self._opaque.append((span[0], span[1]))
-            all_starts += [starts[done:i], inner[0]]
-            all_counts += [counts[done:i], inner[1]]
+        for i, start, end in long:
+            signs = counts[i] == end - start and self.text[start:end].isascii()  # a rule, such as that of a table
+            inner = np.arange(start, end) if signs else self._by_token(start, end)[0]
+            if not signs:
+                self._opaque.append((start, end))
+            all_starts += [starts[done:i], inner]
+            all_counts += [counts[done:i], np.ones(len(inner), np.int64)]
             done = i + 1
         return np.concatenate([*all_starts, starts[done:]]), np.concatenate([*all_counts, counts[done:]])
 

@@ -1,11 +1,10 @@
 """WordPiece: how many tokens a vocabulary makes of a run of characters, found once for each run.
 
-Plain letters and digits are cut here, the longest piece that the vocabulary has first (Wu et al., "Google's Neural
-Machine Translation System", 2016); whatever a tokenizer would normalize first is given to it.
+The tokenizer's model alone is asked about plain letters and digits (Wu et al., "Google's Neural Machine Translation
+System", 2016), at a quarter of what the tokenizer takes, which is given whatever it would normalize first.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -16,15 +15,11 @@ _AT_ONCE = 10_000
 class Runs(dict[str, int]):
     """The number of tokens of each run that was asked for, and of the words that are one token."""
 
-    def __init__(self, tokenizer: Tokenizer, model: Mapping[str, Any], folds: bool) -> None:
+    def __init__(self, tokenizer: Tokenizer, folds: bool) -> None:
         super().__init__()
-        prefix = str(model["continuing_subword_prefix"])
-        plain = [word for word in tokenizer.get_vocab() if word.isascii()]
         self._tokenizer, self._folds = tokenizer, folds
-        self._words = frozenset(word for word in plain if word.isalnum())
-        self._rest = frozenset(word.removeprefix(prefix) for word in plain if word.startswith(prefix))
-        self._longest = max(map(len, self._words | self._rest), default=0)
-        self._most = int(model["max_input_chars_per_word"])
+        self._pieces: Callable[[str], Sequence[object]] = tokenizer.model.tokenize
+        self._words = [word for word in tokenizer.get_vocab() if word.isascii() and word.isalnum()]
         self.forget()
 
     def forget(self) -> None:
@@ -35,7 +30,7 @@ class Runs(dict[str, int]):
     def __missing__(self, run: str) -> int:
         """Return the number of tokens of a run that was not asked for before."""
         if run.isascii() and run.isalnum():
-            found = self[run] = self._pieces(run.lower() if self._folds else run)
+            found = self[run] = len(self._pieces(run.lower() if self._folds else run))
             return found
         self._tokenize([run])
         return self[run]
@@ -51,19 +46,3 @@ class Runs(dict[str, int]):
             offsets = self._tokenizer.encode(" ".join(some), add_special_tokens=False).offsets
             owners = np.searchsorted(starts, [start for start, _ in offsets], "right") - 1
             self.update(zip(some, np.bincount(owners, minlength=len(some)).tolist(), strict=True))
-
-    def _pieces(self, word: str) -> int:
-        """Return in how many pieces of the vocabulary a word falls; one, the unknown token, where it does not."""
-        start, size, found = 0, len(word), 0
-        if word in self._words or size > self._most:
-            return 1
-        having = self._words
-        while start < size:
-            end = min(size, start + self._longest)
-            while word[start:end] not in having:
-                end -= 1
-                if end == start:
-                    return 1
-            start, having = end, self._rest
-            found += 1
-        return found
