@@ -51,6 +51,8 @@ class Fitter:
 
     def tell(self, fitted: Fitted, prompts: Sequence[Prompt]) -> Fitted:
         """Return the same with the answers of a language model said in its context, as far as they are known."""
+        if not prompts:
+            return fitted
         more, state = self.teller.said(prompts)
         return (self._adding(fitted, more) or fitted)._replace(state=state)
 

@@ -4,6 +4,7 @@ That is the whole document, or, of one that is longer than the window, the outli
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from storage.keys import key_of
 from storage.schema import Parsed
@@ -28,10 +29,14 @@ class Shown:
         self._text = parsed.text
         self._outline = outline
         self._window = window
-        self._density = estimate(parsed.text) / max(1, len(parsed.text))  # tokens in a character
         self._made: dict[tuple[int, int], tuple[str, str]] = {}
         self._ends: list[int] = []
         self._drawn = ""
+
+    @cached_property
+    def _density(self) -> float:
+        """Return about how many tokens there are in a character."""
+        return estimate(self._text) / max(1, len(self._text))
 
     def around(self, span: Span) -> tuple[str, str]:
         """Return what is shown with a span, and the key of that."""

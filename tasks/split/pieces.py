@@ -37,14 +37,14 @@ Cutter = Callable[[str, Span], Iterable[tuple[int, int]]]
 
 def cut(text: str, span: Span, seam: int, cuts: Iterable[tuple[int, int]]) -> Iterator[Piece]:
     """Yield the parts of a span that are not blank; the first one has the seam given."""
-    start = span.start
-    for position, next_seam in [*cuts, (span.end, 0)]:
-        if position < span.end and not is_boundary(text, position):
+    start, end = span
+    for position, next_seam in [*cuts, (end, 0)]:
+        if position < end and not is_boundary(text, position):
             continue
-        part = trim(text, start, position)
-        if part.end > part.start:
-            yield Piece(part.start, part.end, seam)
-        seam = next_seam if part.end > part.start else max(seam, next_seam)
+        first, last = trim(text, start, position)
+        if last > first:
+            yield Piece(first, last, seam)
+        seam = next_seam if last > first or next_seam > seam else seam
         start = position
 
 
@@ -71,8 +71,7 @@ def _smaller(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -
     if not cutters:
         yield from cut(text, span, piece.seam, windows(text, piece, room))
         return
-    for part in cut(text, span, piece.seam, cutters[0](text, span)):
-        yield from fit(text, part, room, cutters[1:])
+    yield from fit_all(text, cut(text, span, piece.seam, cutters[0](text, span)), room, cutters[1:])
 
 
 def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ from tasks.split.part import Part
 from tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, LINE, Cutter, Piece, cut, fit_all
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
-from tasks.split.span import Span
+from tasks.split.span import Span, trim
 
 _MAX_SEPARATORS = 12
 _DEEPEST = 8
@@ -47,6 +47,10 @@ class Recursive(Options):
 def split_recursive(part: Part, options: Recursive) -> list[Span]:
     """Return spans of at most `options.size` tokens."""
     room = Room(part.tokens, options.size)
+    if room.fits(part.start, part.end):
+        whole = trim(part.text, part.start, part.end)
+        if whole.start < whole.end and not any(part.index.left_out.within(*whole)):
+            return [whole]  # what the merge would give, as it could close every seam
     return merge(part.text, list(_pieces(part, room, options)), room)
 
 

@@ -33,7 +33,8 @@ class Room:
         """Return of each of many spans whether it fits; what is third in them does not matter."""
         starts, ends = [span[0] for span in spans], [span[1] for span in spans]
         found = zip(starts, ends, self.at(starts), self.at(ends), strict=True)
-        return [b - a <= self.characters and after - before <= self.tokens for a, b, before, after in found]
+        tokens, characters = self.tokens, self.characters
+        return [b - a <= characters and after - before <= tokens for a, b, before, after in found]
 
     def reach(self, start: int, part: float = 1.0) -> int:
         """Return the last position up to which a span from `start` fills at most this part of the room."""

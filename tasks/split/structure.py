@@ -24,7 +24,7 @@ from tasks.split.pieces import (
     Cutter,
     Piece,
     cut,
-    fit,
+    fit_all,
 )
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
@@ -77,8 +77,7 @@ def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
 def _cut(text: str, block: Block, seam: int, room: Room) -> Iterator[Piece]:
     cutters = _CUTTERS.get(block.kind, _PROSE)
     span = Span(block.start, block.end)
-    for piece in cut(text, span, seam, cutters[0](text, span)):
-        yield from fit(text, piece, room, cutters[1:])
+    yield from fit_all(text, cut(text, span, seam, cutters[0](text, span)), room, cutters[1:])
 
 
 _PROSE: tuple[Cutter, ...] = (prose_cuts,)
