@@ -39,7 +39,7 @@ class Block:
         """Return the box around the items, where the block begins."""
         if len(self.items) == 1:
             return self.items[0].box
-        lefts, tops, rights, bottoms = zip(*(item.box for item in self.items), strict=True)
+        lefts, tops, rights, bottoms = zip(*[item.box for item in self.items], strict=True)
         return (min(lefts), min(tops), max(rights), max(bottoms))
 
 

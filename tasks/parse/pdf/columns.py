@@ -9,7 +9,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, starmap
+from operator import ne
 from statistics import median
 
 from tasks.parse.pdf.grid import Item, Table
@@ -24,6 +25,7 @@ _SLACK = 3.0
 _SWITCHES = 0.5
 _FULL = 0.6
 _MIN_LETTERS = 12
+_SIDES = _LEFT, _RIGHT, _OVER = range(3)  # of a gutter
 
 
 @dataclass(slots=True)
@@ -163,8 +165,8 @@ def _is_stacked(held: list[Run]) -> bool:
 
 def _around(held: list[Run], gutter: float, depth: int) -> Iterator[list[Run]]:
     """Yield the flows on both sides of a gutter, between those runs that reach over it, from the top."""
-    over = [run for run in held if run.left < gutter - _SLACK and run.right > gutter + _SLACK]
-    sides = [run for run in held if not (run.left < gutter - _SLACK and run.right > gutter + _SLACK)]
+    over = [run for run in held if _side(run, gutter) == _OVER]
+    sides = [run for run in held if _side(run, gutter) != _OVER]
     sides.sort(key=lambda run: run.top + run.bottom)
     middles = [run.top + run.bottom for run in sides]
     start = 0
@@ -207,30 +209,33 @@ def _gutter(held: list[Run]) -> float | None:
 
 def _score(held: list[Run], gutter: float) -> float:
     """Return how many points of height text has on both sides of a gutter, less what reaches over it; 0 is none."""
-    left = [run for run in held if run.right <= gutter + _SLACK and run.left < gutter - _SLACK]
-    right = [run for run in held if run.left >= gutter - _SLACK]
-    if not left or not right or gutter - max(run.right for run in left) < _MIN_GUTTER:
+    written = [_side(run, gutter) for run in held]
+    left, right, over = ([run for run, at in zip(held, written, strict=True) if at == side] for side in _SIDES)
+    if not left or not right or gutter - max([run.right for run in left]) < _MIN_GUTTER:
         return 0.0
-    top = max(min(run.top for run in left), min(run.top for run in right))
-    bottom = min(max(run.bottom for run in left), max(run.bottom for run in right))
-    step = max(held[0].step, 5.0)
-    if bottom - top < 1.5 * step:
+    top = max(min([run.top for run in left]), min([run.top for run in right]))
+    bottom = min(max([run.bottom for run in left]), max([run.bottom for run in right]))
+    if bottom - top < 1.5 * max(held[0].step, 5.0):
         return 0.0
-
-    def height(some: list[Run]) -> float:
-        inside = [run for run in some if run.bottom > top and run.top < bottom]
-        return sum(min(run.bottom, bottom) - max(run.top, top) for run in inside)
-
-    over = [run for run in held if run.left < gutter - _SLACK and run.right > gutter + _SLACK]
-    score = min(height(left), height(right)) - height(over)
-    return score if score > 0 and _are_columns(held, left, right) else 0.0
+    score = min(_height(left, top, bottom), _height(right, top, bottom)) - _height(over, top, bottom)
+    switches = sum(starmap(ne, pairwise([side for side in written if side != _OVER])))
+    return score if score > 0 and _are_columns(left, right, switches) else 0.0
 
 
-def _are_columns(held: list[Run], left: list[Run], right: list[Run]) -> bool:
+def _side(run: Run, gutter: float) -> int:
+    if run.left >= gutter - _SLACK:
+        return _RIGHT
+    return _OVER if run.right > gutter + _SLACK else _LEFT
+
+
+def _height(some: list[Run], top: float, bottom: float) -> float:
+    """Return how much of the height between two places runs have, all of them together."""
+    inside = [run for run in some if run.bottom > top and run.top < bottom]
+    return sum([min(run.bottom, bottom) - max(run.top, top) for run in inside])
+
+
+def _are_columns(left: list[Run], right: list[Run], switches: int) -> bool:
     """Return whether the text on two sides is read side by side: written so, or filling both columns."""
-    sides = dict.fromkeys(map(id, left), 0) | dict.fromkeys(map(id, right), 1)
-    written = [sides[id(run)] for run in held if id(run) in sides]
-    switches = sum(one != other for one, other in pairwise(written))
     fewer = min(_count(left), _count(right))
     if fewer < 2:
         return False

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from tasks.parse.pdf.page import Line
 from tasks.parse.pdf.sheet import Sheet
 
-_DIGITS = re.compile(r"\d+|\b[ivxlc]+\b", re.I)
+_DIGITS = re.compile(r"\d+|\b[ivxlc]+\b")
 _COUNT = re.compile(r"\s*(\d{1,4})\b|.*?\b(\d{1,4})\s*$")
 _MARGIN = 0.16
 _NARROW_MARGIN = 0.08
@@ -28,8 +28,8 @@ def mark_furniture(sheets: list[Sheet], body: float) -> None:
     for sheet in sheets:
         for line, top in _in_margins(sheet, _MARGIN if written > 2 else _NARROW_MARGIN):
             # Headings in the margin, "Chapter 2", differ by their number and are no furniture.
-            text = line.text if line.size >= body * _LARGE else _DIGITS.sub("#", line.text)
-            key = (top, text.lower())
+            text = line.text.lower()
+            key = (top, text if line.size >= body * _LARGE else _DIGITS.sub("#", text))
             places[key].add(line.page)
             found.append((key, line))
     if written > 1:

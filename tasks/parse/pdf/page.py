@@ -16,7 +16,7 @@ from statistics import median
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.calls import Handle, boxes_from, calls, sides_from
 from tasks.parse.pdf.fonts import PLAIN, Font, read_font
-from tasks.parse.pdf.place import Place, around_pairs, placed
+from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
 
 HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
 RAISED, LOWERED = "\x0e", "\x0f"  # around superscript figures, until it is known what they are
@@ -163,11 +163,8 @@ class TextLayer:
 
     def _boxes(self, firsts: list[int], lasts: list[int]) -> list[Box]:
         """Return the boxes around pairs of characters."""
-        return around_pairs(self._corners([*chain.from_iterable(zip(firsts, lasts, strict=True))]), self._place)
-
-    def _corners(self, indices: list[int]) -> list[Box]:
-        """Return the boxes of characters as the page has them."""
-        return boxes_from("FPDFText_GetLooseCharBox", indices, self._reference)
+        pairs = [*chain.from_iterable(zip(firsts, lasts, strict=True))]
+        return around_pairs(sides_from("FPDFText_GetLooseCharBox", pairs, self._reference), self._place)
 
     def _pieces(self, lines: list[Line]) -> list[Line]:
         """Return lines, those with gaps wider than a letter in pieces."""
@@ -245,7 +242,8 @@ class TextLayer:
 
     def runs_up(self, line: Line) -> bool:
         """Return whether a line's end is above its beginning."""
-        first, last = placed(self._corners([line.first, line.last]), self._place)
+        ends = boxes_from("FPDFText_GetLooseCharBox", [line.first, line.last], self._reference)
+        first, last = placed(ends, self._place)
         return last[1] < first[1]
 
     def text_in(self, sides: tuple[float, float, float, float]) -> str:
@@ -330,7 +328,7 @@ def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, in
 
 def _rounded(size: float, known: dict[float, float]) -> float:
     """Return a font size to a tenth of a point, and keep it among those known."""
-    return known.setdefault(size, max(round(size, 1), 0.1))
+    return known.setdefault(size, max(tenths(size), 0.1))
 
 
 def _clean(text: str) -> str:

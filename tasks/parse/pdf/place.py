@@ -23,12 +23,13 @@ def placed(boxes: list[Box], place: Place) -> list[Box]:
     return found
 
 
-def around_pairs(boxes: list[Box], place: Place) -> list[Box]:
-    """Return the boxes on the page around every two, (left, top, right, bottom) with the bottom below the top."""
+def around_pairs(sides: list[float], place: Place) -> list[Box]:
+    """Return the boxes on the page around every two, of which the sides are (left, top, right, bottom) each."""
     a, b, c, d, e, f = place
-    ones, others = boxes[::2], boxes[1::2]
+    each = iter(sides)
     if b or c or a < 0 or d > 0 or not _is_ordinary(place):
-        return [*map(around, placed(ones, place), placed(others, place))]
+        boxes = [*zip(each, each, each, each, strict=True)]
+        return [*map(around, placed(boxes[::2], place), placed(boxes[1::2], place))]
     return [
         (
             (left if left < other_left else other_left) * a + e,
@@ -36,15 +37,18 @@ def around_pairs(boxes: list[Box], place: Place) -> list[Box]:
             (right if right > other_right else other_right) * a + e,
             (bottom if bottom < other_bottom else other_bottom) * d + f,
         )
-        for (left, top, right, bottom), (other_left, other_top, other_right, other_bottom) in zip(
-            ones, others, strict=True
-        )
+        for left, top, right, bottom, other_left, other_top, other_right, other_bottom in zip(*[each] * 8, strict=True)
     ]
 
 
 def around(one: Box, other: Box) -> Box:
     """Return the smallest box around two."""
     return (min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3]))
+
+
+def tenths(points: float) -> float:
+    """Return a length to a tenth of a point."""
+    return round(10 * points) / 10  # several times faster than round(points, 1), which goes by decimal digits
 
 
 def _is_ordinary(place: Place) -> bool:

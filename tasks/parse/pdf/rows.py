@@ -23,9 +23,9 @@ _TRIES = 3
 
 def with_tables(items: list[Item]) -> list[Item]:
     """Return items in their order, runs of rows that surely are a table as one."""
-    if sum(map(_is_beside, items, items[1:])) < _MIN_ROWS:
-        return items
     rows = _rows(items)
+    if len(items) - len(rows) < _MIN_ROWS:
+        return items
     out: list[Item] = []
     start = 0
     while start < len(rows):
@@ -51,7 +51,7 @@ def _is_beside(one: Item, other: Item) -> bool:
 
 
 def _rows(items: list[Item]) -> list[list[Item]]:
-    rows: list[list[Item]] = [[items[0]]]
+    rows = [items[:1]]
     for before, item in pairwise(items):
         if _is_beside(before, item):
             rows[-1].append(item)

@@ -9,7 +9,7 @@ from tasks.parse.pdf.calls import calls
 from tasks.parse.pdf.grid import Table, may_hold_table, ruled_tables
 from tasks.parse.pdf.links import Link, page_links
 from tasks.parse.pdf.page import Line, TextLayer
-from tasks.parse.pdf.place import Place
+from tasks.parse.pdf.place import Place, tenths
 from tasks.parse.pdf.rules import page_rules
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
@@ -49,7 +49,7 @@ class Sheet:
             left, top, right, bottom = top, self.width - right, bottom, self.width - left
         elif self.turn < 0:
             left, top, right, bottom = self.height - bottom, left, self.height - top, right
-        return (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
+        return (tenths(left), tenths(top), tenths(right), tenths(bottom))
 
 
 def read_sheet(page: int, document: int, number: int) -> Sheet:
@@ -86,7 +86,7 @@ def _is_garbled(text: str) -> bool:
 def _turn(lines: list[Line], layer: TextLayer) -> int:
     """Return 1 where most text runs up the page, -1 where it runs down, else 0."""
     across = [line for line in lines if len(line.text) >= _FEW and line.height > 1.5 * (line.box[2] - line.box[0])]
-    if 2 * sum(len(line.text) for line in across) <= sum(len(line.text) for line in lines):
+    if not across or 2 * sum(len(line.text) for line in across) <= sum(len(line.text) for line in lines):
         return 0
     longest = max(across, key=lambda line: len(line.text))
     return 1 if layer.runs_up(longest) else -1

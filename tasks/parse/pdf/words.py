@@ -42,8 +42,11 @@ def joined(lines: Iterable[str], words: Words) -> str:
     Whether its hyphen belongs to it, the document's other `words` tell; else one before a small letter
     is taken to be the typesetter's.
     """
+    text = "\n".join(lines)
+    if not any(f"{dash}\n" in text for dash in _DASHES):
+        return text.replace("\n", " ").replace(HYPHEN, "-")
     parts: list[str] = []
-    for line in lines:
+    for line in text.split("\n"):
         last = parts[-1] if parts else ""
         if last.endswith(_DASHES) and last[-2:-1].isalpha():
             parts[-1] = last[:-1] + _hyphen(last[:-1], line, words)
