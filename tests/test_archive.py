@@ -111,6 +111,17 @@ def test_an_archive_over_a_limit_is_refused_as_a_whole(tmp_path: Path, data: byt
     assert message in found.message
 
 
+def test_the_bytes_of_all_members_together_are_limited_on_every_level(tmp_path: Path) -> None:
+    options = ArchiveOptions(total_bytes=50)
+    flat = zipped({"a.md": "x" * 30, "b.md": "y" * 30})
+    deep = tarred({"a.md": "x" * 30, "b.gz": gzip.compress(b"y" * 30)}, "w:gz")
+    for data in (flat, deep):
+        found = contents(data, "x", options, folder=tmp_path)
+        assert (found.entries, found.reason) == ((), "too_large")
+        assert "more than 50 bytes (archives.max_bytes)" in found.message
+    assert reasons(contents(flat, "x", ArchiveOptions(total_bytes=60), folder=tmp_path)) == {"a.md": "", "b.md": ""}
+
+
 def test_a_bomb_of_archives_is_found_however_deep_it_is_and_costs_no_more_than_the_limit(tmp_path: Path) -> None:
     flat = contents(archives.zip_bomb(levels=1, width=16, megabytes=24), folder=tmp_path)
     assert {*reasons(flat).values()} == {"too_large"} or flat.reason == "too_large"

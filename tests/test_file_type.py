@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from storage.errors import Rejected
-from tasks.parse import FileType, detect_file_type
+from tasks.parse import FileType, detect_file_type, file_type
+from tasks.parse.classifier import classify
 from tasks.parse.languages import LANGUAGES
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -84,6 +85,33 @@ WRONG_NAMES = ("a.pdf", "a.docx", "a.html", "a.csv", "a.json", "a")
 )
 def test_a_wrong_name_does_not_deceive(name: str, text: str, expected: FileType) -> None:
     assert detect_file_type(name, text.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "asked"),
+    [
+        ("a.html", HTML, False),
+        ("a.md", MARKDOWN * 3, False),
+        ("a.json", '{"a": [1, 2]}', False),
+        ("a.json", GO * 3, True),
+        ("a", GO * 3, True),
+    ],
+)
+def test_the_classifier_is_asked_only_where_name_and_text_leave_it_open(
+    name: str, text: str, asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = detect_file_type(name, text.encode())
+    questions: list[str] = []
+
+    def recorded(text: str, least: float) -> FileType | None:
+        questions.append(text)
+        return classify(text, least)
+
+    monkeypatch.setattr(file_type, "classify", recorded)
+    assert detect_file_type(name, text.encode()) == expected
+    assert bool(questions) == asked
+    monkeypatch.setattr(file_type, "classify", lambda *_: FileType("code", "rust"))
+    assert (detect_file_type(name, text.encode()) == FileType("code", "rust")) == asked  # then its word counts
 
 
 def test_a_name_decides_between_kinds_that_look_alike() -> None:

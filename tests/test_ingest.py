@@ -164,6 +164,22 @@ def test_a_document_that_turned_bad_keeps_its_last_good_version(bench: Workbench
     assert bench.store.sql("SELECT uri FROM rejects").num_rows == 0
 
 
+def test_what_was_rejected_is_tried_again_on_request_and_keeps_when_it_was_first_seen(bench: Workbench) -> None:
+    bench.ingest()
+    bench.write({"bad.pdf": b"%PDF-1.7 nothing more", "guide.md": b""})  # never good, and good until now
+    assert summary(bench.ingest()) == {"stale": 1, "rejected": 1, "unchanged": 2, "parsed": 2}
+    rows = "SELECT uri, reason, content_hash, first_seen, last_seen FROM rejects ORDER BY uri"
+    before = bench.store.sql(rows).to_pylist()
+    assert [(row["uri"], row["reason"]) for row in before] == [("bad.pdf", "corrupt"), ("guide.md", "empty")]
+    assert bench.ingest().snapshot is None
+    assert bench.store.sql(rows).to_pylist() == before
+    again = bench.ingest(retry=True)
+    assert (summary(again), again.exit_status) == ({"stale": 1, "rejected": 1, "unchanged": 2, "parsed": 2}, 3)
+    after = bench.store.sql(rows).to_pylist()
+    assert [{**row, "last_seen": ""} for row in after] == [{**row, "last_seen": ""} for row in before]
+    assert all(new["last_seen"] > old["last_seen"] for new, old in zip(after, before, strict=True))
+
+
 def test_an_emptied_source_is_refused_and_the_snapshot_stays(bench: Workbench) -> None:
     bench.ingest()
     shutil.rmtree(bench.docs)

@@ -10,6 +10,7 @@ from tasks.parse import ParseOptions, detect_file_type, parse
 from tasks.parse.office.unlock import fill_keys
 from tests.make_golden import CORPUS, FOLDER
 from tests.ole_writer import compound_file
+from tests.workbench import Workbench, summary
 from tests.workbook_writer import with_members
 
 
@@ -45,6 +46,20 @@ def test_without_its_password_a_document_is_rejected_as_encrypted(
     path, data = document
     with pytest.raises(Rejected, match=f"encrypted: .*needs a password; {message}"):
         parse(data, detect_file_type(path.name, data), ParseOptions(passwords=passwords))
+
+
+@pytest.mark.usefixtures("fake_model")
+def test_a_locked_document_is_tried_again_once_its_password_is_given(
+    document: tuple[Path, bytes], tmp_path: Path
+) -> None:
+    bench = Workbench(tmp_path, {"parse": {"passwords": ["wrong"]}})
+    bench.write({document[0].name: document[1]})
+    assert summary(bench.ingest()) == {"rejected": 1, "parsed": 1}
+    assert bench.store.sql("SELECT reason FROM rejects").to_pylist() == [{"reason": "encrypted"}]
+    assert bench.ingest().parsed == 0
+    bench.settings = {"parse": {"passwords": ["wrong", "sesame"]}}
+    opened = bench.ingest()
+    assert (opened.documents.added, opened.documents.rejected, opened.exit_status) == (1, 0, 0)
 
 
 def test_a_workbook_locked_by_default_opens_without_a_password() -> None:
