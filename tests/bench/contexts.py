@@ -33,7 +33,7 @@ from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.embedding.encoder import Window, describe_model, load_encoder
 from storage.embedding.late import encode_windows, keys_of
 from storage.keywords import KeywordIndex, rebuild
-from storage.retrieval import Mode
+from storage.retrieval import Mode, SearchOptions
 from storage.retrieval.fusion import fuse
 from storage.schema import Draft, Parsed, indexed_text
 from tasks.chunking.chunk import ChunkOptions, chunk_regions
@@ -55,6 +55,7 @@ MODES: tuple[Mode, ...] = ("vector", "keyword", "hybrid")
 _CONTEXT_TOKENS = 48
 _CELL = re.compile(r"(?<!\\)\|")
 _CANDIDATES = 100
+_SEARCH = SearchOptions()
 Ranked = dict[str, list[Passage]]
 Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 
@@ -236,7 +237,7 @@ def by_late_vector(
 
 def _windows(text: str, drafts: Sequence[Draft]) -> Iterator[Window]:
     tokens, room = Tokens(text, TOKENIZER), LIMIT - 2
-    spans = [Span(draft.start, min(draft.end, tokens.reach(draft.start, room))) for draft in drafts]
+    spans = [Span(draft.start, draft.start + len(truncated(draft.text, LIMIT))) for draft in drafts]
     for span, window in zip(spans, windows(tokens, spans, room), strict=True):
         yield Window(text[slice(*window)], ((span.start - window.start, span.end - window.start),))
 
@@ -269,7 +270,7 @@ def found_by(kept: Collection, own: Indexed, other: Indexed, mode: Mode) -> Rank
     for one in kept.questions:
         vector = own.vector[one.id][:_CANDIDATES] if mode != "keyword" else []
         keyword = other.keyword[one.id][:_CANDIDATES] if mode != "vector" else []
-        scores = fuse(vector, keyword, "linear", 0.5)
+        scores = fuse(vector, keyword, _SEARCH.fusion, _SEARCH.weight)
         best = sorted(scores, key=lambda key: (-sum(scores[key]), key))[: TOP[-1]]
         found[one.id] = [kept_of.chunks[int(key)] for key in best]
     return found
