@@ -1,8 +1,5 @@
 """PDF, by pdfium: pages in reading order, drawn as headings, paragraphs, items, tables, code and furniture."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from storage.errors import Rejected
@@ -22,23 +19,6 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     `encrypted` when none of the passwords opens it, `no_text` when its pages are only pictures,
     `undecodable` when its fonts do not say which letters they draw.
     """
-    with _uncollected():
-        return _parse(data, options)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keep Python from looking for garbage: there is none in cycles, and the search takes a quarter of the time."""
-    wanted = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if wanted:
-            gc.enable()
-
-
-def _parse(data: bytes, options: ParseOptions) -> Parsed:
     document = open_pdf(data, options.passwords)
     try:
         sheets = _read(document, options)
