@@ -112,8 +112,7 @@ def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
     ]
     embedded = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
-        staged = {row.work_key: row for row in staged_documents(run.batches)}
-        outcome = settle(state, todo, staged, run.recipe, run.started.isoformat("T", "seconds"))
+        outcome = settle(state, todo, run.batches, run.recipe, run.started.isoformat("T", "seconds"))
         check_losses(state, todo.lost | {*outcome.gone}, most)
         _count(run.report, state, todo, outcome, embedded)
         changes = (
@@ -124,7 +123,7 @@ def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
     elif changes is not None:
         with run.step("commit"):
             order = _order(run, changes)
-            del changes, outcome, staged, state  # the commit reads the order: it need not be in memory twice
+            del changes, outcome, state  # the commit reads the order: it need not be in memory twice
             _commit(run, order)
     else:
         run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
@@ -161,7 +160,8 @@ def _outdated(run: Run) -> Iterator[str]:
 
 
 def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded: Embedding) -> None:
-    good = [row.uri for row in outcome.documents if row.status == "ok"]
+    columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "status"))
+    good = [uri for uri, status in zip(*columns, strict=True) if status == "ok"]
     documents = report.documents
     documents.moved = sum(uri in todo.moved for uri in good)
     documents.added = sum(uri not in state.documents for uri in good) - documents.moved

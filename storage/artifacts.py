@@ -97,18 +97,22 @@ class Packs:
 
     def missing(self, keys: Sequence[str]) -> set[str]:
         """Return the keys that no pack holds."""
-        left = pc.unique(pa.array(keys, pa.string()))
+        return set(self.absent(pa.array(keys, pa.string())).to_pylist())
+
+    def absent(self, keys: pa.StringArray) -> pa.StringArray:
+        """Return the distinct keys that no pack holds, in their order."""
+        left = pc.unique(keys)
         for pack in reversed(range(len(self.paths))):
             if len(left):
                 left = left.filter(pc.invert(pc.is_in(left, value_set=self._keys_of(pack))))
-        return set(left.to_pylist())
+        return left
 
-    def take(self, keys: Sequence[str]) -> pa.Table:
+    def take(self, keys: Sequence[str] | pa.StringArray) -> pa.Table:
         """Return the rows of `keys`, in their order; raise `StoreError` for one that no pack holds.
 
         The newest packs, which come last, are looked into first, and the others only for what these lack.
         """
-        wanted = pa.array(keys, pa.string())
+        wanted = keys if isinstance(keys, pa.Array) else pa.array(keys, pa.string())
         parts, order = [], []
         left = np.arange(len(keys))
         for pack in reversed(range(len(self.paths))):

@@ -1,4 +1,4 @@
-"""The commit: artifacts → tables → vectors → postings → snapshot → `current/`, in this order.
+"""The commit: artifacts → tables → postings → vectors → snapshot → `current/`, in this order.
 
 Nothing is visible before the snapshot is put. What a crash leaves behind is named by no snapshot:
 files that the next writer finds again by content, and a LanceDB version that it takes back.
@@ -73,11 +73,11 @@ class ChunkMoves:
     """Ids of chunks: what `removed` leaves both indexes, what `added` enters them, how many stay."""
 
     removed: frozenset[str]
-    added: frozenset[str]
+    added: pa.StringArray
     kept: int
 
 
-NO_MOVES = ChunkMoves(frozenset(), frozenset(), 0)
+NO_MOVES = ChunkMoves(frozenset(), pa.array([], pa.string()), 0)
 
 
 def check_space(base: Snapshot | None, space: EmbeddingSpace) -> None:
@@ -98,11 +98,12 @@ def compare_chunks(root: Path, base: Snapshot | None, changes: Changes) -> Chunk
     """Return which chunks leave, enter and stay when `changes` are applied; with another vector one does both."""
     old = {key: keys for key, *keys in _chunk_ids(root, base, changes.gone)}
     before = (base.rows("chunks") if base else 0) - len(old)
-    entering, staying = set[str](), set[str]()
+    entering, staying = [pa.array([], pa.string())], set[str]()
     for part in parts(changes.chunks, _VECTORED):
-        for key, *keys in _with_vectors(part):
-            (staying if old.get(key) == keys else entering).add(key)
-    return ChunkMoves(frozenset(old.keys() - staying), frozenset(entering), before + len(staying))
+        new = [key for key, *keys in _with_vectors(part) if old.get(key) != keys]
+        staying.update(old.keys() & set(part.column("chunk_id").to_pylist()) - set(new))
+        entering.append(pa.array(new, pa.string()))
+    return ChunkMoves(frozenset(old.keys() - staying), pa.concat_arrays(entering), before + len(staying))
 
 
 def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, ...]]:
@@ -154,11 +155,20 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
         chunks_removed=len(moves.removed),
     )
     artifacts = join_artifacts(base.artifacts if base else {}, changes.artifacts)
-    entering = pa.array(list(moves.added), pa.string())
+    entering = moves.added
     buckets = bucket_count(moves.kept + len(moves.added), base.buckets if base else 0)
     large = len(entering) > _ROWS_AT_ONCE
     with ThreadPoolExecutor(1 if large else 3) as pool:
         tables = pool.submit(_sparing, large, _tables, root, base, changes, buckets, run)
+        postings = pool.submit(
+            _sparing,
+            large,
+            keywords.update,
+            root,
+            base.keywords if base else None,
+            moves.removed,
+            posting_rows(changes.chunks, entering),
+        )
         vectors_ = pool.submit(
             _sparing,
             large,
@@ -169,13 +179,6 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
             moves.removed,
             vector_rows(root, artifacts["embeddings"], changes.chunks, entering),
             tag=vector_tag(number),
-        )
-        postings = pool.submit(
-            keywords.update,
-            root,
-            base.keywords if base else None,
-            moves.removed,
-            posting_rows(changes.chunks, entering),
         )
     snapshot = Snapshot(
         number=number,

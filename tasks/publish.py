@@ -16,7 +16,7 @@ from storage.upkeep.compact import compact_held, due
 from tasks.gate import Finding, Gate, judge
 from tasks.model import ledger
 from tasks.plan import Plan, State
-from tasks.rows import Outcome, chunk_tables, document_table, reject_table
+from tasks.rows import Outcome, chunk_tables, reject_table
 from tasks.workers.orders import load_order
 
 
@@ -82,12 +82,12 @@ def gather(
     folder: Path,
 ) -> Changes:
     """Return what a run changes, without touching the store; its chunks wait in `folder`."""
-    written = {row.document_id for row in outcome.documents}
+    written = set(outcome.documents.column("document_id").to_pylist())
     before = {row.document_id for row in state.documents.values()}
     deleted = {state.documents[uri].document_id for uri in (*plan.deleted, *outcome.gone)}
     return Changes(
         gone=frozenset(deleted | written & before),
-        documents=document_table(outcome),
+        documents=outcome.documents,
         chunks=spill(folder / "chunks.arrow", CHUNKS, chunk_tables(root, base, batches, outcome.documents)),
         rejects=reject_table(state, plan, outcome),
         artifacts={},

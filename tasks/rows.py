@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ from storage.schema import (
 )
 from storage.staging import DRAFTS, Batch
 from storage.tables import read_piece
-from tasks.plan import Known, Plan, State
+from tasks.plan import Known, Plan, Planned, State
 from tasks.sources.discover import Found
 from tasks.workers.process import Recipe
 
@@ -33,11 +34,18 @@ from tasks.workers.process import Recipe
 class Outcome:
     """What a run brings: rows of documents and rejects, and the uris of documents that became stale or are gone."""
 
-    documents: list[DocumentRow]
+    documents: pa.Table
     rejects: list[RejectRow]
     stale: list[str]
     gone: list[str]
     parsed: int
+
+
+class _Owner(NamedTuple):
+    """A document that holds chunks."""
+
+    document_id: str
+    uri: str
 
 
 def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
@@ -45,35 +53,49 @@ def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
     return [row for batch in batches for row in from_table(batch.documents(), StagedDocument)]
 
 
-def settle(state: State, plan: Plan, staged: Mapping[str, StagedDocument], recipe: Recipe, now: str) -> Outcome:
-    """Return what became of every planned file, given the staged rows by work key.
+def settle(state: State, plan: Plan, batches: Sequence[Batch], recipe: Recipe, now: str) -> Outcome:
+    """Return what became of every planned file, given the finished batches, of which one is in memory at a time.
 
     A document that was good and cannot be used any more keeps its last good version, as stale, and so
     do those that were in an archive which cannot be used any more.
     """
-    outcome = Outcome([], [], [], [], sum(staged[work.key].parsed for work in plan.works))
+    tables: list[pa.Table] = []
+    rejects: list[RejectRow] = []
+    parsed = 0
+    for part in _results(plan, batches):
+        good: list[DocumentRow] = []
+        for planned, result in part:
+            if isinstance(result, StagedDocument) and result.reason:
+                key = recipe.attempt_key(result.reason, result.parser)
+                rejects.append(_reject(planned.file, result, state.rejects.get(planned.file.uri), key, now))
+            else:
+                good.append(_document(planned.file, result))
+        tables.append(to_table(good, DOCUMENTS))
+        parsed += len({planned.work.key for planned, result in part if planned.work and _was_parsed(result)})
+    rejects.sort(key=lambda row: row.uri)
+    bad = {row.uri for row in rejects} | {*plan.rejected, *plan.stale}
+    stale = [row.uri for row in rejects if row.uri in state.documents]
+    stale += [uri for uri, owner in plan.orphaned.items() if owner in bad]
+    tables.append(to_table([replace(state.documents[uri], status="stale") for uri in stale], DOCUMENTS))
+    gone = [uri for uri, owner in plan.orphaned.items() if owner not in bad]
+    return Outcome(pa.concat_tables(tables).combine_chunks(), rejects, stale, gone, parsed)
+
+
+def _results(plan: Plan, batches: Sequence[Batch]) -> Iterator[list[tuple[Planned, Known]]]:
+    """Yield every planned file with what its content became: those without work, then those of each batch."""
+    yield [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
+    waiting: dict[str, list[Planned]] = {}
     for planned in plan.planned:
-        uri = planned.file.uri
-        result = staged[planned.work.key] if planned.work else planned.known
-        if isinstance(result, StagedDocument) and result.reason:
-            key = recipe.attempt_key(result.reason, result.parser)
-            outcome.rejects.append(_reject(planned.file, result, state.rejects.get(uri), key, now))
-            if uri in state.documents:
-                _keep(state.documents[uri], outcome)
-        elif result is not None:
-            outcome.documents.append(_document(planned.file, result))
-    bad = {row.uri for row in outcome.rejects} | {*plan.rejected, *plan.stale}
-    for uri, owner in plan.orphaned.items():
-        if owner in bad:
-            _keep(state.documents[uri], outcome)
-        else:
-            outcome.gone.append(uri)
-    return outcome
+        if planned.work:
+            waiting.setdefault(planned.work.key, []).append(planned)
+    for batch in reversed(batches):
+        rows = {row.work_key: row for row in staged_documents([batch])}
+        yield [(planned, row) for key, row in rows.items() for planned in waiting.pop(key, ())]
+    assert not waiting, f"no batch has done the work for {[p.file.uri for own in waiting.values() for p in own]}"
 
 
-def _keep(row: DocumentRow, outcome: Outcome) -> None:
-    outcome.documents.append(replace(row, status="stale"))
-    outcome.stale.append(row.uri)
+def _was_parsed(result: Known) -> bool:
+    return isinstance(result, StagedDocument) and result.parsed
 
 
 def _document(file: Found, known: Known) -> DocumentRow:
@@ -126,24 +148,20 @@ def reject_table(state: State, plan: Plan, outcome: Outcome) -> pa.Table:
     return to_table([*kept, *outcome.rejects], REJECTS)
 
 
-def document_table(outcome: Outcome) -> pa.Table:
-    """Return the documents that a run writes."""
-    return to_table(outcome.documents, DOCUMENTS)
-
-
 def chunk_tables(
-    root: Path, base: Snapshot | None, batches: Sequence[Batch], documents: Sequence[DocumentRow]
+    root: Path, base: Snapshot | None, batches: Sequence[Batch], documents: pa.Table
 ) -> Iterator[pa.Table]:
     """Yield the chunks of documents as rows, from finished batches and from the chunks already committed."""
-    owners: dict[str, list[DocumentRow]] = {}
-    for row in documents:
-        if row.chunks:
-            owners.setdefault(row.chunk_key, []).append(row)
+    owners: dict[str, list[_Owner]] = {}
+    names = ("chunk_key", "chunks", "document_id", "uri")
+    for key, count, *owner in zip(*(documents.column(name).to_pylist() for name in names), strict=True):
+        if count:
+            owners.setdefault(key, []).append(_Owner(*owner))
     for drafts in _drafts(root, base, batches, set(owners)):
         yield _bound(drafts, owners)
 
 
-def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[DocumentRow]]) -> pa.Table:
+def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[_Owner]]) -> pa.Table:
     """Return chunks, those of a key together and in order, as rows of all documents that hold them."""
     keys = drafts.column("chunk_key").to_numpy(zero_copy_only=False)
     runs = [(row, first, count) for key, first, count in zip(*_runs(keys), strict=True) for row in owners[key]]

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from storage.boundary import boundary
 from storage.errors import StoreError
-from storage.files import FileRef, write_immutable
+from storage.files import FileRef, temporary, write_immutable
 from storage.keywords.state import FOLDER, path_of
 
 LAYOUT = b"1"
@@ -21,20 +22,31 @@ Arrays = Mapping[str, "pa.Array | np.ndarray"]
 
 def write_arrays(root: Path, suffix: str, arrays: Arrays) -> FileRef:
     """Write arrays as an immutable file of the index."""
+    return write_immutable(root, FOLDER, suffix, lambda path: _write(path, arrays))
+
+
+def map_arrays(root: Path, arrays: Arrays) -> dict[str, pa.Array]:
+    """Return arrays memory-mapped, from a file that loses its name at once: memory that the system can have back."""
+    with temporary(root / FOLDER) as draft:
+        with boundary(f"spill {FOLDER}"):
+            _write(draft, arrays)
+        return _map(draft)
+
+
+def _write(path: Path, arrays: Arrays) -> None:
     values = [array if isinstance(array, pa.Array) else pa.array(array) for array in arrays.values()]
     lists = [pa.LargeListArray.from_arrays(pa.array([0, len(v)], pa.int64()), v) for v in values]
     batch = pa.RecordBatch.from_arrays(lists, list(arrays)).replace_schema_metadata({_LAYOUT_KEY: LAYOUT})
-
-    def write(path: Path) -> None:
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
-            writer.write_batch(batch)
-
-    return write_immutable(root, FOLDER, suffix, write)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write_batch(batch)
 
 
 def read_arrays(root: Path, file: FileRef) -> dict[str, pa.Array]:
     """Return the memory-mapped arrays of a file."""
-    path = path_of(root, file)
+    return _map(path_of(root, file))
+
+
+def _map(path: Path) -> dict[str, pa.Array]:
     try:
         batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
     except (pa.ArrowInvalid, OSError) as error:

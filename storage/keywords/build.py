@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +10,10 @@ import pyarrow.compute as pc
 
 from storage.keywords.analyser import Analyser, load_analyser, separate
 from storage.keywords.merge import merge
-from storage.keywords.postings import Int32, Int64, Postings, make_postings
+from storage.keywords.postings import Int32, Int64, Postings, make_postings, spill_postings
 
 TOKENS_PER_SEGMENT = 1 << 23
-_TOKENS_AT_ONCE = 1 << 20  # counting them takes 30 bytes for each; what comes of it is merged, which takes less
+_TOKENS_AT_ONCE = 1 << 19  # counting them takes 30 bytes for each; what comes of it waits on disk and is merged
 _BATCH_CHUNKS = 2048
 _CACHED_WORDS = 1 << 18
 
@@ -84,7 +85,7 @@ class _Draft:
         )
 
 
-def build(added: Iterable[tuple[str, str]], language: str) -> Iterator[Postings]:
+def build(root: Path, added: Iterable[tuple[str, str]], language: str) -> Iterator[Postings]:
     """Yield postings of (chunk id, text) pairs, each of a bounded number of tokens."""
     analyser, stream = load_analyser(language), iter(added)
     numbers, done, size = _Numbers(analyser), list[Postings](), 0
@@ -92,7 +93,7 @@ def build(added: Iterable[tuple[str, str]], language: str) -> Iterator[Postings]
     while batch := list(islice(stream, _BATCH_CHUNKS)):
         draft.add(*zip(*batch, strict=True))
         if draft.size >= _TOKENS_AT_ONCE:
-            done.append(draft.postings())
+            done.append(spill_postings(root, draft.postings()))
             size += draft.size
             draft = _Draft(numbers)
         if size >= TOKENS_PER_SEGMENT:
@@ -106,4 +107,4 @@ def build(added: Iterable[tuple[str, str]], language: str) -> Iterator[Postings]
 
 
 def _joined(done: list[Postings]) -> Postings:
-    return done[0] if len(done) == 1 else merge([(postings, np.zeros(0, np.int32)) for postings in done])
+    return done[0] if len(done) == 1 else merge((done.pop(0), np.zeros(0, np.int32)) for _ in range(len(done)))

@@ -1,6 +1,6 @@
 """Several segments as one, without the chunks that have left them; and when that is due."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,11 @@ def choose(sizes: Sequence[tuple[int, int, int]]) -> list[list[int]]:
     return [sorted(group), *worn] if group else worn
 
 
-def merge(parts: Sequence[tuple[Postings, Int32]]) -> Postings:
-    """Return one segment of the chunks of (postings, dead rows), in order, without the dead."""
+def merge(parts: Iterable[tuple[Postings, Int32]]) -> Postings:
+    """Return one segment of the chunks of (postings, dead rows), in order, without the dead.
+
+    What a lazy iterable alone holds is let go as soon as it is copied.
+    """
     trimmed = [_trim(postings, dead) for postings, dead in parts]
     terms = _join_terms([terms for terms, *_ in trimmed])
     places = [_places(part_terms, terms) for part_terms, *_ in trimmed]
@@ -47,15 +50,16 @@ def merge(parts: Sequence[tuple[Postings, Int32]]) -> Postings:
     starts = np.concatenate([[0], np.cumsum(counts)])
     rows = np.empty(starts[-1], np.int32)
     frequencies = np.empty(starts[-1], np.result_type(*(part[3] for part in trimmed)))
+    ids, lengths = pa.concat_arrays([part[4] for part in trimmed]), np.concatenate([part[5] for part in trimmed])
     free, base = starts[:-1].copy(), 0
-    for place, (_, own, own_rows, own_frequencies, _, lengths) in zip(places, trimmed, strict=True):
+    while trimmed:
+        place, (_, own, own_rows, own_frequencies, _, own_lengths) = places.pop(0), trimmed.pop(0)
         goal = np.repeat(free[place] - own[:-1], np.diff(own)) + np.arange(len(own_rows))
         rows[goal] = own_rows + np.int32(base)
         frequencies[goal] = own_frequencies
         free[place] += np.diff(own)
-        base += len(lengths)
-    ids = pa.concat_arrays([part[4] for part in trimmed])
-    return make_postings(terms, starts, rows, frequencies, ids, np.concatenate([part[5] for part in trimmed]))
+        base += len(own_lengths)
+    return make_postings(terms, starts, rows, frequencies, ids, lengths)
 
 
 _Trimmed = tuple[pa.StringArray, Int64, Int32, "npt.NDArray[np.unsignedinteger]", pa.StringArray, Int32]

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 
 from storage.errors import StoreError
 from storage.files import FileRef
-from storage.keywords.arrays import read_arrays, write_arrays
+from storage.keywords.arrays import map_arrays, read_arrays, write_arrays
 from storage.keywords.lookup import Lookup
 
 SUFFIX = ".postings.arrow"
-_SLICE = 1 << 20
+_SLICE = 1 << 18
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -77,12 +77,31 @@ def make_postings(
 ) -> Postings:
     """Return postings with what is derived from them; every term has at least one row."""
     highest = np.maximum.reduceat(frequencies, starts[:-1]) if len(terms) else np.zeros(0, np.uint8)
-    shortest = np.minimum.reduceat(lengths[rows], starts[:-1]) if len(terms) else np.zeros(0, np.int32)
     narrow = np.min_scalar_type(int(highest.max(initial=0)))
     order = pc.array_sort_indices(chunk_ids).to_numpy().astype(np.int32)
     return Postings(
-        terms, starts, rows, frequencies.astype(narrow), highest.astype(narrow), shortest, chunk_ids, order, lengths
+        terms,
+        starts,
+        rows,
+        frequencies.astype(narrow, copy=False),
+        highest.astype(narrow),
+        _shortest(lengths, rows, starts),
+        chunk_ids,
+        order,
+        lengths,
     )
+
+
+def _shortest(lengths: Int32, rows: Int32, starts: Int64) -> Int32:
+    """Return the least length among the rows of each term, some postings at a time."""
+    found = np.empty(len(starts) - 1, np.int32)
+    first = 0
+    while first < len(found):
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + _SLICE, side="right")) - 1)
+        own = starts[first : last + 1]
+        found[first:last] = np.minimum.reduceat(lengths[rows[own[0] : own[-1]]], own[:-1] - own[0])
+        first = last
+    return found
 
 
 def check_distinct(parts: Sequence[Postings]) -> None:
@@ -106,5 +125,13 @@ def write_postings(root: Path, postings: Postings) -> FileRef:
 
 def read_postings(root: Path, file: FileRef) -> Postings:
     """Return the memory-mapped postings of a file."""
-    arrays = read_arrays(root, file)
+    return _of(read_arrays(root, file))
+
+
+def spill_postings(root: Path, postings: Postings) -> Postings:
+    """Return the same postings, memory-mapped from a file without a name."""
+    return _of(map_arrays(root, {name: getattr(postings, name) for name in _FIELDS}))
+
+
+def _of(arrays: dict[str, pa.Array]) -> Postings:
     return Postings(**{name: arrays[name] if name in _STRINGS else arrays[name].to_numpy() for name in _FIELDS})

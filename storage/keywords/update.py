@@ -58,7 +58,7 @@ def update(
     state = state or KeywordState(language=language)
     check_analyser(state)
     old = [open_part(root, segment) for segment in state.segments]
-    fresh = [_settle(root, postings) for postings in build(added, state.language)]
+    fresh = [_settle(root, postings) for postings in build(root, added, state.language)]
     check_distinct([part.postings for part in fresh])
     kept = [_bury(part, removed, fresh) for part in old]
     if not fresh and all(part is before for part, before in zip(kept, old, strict=True)):

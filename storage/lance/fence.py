@@ -3,10 +3,11 @@
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from itertools import chain, groupby
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from storage.boundary import boundary
 from storage.errors import Locked, QueryError, StoreError
@@ -149,18 +150,18 @@ def _noting(rows: Iterator[pa.RecordBatch], failed: list[Exception]) -> Iterator
 
 
 def _checked(batches: Iterable[pa.RecordBatch], wanted: pa.Schema, counts: list[int]) -> Iterator[pa.RecordBatch]:
-    seen, last = set[str](), ""
+    seen, last = [pa.array([], pa.string())], ""
     for batch in batches:
         if not batch.num_rows:
             continue
         kind, right = batch.schema.field("vector").type, wanted.field("vector").type
         if not pa.types.is_fixed_size_list(kind) or kind.list_size != right.list_size:
             raise StoreError(f"vectors are {kind}, the store's are {right}; use the store's own model")
-        ids = [key for key, _ in groupby([last, *batch.column("chunk_id").to_pylist()])][1:]
-        before = len(seen)
-        seen.update(ids)
-        if len(seen) != before + len(ids):
-            raise StoreError("a chunk id is added twice; chunk ids are unique in a store")
-        last = ids[-1] if ids else last
+        ids = pc.run_end_encode(batch.column("chunk_id")).values
+        seen.append(ids[1:] if ids[0].as_py() == last else ids)
+        last = ids[-1].as_py()
         counts.append(batch.num_rows)
         yield batch.select(wanted.names).cast(wanted)
+    together = pa.chunked_array(seen)
+    if pc.count_distinct(together).as_py() != len(together):  # nothing is in the table yet: the last word is ours
+        raise StoreError("a chunk id is added twice; chunk ids are unique in a store")

@@ -17,7 +17,7 @@ from storage.tables import read_piece
 MOST_PACKS = 32
 MOST_GARBAGE = 0.5
 _SMALL_BYTES = 32 << 20
-_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 16}
+_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 14}
 _NAMED_BY = {
     "texts": (("documents", "text_key"), ("deleted", "text_key")),
     "embeddings": tuple((table, key) for table in ("chunks", "deleted_chunks") for key in KEYS),
@@ -81,10 +81,9 @@ def _merge(root: Path, chosen: list[Piece], kept: tuple[Piece, ...], wanted: pa.
     """Write what is wanted of packs, and not in those that stay, as one pack."""
     held = [_keys(root, piece).combine_chunks() for piece in chosen]
     keys = pc.unique(pa.chunked_array(held, pa.string()))
-    keys = keys.filter(pc.is_in(keys, value_set=wanted)).to_pylist()
-    lacking = Packs([root / piece.file.path for piece in kept]).missing(keys)
-    left = [key for key in keys if key in lacking]
-    if not left:
+    keys = keys.filter(pc.is_in(keys, value_set=wanted))
+    left = Packs([root / piece.file.path for piece in kept]).absent(keys)
+    if not len(left):
         return ()
     packs = Packs([root / piece.file.path for piece in chosen])
     file = write_immutable(
@@ -93,7 +92,7 @@ def _merge(root: Path, chosen: list[Piece], kept: tuple[Piece, ...], wanted: pa.
     return (Piece(file, len(left)),)
 
 
-def _parts(packs: Packs, keys: list[str], kind: str) -> Iterator[pa.Table]:
+def _parts(packs: Packs, keys: pa.StringArray, kind: str) -> Iterator[pa.Table]:
     step = _ROWS_AT_ONCE[kind]
     for first in range(0, len(keys), step):
         yield packs.take(keys[first : first + step])
