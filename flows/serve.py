@@ -14,6 +14,7 @@ from flows.engine import configured_api
 from flows.server import embedded_server, environment, prefect_home
 from flows.settings import Settings
 from storage.errors import ConfigError
+from storage.remote.address import absolute
 
 NAME = "serve"
 PORT = 4200  # Prefect's own, so that its page is where people look for it
@@ -37,7 +38,7 @@ def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
         print(f"ingest/{NAME}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
         from flows.polling import poll
 
-        poll(NAME, schedule, {"sources": list(sources), "store": str(settings.store.absolute())})
+        poll(NAME, schedule, {"sources": list(sources), "store": absolute(settings.store)})
 
 
 def _schedule(cron: str) -> Any:
@@ -75,4 +76,4 @@ def _variables(settings: Settings) -> dict[str, str]:
             value = value[step]
         if value != "":
             values[key.variable] = value if isinstance(value, str) else json.dumps(value)
-    return {**values, "DOCMILL_STORE": str(settings.store.absolute())}
+    return {**values, "DOCMILL_STORE": absolute(settings.store)}

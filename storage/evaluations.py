@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 from storage.files import write_whole
 from storage.history.snapshots import Snapshot
 from storage.keys import key_of
+from storage.remote.shared import NOTHING, share
 
 FOLDER = "evaluations"
-_NOTHING = "none.parquet"
+_NOTHING = f"{NOTHING}.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,12 @@ def state_of(snapshot: Snapshot) -> str:
 
 
 def keep(root: Path, rows: Sequence[EvaluationRow]) -> None:
-    """Keep rows; those of the same ids that were kept together before are replaced."""
+    """Keep rows, on all machines; those of the same ids that were kept together before are replaced."""
     columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in EVALUATIONS.names}
     name = key_of("evaluation", [row.evaluation_id for row in rows])
-    write_whole(root / FOLDER / f"{name}.parquet", _encode(pa.table(columns, schema=EVALUATIONS)))
+    path = root / FOLDER / f"{name}.parquet"
+    write_whole(path, _encode(pa.table(columns, schema=EVALUATIONS)))
+    share(root, FOLDER, path)
 
 
 def prepare(root: Path) -> None:

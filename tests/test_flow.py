@@ -10,6 +10,7 @@ from flows.settings import Settings
 from storage.errors import SourceError
 from storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
+from tests.far_bench import FarBench
 from tests.workbench import Workbench, summary
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("fake_model", "prefect_api")]
@@ -43,6 +44,19 @@ def test_the_flow_and_the_local_engine_give_the_same_snapshot(bench: Workbench, 
         hit.chunk_id for hit in local.store.search("red knob", k=9)
     ]
     assert verify(bench.root, deep=True) == []
+
+
+def test_the_flow_commits_to_an_object_store(far: FarBench) -> None:
+    far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
+    mirrors = str(far.folder / "mirrors" / far.machine)
+    settings = Settings.model_validate({"store": far.address, "mirrors": mirrors, "embedding": {"model": NAME}})
+    report = run_prefect(settings, [str(far.docs)])
+    assert (report.engine, report.snapshot, summary(report)) == ("prefect", 1, {"added": 1, "parsed": 1, "embedded": 1})
+    assert run_prefect(settings, [str(far.docs)]).snapshot is None
+    two = far.on("two")
+    assert two.ingest().snapshot is None
+    assert two.store.search("red knob", k=1)[0].uri == "guide.md"
+    assert verify(two.root, deep=True) == []
 
 
 def test_a_second_flow_run_changes_nothing(bench: Workbench) -> None:

@@ -18,6 +18,7 @@ import pytest
 from flows.embedded import ADDRESS, SERVER
 from storage.history.snapshots import numbers
 from storage.store import open_store
+from tests.far_bench import FarBench
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
@@ -183,3 +184,16 @@ def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path) ->
     assert server is not None
     assert not is_running(server)
     assert numbers(place / "store") == [1]
+
+
+def test_serve_keeps_a_store_on_an_object_store(place: Path, far: FarBench) -> None:
+    arguments = command("flows.cli.app", "serve", "docs", "--store", far.address)
+    environment = surroundings(
+        place, PREFECT_RUNNER_POLL_FREQUENCY="1", DOCMILL_MIRRORS=str(place / "mirrors"), **far.environment
+    )
+    with running([*arguments, "--cron", "* * * * *"], place / "serve.log", environment) as serving:
+        wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
+        serving.terminate()
+        assert serving.wait(60) == 0, (place / "serve.log").read_text()
+    assert far.store.document("valley.md").text == WORDS
+    assert not (place / "s3:").exists()

@@ -39,6 +39,11 @@ def url_of(store: str | Path) -> str | None:
     return "/".join(filter(None, (f"s3://{found['bucket']}", found["prefix"])))
 
 
+def absolute(store: str | Path) -> str:
+    """Return a name of a store that means the same in any working folder."""
+    return url_of(store) or str(Path(store).absolute())
+
+
 def at_hand(store: str | Path, mirrors: str | Path = "") -> Path:
     """Return the folder of a store: itself, or its mirror below `mirrors`, which is made where it is missing.
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from storage.errors import StoreError
+from storage.evaluations import FOLDER as EVALUATIONS
 from storage.files import FileRef, flocked, put_if_absent, remove, write_whole
 from storage.history import snapshots, tags
 from storage.history.retention import forget, hold, lock_is_held
@@ -16,6 +17,7 @@ from storage.remote.address import Mark, at_hand, belong, mark_of
 from storage.remote.inventory import FOLDER as INVENTORIES
 from storage.remote.inventory import all_files, vector_files
 from storage.remote.objects import Objects, Vanished, objects_of
+from storage.remote.shared import level
 from storage.remote.transfer import INCOMING, VECTORS, fetch
 from storage.upkeep.sweep import garbage
 
@@ -30,6 +32,7 @@ _MIRRORED = (
     INVENTORIES,
     VECTORS,
     INCOMING,
+    EVALUATIONS,
 )
 _TRIES = 20
 
@@ -104,6 +107,7 @@ def refresh(root: Path) -> None:
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
+    level(root, EVALUATIONS, EVALUATIONS)
     if gone:
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)

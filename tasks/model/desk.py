@@ -19,10 +19,11 @@ from typing import Self
 from storage.artifacts import Packs
 from storage.errors import ConfigError, DocmillError
 from storage.keys import key_of
+from storage.remote.shared import level
 from storage.schema import CostRow
 from tasks.model.budget import Budget, Forecast, Purse
 from tasks.model.completion import Model, ModelOptions, Reply, Usage, load_model
-from tasks.model.journal import REPLIES, Entry, Journal, costs_of, recover
+from tasks.model.journal import REPLIES, SHARED, Entry, Journal, costs_of, recover
 from tasks.model.prompt import Answer, Prompt
 from tasks.model.turns import Turns
 
@@ -115,6 +116,8 @@ class Desk:
             self._idle.wait_for(lambda: not self._running)
         if self._journal is not None:
             self._journal.close()
+        if self._entries and self._asking.root:
+            level(self._asking.root, SHARED, REPLIES)
         return self.spent
 
     @cached_property
@@ -125,6 +128,8 @@ class Desk:
     def _packs(self) -> Packs:
         """Return the packs of earlier runs, the newest last."""
         root = self._asking.root
+        if root:
+            level(root, SHARED, REPLIES)
         return Packs(sorted((root / REPLIES).glob("[!.]*.parquet")) if root else [])
 
     def _key(self, prompt: Prompt) -> str:

@@ -24,6 +24,9 @@ from storage.schema import CostRow
 
 REPLIES = "cache/replies"
 COSTS = "cache/costs"
+SHARED = "replies"
+"""Where an object store has the packs of all its machines; see `storage.remote.shared`."""
+
 _COLUMNS = pa.schema([("key", pa.string()), ("text", pa.string()), ("basis", pa.string())])
 
 
