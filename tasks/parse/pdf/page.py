@@ -14,7 +14,7 @@ from itertools import chain, islice, repeat
 from statistics import median
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import Handle, boxes_from, calls, sides_from
+from tasks.parse.pdf.calls import boxes_from, calls, reference, sides_from
 from tasks.parse.pdf.fonts import PLAIN, Font, read_font
 from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
 
@@ -79,7 +79,7 @@ class TextLayer:
     def __init__(self, text_page: int, place: Place, number: int) -> None:
         self._calls = calls()
         self._raw = text_page
-        self._reference = Handle(text_page)
+        self._reference = reference(text_page)
         self._place = place
         self._number = number
         self._fonts: dict[int | None, Font] = {}

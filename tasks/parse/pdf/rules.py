@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import Handle, boxes_from, calls
+from tasks.parse.pdf.calls import Handle, boxes_from, calls, reference
 from tasks.parse.pdf.place import Place, placed
 
 Rule = tuple[float, float, float]  # where it stands, from, to
@@ -45,7 +45,7 @@ def page_rules(page: int, place: Place) -> Rules:
     walk = _Walk()
     ask = walk.ask
     count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
-    walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(count))), place, 0)
+    walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))), place, 0)
     level, upright = _joined(walk.rules.level), _joined(walk.rules.upright)
     return Rules() if max(len(level), len(upright)) > _MAX_RULES else Rules(level, upright)
 

@@ -43,8 +43,8 @@ def joined(lines: Iterable[str], words: Words) -> str:
     is taken to be the typesetter's.
     """
     text = "\n".join(lines)
-    if not any(f"{dash}\n" in text for dash in _DASHES):
-        return text.replace("\n", " ").replace(HYPHEN, "-")
+    if "-\n" not in text and "\u2010\n" not in text and HYPHEN not in text:
+        return text.replace("\n", " ")
     parts: list[str] = []
     for line in text.split("\n"):
         last = parts[-1] if parts else ""
