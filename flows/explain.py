@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import filterfalse
 from json import loads
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +14,7 @@ from storage.embedding.encoder import load_encoder
 from storage.errors import Rejected, SourceError
 from storage.schema import Draft
 from tasks.route import Route, Routed
-from tasks.sources.discover import open_source
+from tasks.sources.discover import is_far, open_source
 from tasks.split import Lookup
 from tasks.trial import Read, Reading, Splitting, Taking, read, split, take
 from tasks.workers.pool import Pool
@@ -123,7 +124,7 @@ def _holder(path: Path) -> tuple[Path, str]:
 
 def _place(settings: Settings, path: Path) -> tuple[str, str]:
     """Return the uri and the source of a file that one of the sources holds, else its name and nothing."""
-    for argument in settings.sources:
+    for argument in filterfalse(is_far, settings.sources):
         try:
             source = open_source(argument)
         except SourceError:

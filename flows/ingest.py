@@ -96,7 +96,7 @@ def ingest(
     """Ingest sources into a store.
 
     Args:
-        sources: Folders, globs and files to ingest; none takes those of docmill.toml.
+        sources: Folders, globs, files and s3://BUCKET/PREFIX to ingest; none takes those of docmill.toml.
         store: The folder that keeps everything; empty takes that of docmill.toml.
         allow_delete: Accept that a source lost many of its documents.
         dry_run: Say what would be done, and do nothing.

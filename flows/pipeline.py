@@ -80,6 +80,7 @@ def ingest(
             folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
         run = _begin(settings, engine, folder, how)
+        stack.callback(run.incoming.remove)
         _execute(run, opened, how)
         return run.report
 
@@ -98,15 +99,17 @@ def _begin(settings: Settings, engine: Engine, folder: Path, how: How) -> Run:
 
 def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
     with run.step("discover"):
-        listings = [(source, discover(source, discover_options(run.settings))) for source in opened]
+        listings = [(source, _listing(run, source, how)) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
-        prints = _fingerprints(listings, seen)
-        expanded = expand(listings, prints, held, run.recipe, how.retry)
+        prints = _fingerprints(run, listings, seen)
+        expanded = expand(listings, prints, held, run.recipe, how.retry, run.incoming.bring)
     most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
     with run.step("plan"):
         state = _state(run, how.refresh_contexts)
         todo = plan(state, expanded.listings, expanded.hashes, run.recipe, how.retry)
         check_losses(state, todo.lost, most)
+    with run.step("discover"):
+        run.incoming.bring(work.path for work in todo.works)
     run.report.problems += [
         f"{s.uri}: skipped, {s.reason}: {s.message}" for _, listing in expanded.listings for s in listing.skipped
     ]
@@ -128,18 +131,28 @@ def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
     else:
         run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
     if not how.dry_run:
-        seen.save(file.path for _, listing in listings for file in listing.found)
+        listed = tuple(f"{source.url}/" for source in opened if source.url)
+        seen.save((file for _, listing in listings for file in listing.found), listed)
         held.save()
 
 
-def _fingerprints(listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, Fingerprint]:
+def _listing(run: Run, source: Source, how: How) -> Listing:
+    options = discover_options(run.settings)
+    if not source.url:
+        return discover(source, options)
+    return run.incoming.discover(source, replace(options, may_be_empty=how.allow_delete))
+
+
+def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, Fingerprint]:
     def fingerprint(file: Found) -> Fingerprint:
         try:
             return seen.of(file)
         except OSError:  # the worker that meets it again gives the reason
             return Fingerprint("", "")
 
-    return {file.uri: fingerprint(file) for _, listing in listings for file in listing.found}
+    files = [file for _, listing in listings for file in listing.found]
+    run.incoming.bring(file.path for file in files if file.origin and not seen.known(file))
+    return {file.uri: fingerprint(file) for file in files}
 
 
 def _state(run: Run, refresh_contexts: bool) -> State:

@@ -12,10 +12,12 @@ from flows.report import Report
 from flows.settings import Settings
 from storage.allocation import give_back
 from storage.embedding.encoder import EmbeddingSpace
+from storage.files import TEMPORARY
 from storage.history.snapshots import Snapshot
 from storage.staging import Batch
 from tasks.gate import Gate
 from tasks.model.desk import Asking
+from tasks.sources.incoming import Incoming
 from tasks.workers.process import Recipe
 
 
@@ -45,6 +47,10 @@ class Run:
     gate: Gate | None = None
     asking: Asking | None = None
     batches: list[Batch] = field(default_factory=list)
+    incoming: Incoming = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.incoming = Incoming(self.folder / f"{TEMPORARY}incoming")
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

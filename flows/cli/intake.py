@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flows.settings import Settings
 
 Sources = Annotated[
-    list[str] | None, typer.Argument(help="Folders, globs and files, or NAME=PATH; else `sources` of docmill.toml.")
+    list[str] | None, typer.Argument(help="Folders, globs, files, s3://BUCKET/PREFIX, or NAME=PATH; else `sources`.")
 ]
 AllowDelete = Annotated[bool, typer.Option("--allow-delete", help="Accept that a source lost many documents.")]
 RefreshContexts = Annotated[

@@ -39,6 +39,11 @@ def url_of(store: str | Path) -> str | None:
     return "/".join(filter(None, (f"s3://{found['bucket']}", found["prefix"])))
 
 
+def is_address(name: str) -> bool:
+    """Say whether a name is an address on an object store, and not a path."""
+    return name.startswith("s3://")
+
+
 def absolute(store: str | Path) -> str:
     """Return a name of a store that means the same in any working folder."""
     return url_of(store) or str(Path(store).absolute())

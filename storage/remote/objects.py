@@ -4,6 +4,7 @@ What decides anything is a conditional put; all other objects but the lease are 
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ REQUEST_S = 20
 
 _TRANSFER_S = 900
 _PIECE = 4 << 20
+_ROLE = re.compile(r"https?://169\.254\.\d+\.\d+/")
+"""Where a machine in a cloud asks for the credentials of its role, which is done where the environment has none."""
 
 
 class Vanished(StoreError):
@@ -33,11 +36,15 @@ class Vanished(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An object as a listing shows it: `bytes` long and put at `modified`, by the object store's own clock."""
+    """An object as a listing shows it: `bytes` long and put at `modified`, by the object store's own clock.
+
+    `tag` is its entity tag: another one says that the content may be another.
+    """
 
     key: str
     bytes: int
     modified: datetime
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +124,18 @@ class Objects:
 
         with self._explained(folder):
             found = [entry for page in obstore.list(self._store, folder or None) for entry in page]
-        return [Entry(entry["path"], entry["size"], entry["last_modified"]) for entry in found]
+        return [Entry(one["path"], one["size"], one["last_modified"], one["e_tag"] or "") for one in found]
+
+    def has(self, key: str) -> bool:
+        """Say whether there is an object."""
+        import obstore
+
+        try:
+            with self._explained(key):
+                obstore.head(self._store, key)
+        except Vanished:
+            return False
+        return True
 
     def upload(self, path: Path, key: str) -> None:
         """Write a file as an object; it is there whole or not at all."""
@@ -154,6 +172,9 @@ class Objects:
             what = "may not be used with the credentials of the environment (AWS_ACCESS_KEY_ID and its kin)"
             raise StoreError(f"{self.url}/{key} {what}: {_first_line(error)}") from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
+            if _ROLE.search(str(error)):
+                what = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role"
+                raise StoreError(f"{self.url}: {what}") from error
             if "NoSuchBucket" in str(error):
                 raise StoreError(f"{self.url}: there is no such bucket; make it first") from error
             raise Transient(f"{self.url}/{key}: {_first_line(error)}; run again") from error

@@ -13,16 +13,21 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from storage.errors import SourceError
+from storage.remote.address import is_address
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoverOptions:
-    """Which files of a source count. Patterns are those of `.gitignore`, relative to the source."""
+    """Which files of a source count. Patterns are those of `.gitignore`, relative to the source.
+
+    A prefix of an object store without an object is an error unless it `may_be_empty`.
+    """
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     ignore_file: str = ".docmillignore"
     hidden: bool = False
+    may_be_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,8 @@ class Found:
 
     For a file within a file, `path` is that of the outermost one, `place` the numbers of the members
     that lead to it, and `parent` the uri of the one that it is in. `reason` and `message` say why a
-    file is known to be of no use before it is read as a document.
+    file is known to be of no use before it is read as a document. Of an object `origin` is the address and
+    the entity tag, and `path` where it will lie.
     """
 
     uri: str
@@ -43,6 +49,12 @@ class Found:
     parent: str = ""
     reason: str = ""
     message: str = ""
+    origin: str = ""
+
+    @property
+    def known_as(self) -> str:
+        """Return the name under which what was found out about the file is remembered."""
+        return self.origin or readable(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +68,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Source:
-    """A folder, a glob below a folder, or one file.
+    """A folder, a glob below a folder, or one file; or the same of an object store, at `url`.
 
     `name` tells documents of several sources apart; with `prefix` it also begins their uris.
     `pattern` is empty for a whole folder.
@@ -66,6 +78,7 @@ class Source:
     root: Path
     pattern: str
     prefix: str
+    url: str = ""
 
     def covers(self, uri: str) -> bool:
         """Say whether a document of this name belongs to what was asked for."""
@@ -91,17 +104,32 @@ class Listing:
 
 
 def open_source(argument: str) -> Source:
-    """Return the source that `PATH`, `GLOB` or `NAME=PATH` names."""
-    name, _, rest = argument.partition("=")
-    named = bool(rest) and "/" not in name and not Path(argument).exists()
-    path = Path(rest if named else argument)
+    """Return the source that `PATH`, `GLOB` or `NAME=PATH` names; a path may be an address `s3://BUCKET/PREFIX`."""
+    name, where = _named(argument)
+    if is_address(where):
+        from tasks.sources.incoming import open_prefix
+
+        return open_prefix(argument, where, name)
+    path = Path(where)
     if glob.has_magic(str(path)) and not path.exists():
-        return _glob_source(argument, path, name if named else "")
+        return _glob_source(argument, path, name)
     if not path.exists():
         raise SourceError(f"source {argument!r} does not exist; give a folder, a file or a glob")
     if path.is_dir():
-        return _source(name if named else "", path, "")
-    return _source(name if named else "", path.parent, re.sub(r"([*?\[\]!#\\ ])", r"\\\1", path.name))
+        return _source(name, path, "")
+    return _source(name, path.parent, re.sub(r"([*?\[\]!#\\ ])", r"\\\1", path.name))
+
+
+def is_far(argument: str) -> bool:
+    """Say whether the source that an argument names lies on an object store."""
+    return is_address(_named(argument)[1])
+
+
+def _named(argument: str) -> tuple[str, str]:
+    """Return the name that an argument gives its source, if any, and the path or address."""
+    name, _, rest = argument.partition("=")
+    named = bool(rest) and "/" not in name and not Path(argument).exists()
+    return (name, rest) if named else ("", argument)
 
 
 def _glob_source(argument: str, path: Path, name: str) -> Source:
@@ -146,8 +174,11 @@ class Rules:
 
     def enter(self, folder: Path, uri: str, names: list[str]) -> None:
         if self.options.ignore_file in names:
-            lines = (folder / self.options.ignore_file).read_text("utf-8", "replace").splitlines()
-            self._local.append((f"{uri}/" if uri else "", GitIgnoreSpec.from_lines(lines)))
+            self.add(uri, (folder / self.options.ignore_file).read_text("utf-8", "replace"))
+
+    def add(self, uri: str, text: str) -> None:
+        """Let the text of an ignore file count below a folder of the source."""
+        self._local.append((f"{uri}/" if uri else "", GitIgnoreSpec.from_lines(text.splitlines())))
 
     def drop(self, uri: str, name: str, is_folder: bool) -> bool:
         """Say whether the patterns leave out a path of the source, whose folders they have not left out."""

@@ -4,14 +4,14 @@ An archive is a folder: its members take its place. A mail is a document, and wh
 are others. What an archive holds is found out in a worker process, once for each content.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from storage.errors import Rejected
 from tasks.archive.listing import Contents, Entry
 from tasks.archive.names import uncompressed
-from tasks.sources.discover import Found, Listing, Skipped, Source, readable
+from tasks.sources.discover import Found, Listing, Skipped, Source
 from tasks.sources.fingerprint import Fingerprint
 from tasks.sources.listings import Listings
 from tasks.sources.look import Look, look
@@ -35,8 +35,12 @@ def expand(
     seen: Listings,
     recipe: Recipe,
     retry: bool,
+    bring: Callable[[Iterable[str]], None],
 ) -> Expansion:
-    """Return the sources' files and the files in them; `retry` opens those again that could not be."""
+    """Return the sources' files and the files in them; `retry` opens those again that could not be.
+
+    `bring` fetches what is to be opened, where it does not lie on this machine.
+    """
     hashes = {uri: taken.hash for uri, taken in prints.items()}
     holders = [file for _, listing in listings for file in listing.found if prints[file.uri].holds]
     keys = {file.uri: seen.key(hashes[file.uri], suffix_of(file.uri)) for file in holders}
@@ -44,11 +48,12 @@ def expand(
         key: contents for key in keys.values() if (contents := seen.get(key)) and not (retry and _failed(contents))
     }
     fresh = {keys[file.uri]: file for file in holders if keys[file.uri] not in known}
+    bring(file.path for file in fresh.values())
     jobs = [Look(file.path, PurePosixPath(file.uri).name, recipe.archives) for file in fresh.values()]
     results = shared_pool(recipe.limits).map(look, jobs) if jobs else iter(())
     for (key, file), result in zip(fresh.items(), results, strict=True):
         known[key] = _survived(result, prints[file.uri].holds)
-        seen.put(key, readable(file.path), known[key])
+        seen.put(key, file.known_as, known[key])
     opened = {uri: known[key] for uri, key in keys.items() if known[key].kind}
     return Expansion([(source, _expanded(source, listing, opened, hashes)) for source, listing in listings], hashes)
 

@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 
 from storage.files import write_whole
 from storage.keys import KEY_BYTES
+from storage.remote.address import is_address
 from tasks.archive.kinds import HEAD_BYTES, may_hold
-from tasks.sources.discover import Found, readable
+from tasks.sources.discover import Found
 
 _SCHEMA = pa.schema(
     [
@@ -47,24 +48,32 @@ class Fingerprints:
         self._seen = _read(self._path)
         self._fresh: dict[str, tuple[int, int, Fingerprint]] = {}
 
+    def known(self, file: Found) -> Fingerprint | None:
+        """Return the fingerprint of a file that is as it was."""
+        known = self._seen.get(file.known_as)
+        return known[2] if known is not None and known[:2] == (file.size, file.mtime_ns) else None
+
     def of(self, file: Found) -> Fingerprint:
         """Return the fingerprint of a file; raise OSError where it cannot be read."""
-        known = self._seen.get(readable(file.path))
-        if known is not None and known[:2] == (file.size, file.mtime_ns):
-            return known[2]
+        if known := self.known(file):
+            return known
         before = time.time_ns()
         taken = _take(Path(file.path))
         # A file written within the last tick may change again under the same time: look again next run.
-        if before - file.mtime_ns > _SETTLED_NS:
-            self._fresh[readable(file.path)] = (file.size, file.mtime_ns, taken)
+        if file.origin or before - file.mtime_ns > _SETTLED_NS:
+            self._fresh[file.known_as] = (file.size, file.mtime_ns, taken)
         return taken
 
-    def save(self, present: Iterable[str]) -> None:
-        """Remember what was hashed; forget files that are no longer there."""
+    def save(self, present: Iterable[Found], listed: tuple[str, ...] = ()) -> None:
+        """Remember what was hashed; forget files that are no longer there, and objects below the addresses `listed`."""
         if not self._fresh:
             return
-        here = {readable(path) for path in present}
-        kept = {path: known for path, known in self._seen.items() if path in here or Path(path).exists()}
+        here = {file.known_as for file in present}
+
+        def stays(name: str) -> bool:
+            return name in here or (not name.startswith(listed) if is_address(name) else Path(name).exists())
+
+        kept = {name: known for name, known in self._seen.items() if stays(name)}
         merged = kept | self._fresh
         rows = [(path, size, mtime, *taken) for path, (size, mtime, taken) in sorted(merged.items())]
         columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _SCHEMA, strict=True)]

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from storage.files import write_whole
 from storage.keys import key_of
+from storage.remote.address import is_address
 from tasks.archive.listing import VERSION, Contents, Entry
 from tasks.archive.options import ArchiveOptions
 
@@ -45,8 +46,8 @@ class Listings:
         """Write what is new; forget what was in files that are no longer there."""
         if not self._fresh:
             return
-        kept = {key: known for key, known in self._seen.items() if Path(known[0]).exists()} | self._fresh
-        rows = [(key, *known) for key, known in sorted(kept.items())]
+        kept = {key: known for key, known in self._seen.items() if is_address(known[0]) or Path(known[0]).exists()}
+        rows = [(key, *known) for key, known in sorted((kept | self._fresh).items())]
         columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
         sink = pa.BufferOutputStream()
         pq.write_table(pa.table(columns, schema=_SCHEMA), sink, compression="zstd")
