@@ -233,7 +233,7 @@ class Settings(Section):
     store: Path = Field(default=Path("store"), description="The folder that keeps everything, or s3://BUCKET/PREFIX.")
     sources: Texts = Field(
         default=(),
-        description="Folders, globs, files, s3://BUCKET/PREFIX, where the command names none; NAME=PATH gives one a name.",
+        description="Folders, globs, files, s3://BUCKET/PREFIX where the command names none; NAME=PATH gives a name.",
     )
     engine: Literal["auto", "local", "prefect"] = Field(
         default="auto",

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -173,6 +174,7 @@ def test_what_was_rejected_is_tried_again_on_request_and_keeps_when_it_was_first
     assert [(row["uri"], row["reason"]) for row in before] == [("bad.pdf", "corrupt"), ("guide.md", "empty")]
     assert bench.ingest().snapshot is None
     assert bench.store.sql(rows).to_pylist() == before
+    time.sleep(1.0)  # times are kept in whole seconds
     again = bench.ingest(retry=True)
     assert (summary(again), again.exit_status) == ({"stale": 1, "rejected": 1, "unchanged": 2, "parsed": 2}, 3)
     after = bench.store.sql(rows).to_pylist()
