@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -184,12 +185,20 @@ def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema:
 
 
 def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> tuple[Piece, ...]:
-    """Return the table spread over another number of buckets."""
-    if not pieces:
-        return ()
-    table = pa.concat_tables(at_once(lambda piece: read_piece(root, piece), pieces))
-    parts = sorted(partition(table, buckets).items())
-    return tuple(at_once(lambda part: _write(root, name, part[1], part[0]), parts))
+    """Return the table spread over another number of buckets.
+
+    Both numbers are powers of two, so old buckets that are equal modulo the new number share new ones with no others.
+    """
+    groups: dict[int, list[Piece]] = {}
+    for piece in pieces:
+        groups.setdefault(piece.bucket % buckets, []).append(piece)
+
+    def spread(group: Sequence[Piece]) -> list[Piece]:
+        table = pa.concat_tables(read_piece(root, piece) for piece in group)
+        return [_write(root, name, part, bucket) for bucket, part in partition(table, buckets).items()]
+
+    made = chain.from_iterable(at_once(spread, groups.values()))
+    return tuple(sorted(made, key=lambda piece: piece.bucket))
 
 
 def rewrite(

@@ -1,5 +1,7 @@
 """The postings against `rank_bm25`, whatever has been added, removed and merged."""
 
+import errno
+import os
 import random
 import shutil
 import tempfile
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pydantic import TypeAdapter
 
-from storage import keywords
+from storage import boundary, keywords
 from storage.errors import ConfigError, StoreError
 from storage.files import hash_file
 from storage.keywords import KeywordHit, KeywordIndex, KeywordState, Scoring, build, merge, rebuild, update
@@ -240,6 +242,22 @@ def test_postings_counted_in_pieces_are_those_counted_at_once(
     whole = keywords.rebuild(tmp_path / "whole", chunks.items())
     monkeypatch.setattr(build, "_TOKENS_AT_ONCE", tokens)
     assert keywords.rebuild(tmp_path / "pieces", chunks.items()) == whole
+    left = {path.name for path in (tmp_path / "pieces").rglob("*") if path.is_file()}
+    assert left == {Path(file.path).name for file in whole.files()}, "what waited on disk is gone"
+
+
+def test_a_disk_that_fills_up_while_postings_wait_there_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def watch(seen: str) -> None:
+        if seen == "before spill keywords":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(build, "_TOKENS_AT_ONCE", 1)
+    monkeypatch.setattr(boundary, "watch", watch)
+    with pytest.raises(OSError, match="No space left"):
+        keywords.rebuild(tmp_path, make_chunks(3).items())
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_a_reader_keeps_its_state_while_writers_commit_and_files_go(tmp_path: Path) -> None:

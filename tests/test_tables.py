@@ -75,6 +75,25 @@ def test_rebucketing_keeps_every_row(tmp_path: Path) -> None:
     assert len(spread) > 1
     assert contents(tmp_path, spread) == contents(tmp_path, first)
     assert rebucket(tmp_path, spread, "chunks", 1) == first
+    assert rebucket(tmp_path, spread, "chunks", 4) == rebucket(tmp_path, first, "chunks", 4)
+    assert rebucket(tmp_path, (), "chunks", 4) == ()
+
+
+@pytest.mark.parametrize("buckets", [4, 64])
+def test_rebucketing_holds_only_buckets_in_memory_that_share_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, buckets: int
+) -> None:
+    pieces = replace_documents(tmp_path, (), "chunks", 16, [], rows(DOCUMENTS))
+    seen: list[int] = []
+    plain = tables.partition
+
+    def noting(table: pa.Table, count: int) -> dict[int, pa.Table]:
+        seen.append(table.num_rows)
+        return plain(table, count)
+
+    monkeypatch.setattr(tables, "partition", noting)
+    rebucket(tmp_path, pieces, "chunks", buckets)
+    assert (len(seen), sum(seen)) == (min(buckets, len(pieces)), 80)
 
 
 def test_rows_are_split_by_the_bucket_of_their_document() -> None:
