@@ -1,10 +1,12 @@
 """The README is true: its commands run, its code runs, and it names what there is."""
 
+import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,9 @@ import typer
 from typer.testing import CliRunner
 
 from flows.cli.app import app
+from storage.errors import ConfigError
 from tasks.parse import FORMATS
-from tasks.split import SPLITTERS
+from tasks.split import SPLITTERS, Options, options_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -82,6 +85,25 @@ def test_the_duckdb_commands_in_the_readme_run_from_any_folder(folder: Path, tmp
 def test_the_readme_names_every_command_strategy_and_format() -> None:
     names = {name for group in (typer.main.get_command(app).commands, SPLITTERS, FORMATS) for name in group}  # type: ignore[attr-defined]
     assert {name for name in names if not re.search(rf"\b{name}\b", README)} == set()
+
+
+def test_the_readme_says_each_option_of_each_strategy_with_its_default_and_true_bounds() -> None:
+    rows = dict.fromkeys(SPLITTERS, "")
+    for names, said in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (`\w+`(?: = |, ).*) \|$", README, re.MULTILINE):
+        rows |= {name: rows[name] + said for name in re.findall(r"\w+", names)}
+    rows["sliding_window"] += rows["fixed"]  # "likewise"
+    for name, splitter in SPLITTERS.items():
+        for field in fields(splitter.options)[len(fields(Options)) :]:
+            default = json.dumps(field.default)
+            assert f"`{field.name}`" in rows[name], f"{name}.{field.name}"
+            assert f"`{default.removesuffix('.0')}`" in rows[name], f"{name}.{field.name} = {default}"
+        for option, low, high in re.findall(r"`(\w+)` = [^(;|]*\((\d+) to (\d+)", rows[name]):
+            if option in splitter.options.__dataclass_fields__:
+                for value in (int(low), int(high)):
+                    options_of(name, {option: value})
+                for value in (int(low) - 1, int(high) + 1):
+                    with pytest.raises(ConfigError):
+                        options_of(name, {option: value})
 
 
 def test_the_readme_names_every_verb_of_make() -> None:
