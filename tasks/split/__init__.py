@@ -67,7 +67,7 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),
         Splitter("separator", 1, Separator, split_separator),
         Splitter("code", 1, Code, split_code),
-        Splitter("semantic", 3, Semantic, split_semantic, asks="vectors"),
+        Splitter("semantic", 4, Semantic, split_semantic, asks="vectors"),
         Splitter("agentic", 2, Agentic, split_agentic, asks="replies"),
         Splitter("cluster", 1, Cluster, split_cluster, asks="vectors"),
         Splitter("hierarchical", 2, Hierarchical, split_sections, "section", LEVELS),

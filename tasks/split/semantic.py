@@ -2,7 +2,8 @@
 
 Breakpoints after Greg Kamradt's semantic chunking and LangChain's SemanticChunker (percentile, standard
 deviation, interquartile range of distances over buffered windows), the running mean and the centroid after
-semantic-router and chonkie. Where no break is, the most similar neighbours are joined first, up to the size.
+semantic-router and chonkie. Where no break is, sentences are joined up to the size: those of a paragraph first, and
+of these the most similar neighbours. That is asked of the two at a gap alone, so another sentence changes two gaps.
 
 A break has to be the least alike of the gaps around it, as valleys are in TextTiling (Hearst, "TextTiling: segmenting
 text into multi-paragraph subtopic passages", 1997): of all the gaps that a sentence is compared across at most one is
@@ -20,7 +21,7 @@ from tasks.split.lookup import Vector
 from tasks.split.merge import merge
 from tasks.split.options import Options, check_whole
 from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, GLUE, HEADING, Piece
+from tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, Piece
 from tasks.split.recursive import Recursive, split_recursive
 from tasks.split.sentences import sentences
 from tasks.split.sizing import Room
@@ -30,7 +31,7 @@ from tasks.split.units import Floats, adjacent, directions, unit_vectors
 _MAX_BUFFER = 20
 _WINDOW = 16
 _SHARE = 8  # no break leaves less than one part in so many of the size
-_STEPS = HEADING - 2  # seams between sentences, from the most similar to the least
+_STEPS = HEADING - 1 - BLOCK  # by so many seams the least similar hold on more loosely than the most
 _LEVELS = 0.8  # distances from 0 to this one are told apart
 _FAR = 10.0
 
@@ -80,7 +81,8 @@ def split_semantic(part: Part, options: Semantic) -> list[Span]:
         return split_recursive(part, Recursive(options.size))
     likeness, wanted = METHODS[options.method](vectors, options)
     breaks = wanted & _least_alike(part, pieces, likeness, options)
-    seams = [_seam(*one) for one in zip(pieces[1:], likeness.tolist(), breaks.tolist(), strict=True)]
+    nearest = adjacent(vectors, 1)
+    seams = [_seam(*one) for one in zip(pieces[1:], nearest.tolist(), breaks.tolist(), strict=True)]
     return merge(part.text, [pieces[0], *(p._replace(seam=s) for p, s in zip(pieces[1:], seams, strict=True))], room)
 
 
@@ -112,7 +114,7 @@ def _seam(piece: Piece, likeness: float, breaks: bool) -> int:
         return piece.seam
     if breaks:
         return BARRIER
-    return 1 + min(_STEPS, max(0, round((1 - likeness) / _LEVELS * _STEPS)))
+    return piece.seam + min(_STEPS, max(0, round((1 - likeness) / _LEVELS * _STEPS)))
 
 
 Method = Callable[[Vector, Semantic], tuple[Floats, Flags]]
