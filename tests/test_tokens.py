@@ -50,6 +50,20 @@ def test_any_span_has_its_exact_count(text: str, cuts: list[float]) -> None:
         assert tokens.exact([(start, end), (0, len(text))]) == [count(text[start:end], by), count(text, by)]
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(["-" * 9, "|=", "[SEP]", "[", "mill", "ß", "\x00", " "]), min_size=20, max_size=40),
+    st.data(),
+)
+def test_any_span_of_a_long_rule_has_its_exact_count(parts: list[str], data: st.DataObject) -> None:
+    text = "| a |\n" + "".join(parts) + "\n"
+    tokens = Tokens(text, tokenizer())
+    start, end = sorted(data.draw(st.tuples(*[st.integers(0, len(text))] * 2)))
+    assert tokens.exact([(start, end), (0, len(text))]) == [
+        count(text[a:b], tokenizer()) for a, b in ((start, end), (0, len(text)))
+    ]
+
+
 @settings(max_examples=200, deadline=None)
 @given(texts())
 def test_words_add_up_only_where_the_tokenizer_keeps_them_apart(text: str) -> None:
