@@ -49,9 +49,9 @@ class Fingerprints:
         self._fresh: dict[str, tuple[int, int, Fingerprint]] = {}
 
     def known(self, file: Found) -> Fingerprint | None:
-        """Return the fingerprint of a file that is as it was."""
-        known = self._seen.get(file.known_as)
-        return known[2] if known is not None and known[:2] == (file.size, file.mtime_ns) else None
+        """Return the fingerprint of a file that is as it was; an object put again has the entity tag of its content."""
+        size, mtime_ns, taken = self._seen.get(file.known_as, (-1, -1, None))
+        return taken if size == file.size and (file.origin or mtime_ns == file.mtime_ns) else None
 
     def of(self, file: Found) -> Fingerprint:
         """Return the fingerprint of a file; raise OSError where it cannot be read."""

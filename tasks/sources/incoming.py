@@ -69,10 +69,10 @@ class Incoming:
         remove(self._folder)
 
     def _offer(self, source: Source, objects: Objects, entry: Entry) -> Found:
-        origin = f"{source.url}/{entry.key} {entry.tag}"
+        changed = int(entry.modified.timestamp() * _NS)
+        origin = f"{source.url}/{entry.key} {entry.tag or changed}"
         path = str(self._folder / key_of(origin) / PurePosixPath(entry.key).name[-_NAME_CHARACTERS:])
         self._offered[path] = (objects, entry.key)
-        changed = int(entry.modified.timestamp() * _NS)
         return Found(source.prefix + entry.key, path, source.name, entry.bytes, changed, origin=origin)
 
     def _fetch(self, path: str) -> None:
