@@ -19,15 +19,16 @@ from flows.run import How, Run
 from flows.settings import Settings
 from storage import staging
 from storage.allocation import spare_memory
+from storage.columns import from_table
 from storage.commit import Changes, ChunkMoves, check_space, compare_chunks
 from storage.errors import SourceError
 from storage.files import explain_full_disk
 from storage.history import snapshots
 from storage.history.current import catch_up
-from storage.lock import writer_lock
 from storage.remote.address import at_hand
 from storage.remote.pull import complete, refresh
-from storage.schema import REFUSED, STALE, DocumentRow, RejectRow, RunRow, from_table
+from storage.remote.writing import writer_lock
+from storage.schema import REFUSED, STALE, DocumentRow, RejectRow, RunRow
 from storage.tables import read_table
 from storage.upkeep.sweep import sweep
 from tasks.embed import Embedding
@@ -35,10 +36,11 @@ from tasks.model.desk import close_shared
 from tasks.plan import Plan, State, check_losses, plan
 from tasks.publish import PublishOrder, gather, publish_run
 from tasks.rows import Outcome, settle, staged_documents
-from tasks.sources.discover import Found, Listing, Source, discover, open_source
+from tasks.sources.discover import discover, open_source
 from tasks.sources.expand import expand
 from tasks.sources.fingerprint import Fingerprint, Fingerprints
 from tasks.sources.listings import Listings
+from tasks.sources.source import Found, Listing, Source
 from tasks.workers.orders import save_order
 
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 from flows.evaluate import Subject, keep_values
 from flows.needle import find_needles
 from flows.settings import Settings
+from storage.columns import CHUNKS, from_table, to_table
 from storage.commit import vector_rows
-from storage.schema import CHUNKS, ChunkRow, Parsed, from_table, to_table
+from storage.schema import ChunkRow, Parsed
 from storage.store import Store
 from storage.tables import read_table
 from tasks.answers import Answering, vectors_of

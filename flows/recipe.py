@@ -24,7 +24,7 @@ from tasks.model.desk import Asking, model_key
 from tasks.parse import ParseOptions
 from tasks.rewrite import rewriter
 from tasks.route import Route, RouteTable, default_routes
-from tasks.sources.discover import DiscoverOptions
+from tasks.sources.source import DiscoverOptions
 from tasks.workers.pool import Limits
 from tasks.workers.process import Recipe
 

@@ -23,7 +23,7 @@ from storage.errors import QueryError
 from storage.files import TEMPORARY, remove
 from storage.history import snapshots
 from storage.history.snapshots import Snapshot
-from storage.lock import writer_lock
+from storage.remote.writing import writer_lock
 from storage.schema import Parsed
 from storage.store import Store, open_store
 from storage.tables import read_table

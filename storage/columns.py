@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from storage.schema import ChunkRow, CostRow, DocumentRow, R, RejectRow, RunRow
+from storage.schema import ChunkRow, CostRow, DocumentRow, RejectRow, RunRow
+
+R = TypeVar("R")
 
 _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "tuple[str, ...]": pa.list_(pa.string())}
 

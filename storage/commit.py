@@ -17,17 +17,19 @@ import pyarrow.compute as pc
 from storage import keywords
 from storage.allocation import give_back
 from storage.artifacts import Packs
+from storage.columns import COSTS, RUNS, from_table, to_table
 from storage.embedding.encoder import EmbeddingSpace
 from storage.embedding.parts import KEYS, by_vector
 from storage.errors import StoreError
 from storage.growth import schema_key
-from storage.history import current, snapshots
+from storage.history import current
 from storage.history.deleted import deleted_tables
 from storage.history.retention import Retention
-from storage.history.snapshots import Piece, Snapshot
+from storage.history.snapshots import Piece, Snapshot, vector_tag
 from storage.keys import bucket_of
 from storage.lance import vectors
-from storage.schema import COSTS, RUNS, CostRow, RunRow, from_table, indexed_text, to_table
+from storage.remote import push
+from storage.schema import CostRow, RunRow, indexed_text
 from storage.spill import Rows, parts
 from storage.tables import (
     at_once,
@@ -135,7 +137,7 @@ def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> 
 
 def put(root: Path, snapshot: Snapshot) -> None:
     """Commit what was prepared."""
-    snapshots.commit(root, snapshot)
+    push.commit(root, snapshot)
     current.publish(root, snapshot)
 
 
@@ -202,11 +204,6 @@ def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.k
     finally:
         if large:
             give_back()
-
-
-def vector_tag(number: int) -> str:
-    """Return the LanceDB tag that keeps the version of a snapshot."""
-    return f"snapshot-{number:06d}"
 
 
 def join_artifacts(

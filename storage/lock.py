@@ -1,4 +1,4 @@
-"""One writer: a lock that the kernel frees when its process dies, so that a stale one needs nobody."""
+"""One writer on this machine: a lock that the kernel frees when its process dies, so that a stale one needs nobody."""
 
 import errno
 import fcntl
@@ -19,10 +19,9 @@ _POLL_S = 0.1
 
 
 @contextmanager
-def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the store at `root` for writing; raise `Locked` if another has it for longer than `wait_s` seconds."""
+def locked(root: Path, deadline: float) -> Iterator[None]:
+    """Hold the folder `root` for writing; raise `Locked` if another process has it beyond `deadline`, monotonic."""
     handle = _open(root)
-    deadline = time.monotonic() + wait_s
     try:
         _acquire(handle, root, deadline)
         holder = {
@@ -32,10 +31,7 @@ def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
         }
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(holder).encode(), 0)
-        from storage.remote.writing import writing
-
-        with writing(root, deadline):
-            yield
+        yield
     finally:
         os.close(handle)
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from storage.columns import SCHEMAS
 from storage.errors import StoreError
 from storage.growth import conform
 from storage.history.snapshots import Piece, Snapshot
 from storage.keys import BUCKET_DIGITS, bucket_of
-from storage.schema import SCHEMAS
 from storage.tables import at_once
 
 _KEPT = 256  # files: 20 kB each, and one handle

@@ -8,7 +8,7 @@ Offsets are half-open and count code points of a document's canonical text.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 SCHEMA_VERSION = 1
 MISSING, REFUSED, STALE = "missing", "refused", "stale"
@@ -276,27 +276,4 @@ class StagedDocument:
     lang: str = ""
 
 
-R = TypeVar("R")
 Row = DocumentRow | ChunkRow | RejectRow | RunRow | CostRow
-
-
-if TYPE_CHECKING:
-    from storage.columns import CHUNKS as CHUNKS
-    from storage.columns import COSTS as COSTS
-    from storage.columns import DELETED as DELETED
-    from storage.columns import DOCUMENTS as DOCUMENTS
-    from storage.columns import REGION as REGION
-    from storage.columns import REJECTS as REJECTS
-    from storage.columns import RUNS as RUNS
-    from storage.columns import SCHEMAS as SCHEMAS
-    from storage.columns import from_table as from_table
-    from storage.columns import to_table as to_table
-else:
-
-    def __getattr__(name: str) -> Any:
-        """Load Arrow when a schema is first asked for: worker processes know rows and save its 50 MB."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        from storage import columns
-
-        return getattr(columns, name)

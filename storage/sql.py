@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
 from storage.errors import QueryError, StoreError
 from storage.growth import blank_sql, lacking
-from storage.schema import CHUNKS, DOCUMENTS, SCHEMAS
 from storage.views import ROUTING
 
 if TYPE_CHECKING:

@@ -20,10 +20,11 @@ import pyarrow.parquet as pq
 
 from storage.artifacts import TEXTS
 from storage.boundary import boundary
+from storage.columns import CHUNKS
+from storage.columns import DOCUMENTS as COMMITTED
 from storage.files import TEMPORARY, adopt, link, remove, settle
 from storage.history.snapshots import Piece
-from storage.schema import CHUNKS, StagedDocument
-from storage.schema import DOCUMENTS as COMMITTED
+from storage.schema import StagedDocument
 
 FOLDER = "staging"
 _KEPT_S = 7 * 24 * 3600

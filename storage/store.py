@@ -15,13 +15,14 @@ import pyarrow.compute as pc
 
 from storage import evaluations
 from storage.artifacts import Packs, decode_parsed
+from storage.columns import SCHEMAS, from_table
 from storage.errors import QueryError
 from storage.history import snapshots, tags
 from storage.history.snapshots import Snapshot
 from storage.remote.address import shown
 from storage.remote.pull import ensure, take
 from storage.retrieval import Hit, How, Mode, Rewrite, SearchOptions, Sources, check_query, search
-from storage.schema import SCHEMAS, ChunkRow, DocumentRow, Element, from_table
+from storage.schema import ChunkRow, DocumentRow, Element
 from storage.sql import query, select_ids
 from storage.tables import read_table
 

@@ -18,12 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from storage.columns import SCHEMAS
 from storage.errors import StoreError
 from storage.files import write_immutable
 from storage.growth import conform
 from storage.history.snapshots import Piece, Snapshot
 from storage.keys import bucket_of
-from storage.schema import SCHEMA_VERSION, SCHEMAS
+from storage.schema import SCHEMA_VERSION
 from storage.spill import Rows, parts
 
 T = TypeVar("T")

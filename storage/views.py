@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from storage.columns import SCHEMAS
 from storage.growth import blank_sql, sql_type
-from storage.schema import SCHEMAS
 
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE

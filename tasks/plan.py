@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from storage.errors import Rejected, SourceError
 from storage.schema import DocumentRow, RejectRow, StagedDocument
 from tasks.parse import FileType
-from tasks.sources.discover import Found, Listing, Source
+from tasks.sources.source import Found, Listing, Source
 from tasks.workers.process import Recipe, Work, reject, suffix_of
 
 Known = DocumentRow | StagedDocument

@@ -4,12 +4,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from storage import staging
+from storage.columns import CHUNKS
 from storage.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
 from storage.embedding.encoder import EmbeddingSpace
 from storage.history import candidates
 from storage.history.retention import Retention
 from storage.history.snapshots import Snapshot
-from storage.schema import CHUNKS, RunRow
+from storage.schema import RunRow
 from storage.spill import spill
 from storage.staging import Batch
 from storage.upkeep.compact import compact_held, due

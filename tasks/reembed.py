@@ -14,7 +14,8 @@ import pyarrow as pa
 from storage import staging
 from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.boundary import boundary
-from storage.commit import join_artifacts, vector_rows, vector_tag
+from storage.columns import RUNS, from_table
+from storage.commit import join_artifacts, vector_rows
 from storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
 from storage.embedding.late import encode_windows, keys_of, windows_of
 from storage.embedding.parts import KEYS, by_vector, with_keys
@@ -23,12 +24,12 @@ from storage.files import TEMPORARY, explain_full_disk
 from storage.growth import conform
 from storage.history import current, snapshots
 from storage.history.retention import Retention
-from storage.history.snapshots import Piece, Snapshot
+from storage.history.snapshots import Piece, Snapshot, vector_tag
 from storage.keys import embedding_key
 from storage.lance import vectors
-from storage.lock import writer_lock
 from storage.remote.pull import complete
-from storage.schema import RUNS, RunRow, from_table, indexed_text
+from storage.remote.writing import writer_lock
+from storage.schema import RunRow, indexed_text
 from storage.tables import read_piece, read_table, rewrite, write_single
 from storage.upkeep.sweep import sweep
 from tasks.gate import Gate

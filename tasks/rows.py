@@ -10,23 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from storage.columns import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
 from storage.history.snapshots import Snapshot
 from storage.keys import bucket_of, chunk_keys, document_key
-from storage.schema import (
-    CHUNKS,
-    DOCUMENTS,
-    REJECTS,
-    DocumentRow,
-    RejectRow,
-    StagedDocument,
-    from_table,
-    indexed_text,
-    to_table,
-)
+from storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
 from storage.staging import DRAFTS, Batch
 from storage.tables import read_piece
 from tasks.plan import Known, Plan, Planned, State
-from tasks.sources.discover import Found
+from tasks.sources.source import Found
 from tasks.workers.process import Recipe
 
 

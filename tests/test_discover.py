@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from storage.errors import SourceError
-from tasks.sources.discover import DiscoverOptions, Listing, Skipped, discover, open_source
+from tasks.sources.discover import discover, open_source
+from tasks.sources.source import DiscoverOptions, Listing, Skipped
 
 
 def write(root: Path, *names: str) -> Path:

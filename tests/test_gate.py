@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 from flows.cli.app import app
 from storage import boundary
 from storage.errors import ConfigError, QueryError, StoreError
-from storage.history import candidates, snapshots, tags
+from storage.history import candidates, snapshots
 from storage.history.retention import Retention
+from storage.history.tagging import set_tag
 from storage.store import open_store
 from storage.upkeep.compact import compact, vacuum
 from storage.upkeep.verify import verify
@@ -62,7 +63,7 @@ def test_what_is_held_back_is_read_by_its_name(bench: Workbench) -> None:
     assert held.search("when does the shop open", k=1)[0].uri == "new.md"
     assert {row["uri"] for row in held.sql("SELECT uri FROM documents").to_pylist()} >= {"new.md"}
     with pytest.raises(QueryError, match="another name"):
-        tags.set_tag(bench.root, "candidate-7")
+        set_tag(bench.root, "candidate-7")
     with pytest.raises(StoreError, match="candidate-2"):
         open_store(bench.root, "candidate-3")
 
@@ -99,7 +100,7 @@ def test_a_better_run_passes_and_undoes_nothing(bench: Workbench) -> None:
 def test_a_compaction_in_between_is_no_obstacle(bench: Workbench) -> None:
     spoil(bench)
     bench.ingest()
-    tags.set_tag(bench.root, "before")
+    set_tag(bench.root, "before")
     compact(bench.root, Retention())
     vacuum(bench.root, Retention(keep_snapshots=1))
     answers = [hit.text for hit in open_store(bench.root, "candidate-2").search("shop")]

@@ -11,11 +11,11 @@ import pytest
 
 from storage import staging
 from storage.artifacts import TEXTS
+from storage.columns import CHUNKS, SCHEMAS
 from storage.errors import StoreError
 from storage.files import hash_file
 from storage.growth import blank, conform
 from storage.history import snapshots
-from storage.schema import CHUNKS, SCHEMAS
 from storage.store import open_store
 from storage.tables import read_table
 from storage.upkeep.repair import repair

@@ -12,7 +12,7 @@ from flows.recipe import recipe_of, space_of
 from flows.settings import Settings
 from storage.errors import Locked, SourceError, StoreError
 from storage.history.snapshots import numbers
-from storage.lock import writer_lock
+from storage.remote.writing import writer_lock
 from storage.schema import indexed_text
 from storage.upkeep.repair import repair
 from storage.upkeep.verify import verify

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from flows.cli.app import app
 from storage.errors import QueryError, StoreError
-from storage.history import snapshots, tags
+from storage.history import snapshots
 from storage.history.retention import Retention, expired
+from storage.history.tagging import set_tag
 from storage.history.undelete import undelete
 from storage.store import open_store
 from storage.upkeep import pruning
@@ -113,7 +114,7 @@ def test_a_deleted_document_outlives_compaction(bench: Workbench) -> None:
 
 
 def test_vacuum_keeps_the_newest_snapshots_and_the_tagged_ones(bench: Workbench) -> None:
-    tags.set_tag(bench.root, "first", 1)
+    set_tag(bench.root, "first", 1)
     before = answers(bench, 1)
     edit(bench, 5)
     planned = vacuum(bench.root, TWO, dry_run=True)
@@ -139,7 +140,7 @@ def test_vacuum_goes_by_age_too(bench: Workbench) -> None:
 
 
 def test_a_tagged_snapshot_is_searched_though_its_version_of_the_index_is_gone(bench: Workbench) -> None:
-    tags.set_tag(bench.root, "first", 1)
+    set_tag(bench.root, "first", 1)
     before = answers(bench, 1)
     edit(bench, 4)
     compact(bench.root, TWO)

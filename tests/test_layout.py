@@ -7,6 +7,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def name_of(path: Path) -> str:
 
 @cache
 def imports(path: Path) -> frozenset[tuple[str, bool]]:
-    """Return what a file imports, and whether that happens when it is itself imported."""
+    """Return the modules that a file imports, and the names it takes from them, and whether its own import does so."""
     return frozenset(_imports(ast.parse(path.read_text(encoding="utf-8")), True))
 
 
@@ -49,6 +50,7 @@ def _imports(node: ast.AST, at_top: bool) -> Iterator[tuple[str, bool]]:
         yield from ((alias.name, at_top) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         yield (node.module or "", at_top)
+        yield from ((f"{node.module}.{alias.name}", at_top) for alias in node.names)
         assert node.level == 0, "imports are absolute"
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         at_top = False
@@ -62,6 +64,12 @@ def test_imports_point_down(path: Path) -> None:
     layer = LAYERS.index(name_of(path).split("/")[0])
     above = {name for name, _ in imports(path) if name.split(".")[0] in (*LAYERS[layer + 1 :], "tests")}
     assert not above, f"{name_of(path)} imports from a layer above: {above}"
+
+
+def test_no_modules_import_each_other() -> None:
+    paths = {name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in MODULES}
+    above = {name: {one for one, _ in imports(path) if one in paths and one != name} for name, path in paths.items()}
+    TopologicalSorter(above).prepare()  # raises CycleError, which names those in a circle
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from storage.errors import Locked
-from storage.lock import writer_lock
 from storage.remote import lease
 from storage.remote.address import mark_of
+from storage.remote.writing import writer_lock
 from tests.far_bench import FarBench
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from storage.errors import Locked
-from storage.lock import writer_lock
+from storage.remote.writing import writer_lock
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from storage.lock import writer_lock
+from storage.remote.writing import writer_lock
 with writer_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

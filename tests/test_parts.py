@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flows.settings import Settings
+from storage.columns import CHUNKS
 from storage.embedding import encoder, space
 from storage.embedding.encoder import load_encoder
 from storage.embedding.parts import by_vector, vector_keys, with_keys
@@ -20,7 +21,7 @@ from storage.history import snapshots
 from storage.history.retention import Retention
 from storage.keys import embedding_key
 from storage.lance.matrix import Matrix
-from storage.schema import CHUNKS, Parsed, indexed_text, part_texts
+from storage.schema import Parsed, indexed_text, part_texts
 from storage.tables import read_table
 from storage.upkeep.compact import compact
 from storage.upkeep.repair import repair

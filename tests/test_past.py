@@ -13,6 +13,7 @@ from flows.cli.app import app
 from storage.errors import QueryError, StoreError
 from storage.history import snapshots, tags
 from storage.history.diff import Difference, diff
+from storage.history.tagging import delete_tag, set_tag
 from storage.store import open_store
 from tests.workbench import Workbench
 
@@ -61,7 +62,7 @@ def between(bench: Workbench, old: int, new: int, texts: bool = False) -> Differ
 
 
 def test_any_kept_snapshot_is_searched_by_number_or_tag(bench: Workbench) -> None:
-    tags.set_tag(bench.root, "release-1.0", 1)
+    set_tag(bench.root, "release-1.0", 1)
     for at, color in ((1, "red"), ("1", "red"), ("release-1.0", "red"), (2, "blue"), (None, "blue")):
         (hit,) = open_store(bench.root, at).search("red blue knob", k=1, mode="hybrid")
         assert color in hit.text
@@ -83,28 +84,28 @@ def test_a_tag_is_set_listed_and_taken_away(bench: Workbench) -> None:
     assert json.loads(call(bench, "tag", "--json")) == [{"tag": "v1", "snapshot": 1}, {"tag": "v2", "snapshot": 3}]
     call(bench, "tag", "v1", "--delete")
     assert tags.tags(bench.root) == {"v2": 3}
-    assert tags.set_tag(bench.root, "v2", 3) == 3, "the same again is no error"
+    assert set_tag(bench.root, "v2", 3) == 3, "the same again is no error"
 
 
 @pytest.mark.parametrize("name", ["", "41", "../x", "a/b", "a b", ".x", "x" * 200])
 def test_a_tag_must_be_a_name(bench: Workbench, name: str) -> None:
     with pytest.raises(QueryError, match="begins with a letter"):
-        tags.set_tag(bench.root, name)
+        set_tag(bench.root, name)
 
 
 def test_a_tag_is_not_moved_in_silence(bench: Workbench) -> None:
-    tags.set_tag(bench.root, "v1", 1)
+    set_tag(bench.root, "v1", 1)
     with pytest.raises(QueryError, match="names snapshot 1; delete it first"):
-        tags.set_tag(bench.root, "v1", 2)
+        set_tag(bench.root, "v1", 2)
     with pytest.raises(QueryError, match="no tag 'v9'; there are v1"):
-        tags.delete_tag(bench.root, "v9")
+        delete_tag(bench.root, "v9")
     with pytest.raises(StoreError, match="holds no snapshot"):
-        tags.set_tag(bench.root / "nowhere", "v1")
+        set_tag(bench.root / "nowhere", "v1")
     assert not (bench.root / "nowhere").exists()
 
 
 def test_sql_reads_the_tables_of_any_kept_snapshot(bench: Workbench) -> None:
-    tags.set_tag(bench.root, "v1", 1)
+    set_tag(bench.root, "v1", 1)
     gone = "SELECT uri FROM documents_at({}) ANTI JOIN documents USING (uri) ORDER BY uri"
     for name in ("1", "'v1'", "'1'", " 1 "):
         assert [row["uri"] for row in bench.store.sql(gone.format(name)).to_pylist()] == ["gone.txt", "notes.txt"]

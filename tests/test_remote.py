@@ -11,18 +11,19 @@ from typer.testing import CliRunner
 
 from flows.cli.app import app
 from storage import boundary
-from storage.commit import vector_tag
 from storage.errors import ConfigError, Locked, StoreError
 from storage.history import candidates, snapshots
 from storage.history.diff import diff
 from storage.history.retention import Retention
-from storage.history.tags import delete_tag, set_tag, tags
+from storage.history.snapshots import vector_tag
+from storage.history.tagging import delete_tag, set_tag
+from storage.history.tags import tags
 from storage.history.undelete import undelete
 from storage.lance import vectors
-from storage.lock import writer_lock
 from storage.remote import lease
 from storage.remote.address import at_hand, url_of
 from storage.remote.pull import refresh
+from storage.remote.writing import writer_lock
 from storage.store import open_store
 from storage.upkeep.compact import compact, vacuum
 from storage.upkeep.repair import repair

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from storage import tables
-from storage.schema import CHUNKS
+from storage.columns import CHUNKS
 from storage.spill import parts, spill
 from storage.tables import replace_documents
 from tests.test_tables import DOCUMENTS, rows

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from storage import evaluations
+from storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
 from storage.errors import QueryError, StoreError
-from storage.schema import CHUNKS, DOCUMENTS, SCHEMAS
 from storage.sql import SqlLimits, query, select_ids
 from storage.views import views_sql
 

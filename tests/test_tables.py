@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from storage import tables
+from storage.columns import CHUNKS
 from storage.embedding.space import EmbeddingSpace
 from storage.errors import StoreError
 from storage.history.snapshots import Piece, Snapshot
@@ -14,7 +15,6 @@ from storage.keys import bucket_of, chunk_keys, document_key
 from storage.keywords.state import KeywordState
 from storage.lance.vectors import VectorState
 from storage.opened import OpenedTable
-from storage.schema import CHUNKS
 from storage.tables import bucket_count, partition, read_piece, rebucket, replace_documents
 
 

@@ -8,8 +8,9 @@ from flows.engine import LocalEngine
 from flows.pipeline import ingest
 from flows.report import Report
 from flows.settings import Settings
+from storage.columns import CHUNKS, from_table
 from storage.history.snapshots import newest
-from storage.schema import CHUNKS, ChunkRow, from_table
+from storage.schema import ChunkRow
 from storage.store import Store, open_store
 from storage.tables import read_table
 from tests.fake_encoder import NAME

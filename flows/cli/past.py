@@ -35,16 +35,17 @@ def tag(
     """Name a snapshot, the newest unless --at says which; it is kept as long as it has a name."""
     settings = settings_of(context)
     from storage.history import tags
+    from storage.history.tagging import delete_tag, set_tag
 
     if name is None:
         if at or delete:
             raise QueryError("name the tag")
         _print_tags(tags.tags(settings.store), as_json)
     elif delete:
-        tags.delete_tag(settings.store, name, settings.wait_s)
+        delete_tag(settings.store, name, settings.wait_s)
         _print_tags(tags.tags(settings.store), as_json)
     else:
-        number = tags.set_tag(settings.store, name, at, settings.wait_s)
+        number = set_tag(settings.store, name, at, settings.wait_s)
         _print_tags({name: number}, as_json)
 
 

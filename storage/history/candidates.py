@@ -14,17 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage import staging
-from storage.commit import vector_tag
+from storage.commit import put
 from storage.errors import QueryError
 from storage.files import remove, settle, write_whole
-from storage.history import current, snapshots
+from storage.history import snapshots
 from storage.history.retention import lock_is_held
-from storage.history.snapshots import Snapshot
+from storage.history.snapshots import Snapshot, vector_tag
 from storage.lance import vectors
-from storage.lock import writer_lock
 from storage.remote.naming import unshare
 from storage.remote.pull import complete
 from storage.remote.push import share_candidate
+from storage.remote.writing import writer_lock
 from storage.tables import read_table, write_single
 
 
@@ -66,8 +66,7 @@ def publish(root: Path, name: str, force: bool = False, wait_s: float = 0.0) -> 
         runs = pa.concat_tables([read_table(root, newest, "runs"), runs])
         made = replace(made, tables={**made.tables, "runs": write_single(root, "runs", runs)})
         vectors.tag(root, made.vectors, vector_tag(number))
-        snapshots.commit(root, made)
-        current.publish(root, made)
+        put(root, made)
         staging.clear(root)
         discard_held(root, [name])
         return made

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 
 from storage import evaluations
 from storage.boundary import boundary
+from storage.columns import SCHEMAS
 from storage.files import link, remove, sync_folder, write_whole
 from storage.history import snapshots
 from storage.history.snapshots import Snapshot
-from storage.schema import SCHEMAS
 from storage.views import views_sql
 
 LINK = "current"

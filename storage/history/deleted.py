@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from storage.columns import CHUNKS, DELETED
 from storage.history.snapshots import Piece, Snapshot
 from storage.keys import bucket_of
-from storage.schema import CHUNKS, DELETED
 from storage.tables import read_piece, read_table, write_single
 
 

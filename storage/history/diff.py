@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from storage.columns import from_table
 from storage.history.snapshots import Snapshot
-from storage.schema import ChunkRow, DocumentRow, from_table, indexed_text
+from storage.schema import ChunkRow, DocumentRow, indexed_text
 from storage.tables import read_piece
 
 KINDS = ("added", "removed", "changed", "moved")

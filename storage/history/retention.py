@@ -6,7 +6,6 @@ what is held is not removed. What a tag names is never removed.
 
 import fcntl
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -55,15 +54,6 @@ def removable(root: Path, retention: Retention) -> list[int]:
     """Return the expired snapshots that no tag names and no reader holds."""
     named = set(tags.tags(root).values())
     return [number for number in expired(root, retention) if number not in named and not is_held(root, number)]
-
-
-def drop(root: Path, numbers: Iterable[int]) -> list[int]:
-    """Remove snapshots unless a reader has come meanwhile; return those that are gone. Their files stay for `sweep`."""
-    from storage.remote.collect import condemn
-
-    gone = [number for number in numbers if forget(path_of(root, number))]
-    condemn(root, gone)
-    return gone
 
 
 def forget(path: Path) -> bool:

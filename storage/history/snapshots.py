@@ -1,4 +1,4 @@
-"""Snapshots: what one committed state consists of, and the one write that commits it.
+"""Snapshots: what one committed state consists of.
 
 `snapshots/000042.json` names every file of the state; the highest number is the truth.
 """
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from storage.embedding.encoder import EmbeddingSpace
 from storage.errors import StoreError
-from storage.files import FileRef, put_if_absent, settle
+from storage.files import FileRef
 from storage.keywords.state import KeywordState
 from storage.lance.vectors import VectorState
-from storage.remote.address import mark_of, shown
+from storage.remote.address import shown
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -75,6 +75,11 @@ def _adapter() -> "TypeAdapter[Snapshot]":
 def path_of(root: Path, number: int) -> Path:
     """Return the file of a snapshot."""
     return root / FOLDER / f"{number:06d}.json"
+
+
+def vector_tag(number: int) -> str:
+    """Return the LanceDB tag that keeps the version of a snapshot."""
+    return f"snapshot-{number:06d}"
 
 
 def numbers(root: Path) -> list[int]:
@@ -173,14 +178,3 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
 def encode(snapshot: Snapshot) -> bytes:
     """Return the content of a snapshot's file."""
     return _adapter().dump_json(snapshot, indent=1)
-
-
-def commit(root: Path, snapshot: Snapshot) -> None:
-    """Make a snapshot the newest one; this single write is the commit."""
-    settle()
-    if mark_of(root):
-        from storage.remote.push import push
-
-        push(root, snapshot)
-    elif not put_if_absent(path_of(root, snapshot.number), encode(snapshot)):
-        raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")

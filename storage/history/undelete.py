@@ -8,15 +8,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from storage.columns import DOCUMENTS, RUNS, from_table
 from storage.commit import Changes, commit
 from storage.errors import QueryError
 from storage.growth import conform
 from storage.history import snapshots
 from storage.history.retention import Retention
 from storage.history.snapshots import Snapshot
-from storage.lock import writer_lock
 from storage.remote.pull import complete
-from storage.schema import DOCUMENTS, RUNS, RunRow, from_table
+from storage.remote.writing import writer_lock
+from storage.schema import RunRow
 from storage.tables import read_table
 
 

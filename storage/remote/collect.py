@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from storage.history import snapshots
+from storage.history.retention import forget
 from storage.history.snapshots import Snapshot
 from storage.remote.address import mark_of
 from storage.remote.inventory import FOLDER as INVENTORIES
@@ -23,10 +24,16 @@ _AT_ONCE = 500
 _log = logging.getLogger("docmill.remote")
 
 
-def condemn(root: Path, numbers: Iterable[int]) -> None:
+def drop(root: Path, numbers: Iterable[int]) -> list[int]:
+    """Remove snapshots unless a reader has come meanwhile; return those that are gone. Their files stay for `sweep`."""
+    gone = [number for number in numbers if forget(snapshots.path_of(root, number))]
+    if mark_of(root):
+        _condemn(root, gone)
+    return gone
+
+
+def _condemn(root: Path, numbers: Iterable[int]) -> None:
     """Drop snapshots of a mirror from its object store; nobody opens them any more."""
-    if mark_of(root) is None:
-        return
     objects = objects_of(root)
     for number in numbers:
         name = snapshots.path_of(root, number).name

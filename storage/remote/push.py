@@ -1,12 +1,11 @@
-"""From the mirror to the object store: the files that it lacks, then the snapshot, whose conditional put commits."""
+"""The one write that commits: of a store's folder a link, of a mirror a conditional put to its object store."""
 
 from pathlib import Path
 
-from storage.commit import vector_tag
-from storage.errors import Locked
-from storage.files import put_if_absent
+from storage.errors import Locked, StoreError
+from storage.files import put_if_absent, settle
 from storage.history import snapshots
-from storage.history.snapshots import Snapshot
+from storage.history.snapshots import Snapshot, vector_tag
 from storage.remote.address import mark_of
 from storage.remote.inventory import all_files, with_inventory
 from storage.remote.lease import confirm
@@ -14,11 +13,19 @@ from storage.remote.objects import objects_of
 from storage.remote.transfer import send
 
 
-def push(root: Path, snapshot: Snapshot) -> None:
-    """Make a snapshot of the mirror at `root` the newest one of its object store, and then of the mirror.
+def commit(root: Path, snapshot: Snapshot) -> None:
+    """Make a snapshot the newest one; the caller holds the writer's lock. Raises where another writer was quicker."""
+    settle()
+    if mark_of(root):
+        _push(root, snapshot)
+    elif not put_if_absent(snapshots.path_of(root, snapshot.number), snapshots.encode(snapshot)):
+        raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")
 
-    Raises `Locked` where another writer was quicker; the mirror then does not have the snapshot, and what was
-    sent is collected later.
+
+def _push(root: Path, snapshot: Snapshot) -> None:
+    """Send the files that the object store lacks, put the snapshot there if it is absent, then into the mirror.
+
+    Where another writer was quicker the mirror does not have the snapshot, and what was sent is collected later.
     """
     objects = objects_of(root)
     whole = with_inventory(root, snapshot, snapshots.newest(root), vector_tag(snapshot.number))

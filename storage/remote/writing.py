@@ -1,12 +1,14 @@
-"""Writing to a store on an object store: the lease among all machines, around a mirror that is up to date."""
+"""The writer's lock: that of a store's folder, for a mirror also the lease among all machines."""
 
 import json
 import secrets
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from storage.errors import StoreError
+from storage.lock import locked
 from storage.remote.address import mark_of
 from storage.remote.lease import leased
 from storage.remote.objects import Objects, objects_of
@@ -16,21 +18,21 @@ FORMAT = 1
 
 
 @contextmanager
-def writing(root: Path, deadline: float) -> Iterator[None]:
-    """Hold the lease of the store that `root` mirrors, its list of snapshots up to date.
+def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold the store at `root` for writing, a mirror with its list of snapshots up to date.
 
-    A folder that is no mirror has none to wait for. The caller has the lock of `root`. Raises `Locked` where
-    another machine writes beyond `deadline`.
+    Raises `Locked` if another writer has it for longer than `wait_s` seconds.
     """
-    mark = mark_of(root)
-    if mark is None:
-        yield
-        return
-    objects = objects_of(root)
-    _found(objects)
-    with leased(objects, root, mark, deadline):
-        refresh(root)
-        tidy(root)
+    deadline = time.monotonic() + wait_s
+    with ExitStack() as stack:
+        stack.enter_context(locked(root, deadline))
+        mark = mark_of(root)
+        if mark:
+            objects = objects_of(root)
+            _found(objects)
+            stack.enter_context(leased(objects, root, mark, deadline))
+            refresh(root)
+            tidy(root)
         yield
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage.artifacts import Packs, decode_parsed
+from storage.columns import from_table
 from storage.commit import vector_rows
 from storage.embedding.encoder import Encoder, load_encoder
 from storage.errors import StoreError
@@ -22,7 +23,7 @@ from storage.lance.vectors import VectorIndex
 from storage.opened import OpenedTable
 from storage.remote.pull import ensure
 from storage.retrieval.places import Places
-from storage.schema import ChunkRow, from_table
+from storage.schema import ChunkRow
 from storage.tables import read_table
 
 Vector = npt.NDArray[np.float32]

@@ -5,16 +5,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from storage import keywords
-from storage.commit import vector_tag
-from storage.history import current, snapshots, tags
+from storage.commit import put
+from storage.history import snapshots, tags
 from storage.history.candidates import discard_held
 from storage.history.candidates import expired as expired_candidates
-from storage.history.retention import Retention, drop, expired, is_held, removable
-from storage.history.snapshots import Snapshot
+from storage.history.retention import Retention, expired, is_held, removable
+from storage.history.snapshots import Snapshot, vector_tag
 from storage.lance import vectors
-from storage.lock import writer_lock
-from storage.remote.collect import collect
+from storage.remote.collect import collect, drop
 from storage.remote.pull import complete
+from storage.remote.writing import writer_lock
 from storage.tables import bucket_count, rebucket
 from storage.upkeep.pruning import crowded, prune
 from storage.upkeep.sweep import garbage, sweep
@@ -107,8 +107,7 @@ def _tidy(root: Path, retention: Retention, replace_all: bool) -> int | None:
     if changed == base:
         return None
     changed = replace(changed, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
-    snapshots.commit(root, changed)
-    current.publish(root, changed)
+    put(root, changed)
     return number
 
 

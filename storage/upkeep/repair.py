@@ -12,17 +12,18 @@ import pyarrow.compute as pc
 
 from storage import keywords
 from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.commit import posting_rows, vector_rows, vector_tag
+from storage.commit import posting_rows, vector_rows
 from storage.embedding.encoder import load_encoder
 from storage.embedding.late import encode_windows, late_rows, windows_of
 from storage.embedding.parts import by_vector
 from storage.errors import StoreError
 from storage.files import hash_file, write_immutable
 from storage.history import current, snapshots
-from storage.history.snapshots import Piece, Snapshot
+from storage.history.snapshots import Piece, Snapshot, vector_tag
 from storage.lance import vectors
-from storage.lock import writer_lock
+from storage.remote import push
 from storage.remote.check import restore
+from storage.remote.writing import writer_lock
 from storage.schema import indexed_text
 from storage.tables import read_table, replace_documents
 from storage.upkeep.verify import verify
@@ -119,7 +120,7 @@ def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode:
         if "vectors" not in kinds:
             mended = replace(mended, vectors=vectors.update(root, base.vectors, base.space, (), (), vector_tag(number)))
         mended = replace(mended, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
-        snapshots.commit(root, mended)
+        push.commit(root, mended)
         yield f"committed snapshot {number}"
     if mended is not base or "current" in kinds:
         current.publish(root, mended)

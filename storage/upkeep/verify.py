@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from storage.artifacts import Packs, decode_parsed
-from storage.commit import vector_rows, vector_tag
+from storage.commit import vector_rows
 from storage.embedding.late import keys_of, late_rows, windows_of
 from storage.embedding.parts import KEYS, by_vector, vector_keys
 from storage.errors import StoreError
 from storage.files import hash_file
 from storage.history import current, snapshots
-from storage.history.snapshots import Snapshot
+from storage.history.snapshots import Snapshot, vector_tag
 from storage.keys import embedding_key
 from storage.keywords import KeywordIndex
 from storage.lance.fence import schema

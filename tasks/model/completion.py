@@ -1,10 +1,13 @@
 """Completion: what docmill asks of a language model, whoever provides it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from storage.errors import ConfigError
+
+PROVIDERS = ("openai", "anthropic")
+"""Whose protocols are spoken, see `tasks/model/providers.py`."""
 
 RETRIES = 4
 """How often a client tries again after 408, 409, 429, 5xx or no answer; it waits as `retry-after` says, or longer."""
@@ -69,25 +72,3 @@ class Model(Protocol):
         `Terminal` for a prompt that is refused as such. No message holds a key or the prompt.
         """
         ...
-
-
-def load_model(options: ModelOptions) -> Model:
-    """Return the model; raise `ConfigError` where its client is not installed or its key is not set."""
-    from tasks.model.breaker import Breaker
-
-    return Breaker(PROVIDERS[options.provider](options))
-
-
-def _openai(options: ModelOptions) -> Model:
-    from tasks.model.chat import Chat
-
-    return Chat(options)
-
-
-def _anthropic(options: ModelOptions) -> Model:
-    from tasks.model.messages import Messages
-
-    return Messages(options)
-
-
-PROVIDERS: dict[str, Callable[[ModelOptions], Model]] = {"openai": _openai, "anthropic": _anthropic}

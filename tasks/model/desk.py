@@ -22,9 +22,10 @@ from storage.keys import key_of
 from storage.remote.shared import level
 from storage.schema import CostRow
 from tasks.model.budget import Budget, Forecast, Purse
-from tasks.model.completion import Model, ModelOptions, Reply, Usage, load_model
+from tasks.model.completion import Model, ModelOptions, Reply, Usage
 from tasks.model.journal import REPLIES, SHARED, Entry, Journal, costs_of, recover
 from tasks.model.prompt import Answer, Prompt
+from tasks.model.providers import load_model
 from tasks.model.turns import Turns
 
 

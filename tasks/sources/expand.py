@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 from storage.errors import Rejected
 from tasks.archive.listing import Contents, Entry
 from tasks.archive.names import uncompressed
-from tasks.sources.discover import Found, Listing, Skipped, Source
 from tasks.sources.fingerprint import Fingerprint
 from tasks.sources.listings import Listings
 from tasks.sources.look import Look, look
+from tasks.sources.source import Found, Listing, Skipped, Source
 from tasks.workers.pool import shared_pool
 from tasks.workers.process import Recipe, suffix_of
 

@@ -17,7 +17,7 @@ from storage.files import write_whole
 from storage.keys import KEY_BYTES
 from storage.remote.address import is_address
 from tasks.archive.kinds import HEAD_BYTES, may_hold
-from tasks.sources.discover import Found
+from tasks.sources.source import Found
 
 _SCHEMA = pa.schema(
     [

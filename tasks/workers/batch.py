@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from storage.artifacts import Packs, decode_parsed, pack_texts
+from storage.columns import to_table
 from storage.keys import key_of
-from storage.schema import to_table
 from storage.staging import DOCUMENTS, DRAFTS, write_batch
 from tasks.answers import Answering, answer
 from tasks.split.lookup import Lookup

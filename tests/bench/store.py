@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from storage.artifacts import pack_embeddings, pack_texts, write_pack
+from storage.columns import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
 from storage.commit import Changes, commit
 from storage.files import write_immutable
 from storage.growth import conform
@@ -27,7 +28,7 @@ from storage.history.snapshots import Piece, Snapshot
 from storage.keys import chunk_keys, document_key, embedding_key, key_of
 from storage.keywords import KeywordIndex
 from storage.lance.vectors import VectorIndex
-from storage.schema import CHUNKS, DOCUMENTS, REJECTS, RUNS, Parsed, RunRow, from_table
+from storage.schema import Parsed, RunRow
 from storage.store import open_store
 from storage.upkeep.compact import compact
 from tests.bench.keywords import make_chunks, make_queries

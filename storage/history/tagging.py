@@ -1,0 +1,40 @@
+"""Tagging: a snapshot gets a name, which is written once, or loses it."""
+
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from storage.errors import QueryError
+from storage.files import put_if_absent, remove
+from storage.history import snapshots, tags
+from storage.remote.naming import share_tag, unshare
+from storage.remote.writing import writer_lock
+
+_NAME = re.compile(r"[^\W\d_][\w.-]{0,99}")
+
+
+def set_tag(root: Path, name: str, at: int | str | None = None, wait_s: float = 0.0) -> int:
+    """Give a snapshot, the newest unless `at` says which, a name; return its number."""
+    if not _NAME.fullmatch(name):
+        raise QueryError(f"a tag begins with a letter and goes on with letters, digits, '.', '-' and '_', got {name!r}")
+    if name.startswith("candidate-"):
+        raise QueryError(f"candidate-… names what the gate has held back; take another name than {name!r}")
+    with writer_lock(snapshots.existing(root), wait_s):
+        number = snapshots.read(root, tags.find(root, at)).number
+        value = {"snapshot": number, "created": datetime.now(UTC).isoformat("T", "seconds")}
+        share_tag(root, name, json.dumps(value).encode())
+        if not put_if_absent(root / tags.FOLDER / f"{name}.json", json.dumps(value).encode()):
+            held = tags.tags(root)[name]
+            if held != number:
+                raise QueryError(f"tag {name!r} names snapshot {held}; delete it first: docmill tag {name} --delete")
+        return number
+
+
+def delete_tag(root: Path, name: str, wait_s: float = 0.0) -> None:
+    """Take a name away; the snapshot stays as long as the retention says."""
+    with writer_lock(snapshots.existing(root), wait_s):
+        if name not in tags.tags(root):
+            raise QueryError(f"no tag {name!r}; there are {', '.join(tags.tags(root)) or 'none'}")
+        unshare(root, tags.FOLDER, name)
+        remove(root / tags.FOLDER / f"{name}.json")
