@@ -62,6 +62,21 @@ def test_a_file_without_questions_is_refused(tmp_path: Path, text: str) -> None:
         load_questions(path)
 
 
+def test_what_is_wrong_with_questions_is_said(tmp_path: Path) -> None:
+    for name, text, said in (
+        ("none.csv", None, "none.csv: cannot be read: No such file"),
+        ("names.csv", "name,uri\na,b\n", "no column `question`, only name, uri"),
+        ("twice.csv", "id,question,uri\n7,One?,a.md\n7,Two?,b.md\n", "'7' is the id of two questions"),
+    ):
+        if text is not None:
+            (tmp_path / name).write_text(text)
+        with pytest.raises(QueryError, match=said):
+            load_questions(tmp_path / name)
+    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "One?"}\n')
+    with pytest.raises(QueryError, match="--qrels FILE"):
+        load_questions(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["a/b.md", "b.md", "b"])
 def test_a_document_is_known_by_its_uri_its_name_and_its_stem(name: str) -> None:
     assert answers(hit("a/b.md", "text"), Target(name))
@@ -98,7 +113,16 @@ def test_an_unknown_measure_is_refused() -> None:
 
 
 def test_a_run_file_is_that_of_trec() -> None:
-    assert run_file({"7": ["a", "b"]}, "x").splitlines() == ["7 Q0 a 1 1.000000 x", "7 Q0 b 2 0.500000 x"]
+    assert run_file([], {"7": ["a", "b c"]}, "x").splitlines() == ["7 Q0 a 1 1.000000 x", "7 Q0 b%20c 2 0.500000 x"]
+
+
+def test_a_run_file_names_documents_as_the_qrels_do() -> None:
+    asked = [
+        Question("7", "?", (Target("first"), Target("second"))),
+        Question("8", "?", (Target("third", "a passage"),)),
+    ]
+    lines = run_file(asked, {"7": ["x.md", "target-1"], "8": ["target-0"]}, "x").splitlines()
+    assert [line.split()[2] for line in lines] == ["x.md", "second", "target-0"]
 
 
 def test_a_difference_is_told_from_chance() -> None:

@@ -59,7 +59,7 @@ def questions(
     ways = _ways(settings, mode or list(Mode), weight or [])
     found = evaluate.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
     if run_file is not None:
-        run_file.write_text(as_run(found[0].evaluation.rankings, "docmill"), encoding="utf-8")
+        run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
     if keep:
         save_rows(
             lambda: evaluate.keep(settings.store, found, evaluate.subject_of(file, qrels, {"depth": depth}), values)

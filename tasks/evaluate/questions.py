@@ -10,7 +10,7 @@
 
 import csv
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,10 +48,15 @@ def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
     """Return the questions of a file or folder in their order; raise QueryError where none can be read."""
     try:
         found = list(_load(path, qrels))
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise QueryError(f"{error.filename}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
         raise QueryError(f"{path}: cannot be read as questions: {error!r}") from error
     if not found:
         raise QueryError(f"{path}: no question with a target; see the README on evaluation for the forms")
+    again = next((key for key, count in Counter(one.id for one in found).items() if count > 1), None)
+    if again is not None:
+        raise QueryError(f"{path}: {again!r} is the id of two questions; give each its own")
     return found
 
 
@@ -69,7 +74,10 @@ def _load(path: Path, qrels: Path | None) -> Iterator[Question]:
 def _beir(folder: Path, qrels: Path | None) -> Iterator[Question]:
     lines = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     texts = {str(row["_id"]): str(row["text"]) for row in map(json.loads, filter(str.strip, lines))}
-    chosen = qrels or next(iter(sorted((folder / "qrels").glob("test*.tsv")) or sorted(folder.glob("qrels/*.tsv"))))
+    judged = sorted((folder / "qrels").glob("test*.tsv")) or sorted(folder.glob("qrels/*.tsv"))
+    if not (qrels or judged):
+        raise QueryError(f"{folder / 'qrels'}: no judgements (*.tsv) there; name them with --qrels FILE")
+    chosen = qrels or judged[0]
     yield from _judged(texts, _judgements(chosen))
 
 
@@ -100,7 +108,11 @@ def _judged(texts: Mapping[str, str], judgements: Mapping[str, list[Target]]) ->
 def _csv(path: Path) -> Iterator[Question]:
     csv.field_size_limit(_FIELD_LIMIT)
     with path.open(encoding="utf-8-sig", newline="") as file:
-        for number, row in enumerate(csv.DictReader(file), start=1):
+        rows = csv.DictReader(file)
+        names = rows.fieldnames or ()
+        if "question" not in [name.strip().lower() for name in names]:
+            raise QueryError(f"{path}: no column `question`" + (f", only {', '.join(names)}" if names else ""))
+        for number, row in enumerate(rows, start=1):
             fields = {(name or "").strip().lower(): value or "" for name, value in row.items() if name is not None}
             targets = tuple(_targets(fields))
             if fields["question"].strip() and targets:

@@ -4,6 +4,7 @@ Where a target is a quotation, the first chunk that holds it answers it; else a 
 for the document.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -90,10 +91,23 @@ def measure_of(name: str) -> "Measure":
         raise ConfigError(f"measure {name!r} is not known; for example {', '.join(MEASURES)}") from error
 
 
-def run_file(rankings: Mapping[str, Ranked], tag: str) -> str:
-    """Return rankings as a TREC run file: `query Q0 document rank score tag`."""
+def run_file(questions: Iterable[Question], rankings: Mapping[str, Ranked], tag: str) -> str:
+    """Return rankings as a TREC run file: `query Q0 document rank score tag`.
+
+    A document that answers has the name that its question gives it, so that the qrels of that name fit; a passage is
+    `target-0`, `target-1` ... in the order of its question's. White space in a name, which would part it, is `%20`.
+    """
+    names = {(one.id, key): target.document for one in questions for key, target in _named(one).items()}
     return "".join(
-        f"{key} Q0 {found} {rank} {1 / rank:.6f} {tag}\n"
+        f"{_word(key)} Q0 {_word(names.get((key, found), found))} {rank} {1 / rank:.6f} {tag}\n"
         for key, ids in rankings.items()
         for rank, found in enumerate(ids, start=1)
     )
+
+
+def _named(question: Question) -> dict[str, Target]:
+    return {key: target for key, target in _keys(question).items() if target.document and not target.quotation}
+
+
+def _word(name: str) -> str:
+    return re.sub(r"\s", "%20", name)
