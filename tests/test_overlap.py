@@ -37,6 +37,11 @@ def test_several_references_are_one_length() -> None:
     assert overlap([a(5, 35)], [a(0, 10), a(20, 30)]) == Overlap(0.75, 0.5, 15 / 35)
 
 
+def test_references_that_overlap_are_missed_by_what_no_chunk_holds_of_each() -> None:
+    # 10 characters are found, of 10 and 20 that are wanted, in 15; of the second reference 10 are not covered
+    assert overlap([a(0, 15)], [a(5, 15), a(5, 25)]) == Overlap(10 / 30, 10 / 15, 10 / 25)
+
+
 def test_nothing_found_is_nothing() -> None:
     assert overlap([a(50, 60)], [a(0, 10)]) == Overlap(0, 0, 0)
     assert overlap([], [a(0, 10)]) == Overlap(0, 0, 0)

@@ -29,12 +29,13 @@ def overlap(retrieved: Sequence[Passage], references: Sequence[Passage]) -> Over
 
     With N the length of the union of what chunks and references share: recall is N over the length of all
     references, precision N over that of all chunks, said twice or not, IoU N over that of all chunks and of
-    the references that none holds.
+    what of each reference none holds.
     """
     found = length(shared(retrieved, references))
     wanted = sum(one.end - one.start for one in references)
     given = sum(one.end - one.start for one in retrieved)
-    return Overlap(found / wanted, found / given if given else 0.0, found / (given + max(0, wanted - found)))
+    missed = wanted - sum(length(shared(retrieved, [one])) for one in references)
+    return Overlap(found / wanted, found / given if given else 0.0, found / (given + missed))
 
 
 def precision_omega(chunks: Iterable[Passage], references: Sequence[Passage]) -> float:
