@@ -1,115 +1,60 @@
-"""Evaluate: ask snapshots of a store in several ways, and keep what comes out as rows."""
+"""The Prefect flow `evaluate`: what `docmill evaluate` measures, from a form or on a schedule."""
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
-from itertools import product
 from pathlib import Path
-from typing import Any
 
-from storage import evaluations
-from storage.evaluations import EvaluationRow, state_of
-from storage.files import hash_file
-from storage.history import snapshots
-from storage.history.snapshots import Snapshot
-from storage.keys import hash_bytes, key_of
-from storage.store import Store, open_store
-from tasks.evaluate.asking import Evaluation, Reading, Way
-from tasks.evaluate.asking import evaluate as ask
-from tasks.evaluate.bootstrap import interval
-from tasks.evaluate.questions import Question
+from prefect import flow
+from prefect.artifacts import create_table_artifact
+
+from flows import evaluation
+from flows.configuration import load
+from flows.evaluation import Measured
+from flows.report import artifact_key
+from storage.retrieval import Mode
+from tasks.evaluate.questions import load_questions
+from tasks.evaluate.ranking import MEASURES
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What was measured and by what: a kind, the name and content hash of a file of questions, settings."""
-
-    kind: str
-    name: str = ""
-    hash: str = ""
-    settings: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """An evaluation of a snapshot; `of` is its number, or the name of a candidate."""
-
-    of: str
-    snapshot: Snapshot
-    evaluation: Evaluation
-
-    @property
-    def title(self) -> str:
-        """Return what tells it from others."""
-        name = f"snapshot {self.of}" if self.of.isdecimal() else self.of
-        return f"{name}, {self.evaluation.way.spelled()}"
-
-
+@flow(
+    name="evaluate",
+    description="Measure how well a store answers questions whose answers are known.",
+    persist_result=False,
+)
 def evaluate(
-    root: Path,
-    ats: Sequence[str | None],
-    ways: Sequence[Way],
-    questions: Sequence[Question],
-    measures: Sequence[str],
+    questions: str,
+    store: str = "",
+    qrels: str = "",
+    at: list[str] = [],  # noqa: B006  a form shows it; nothing changes it
+    modes: list[Mode] = ["hybrid", "vector", "keyword"],  # noqa: B006
+    weights: list[float] = [],  # noqa: B006
+    measures: list[str] = list(MEASURES),  # noqa: B006
     depth: int = 10,
+    keep: bool = True,
+    config: str = "",
 ) -> list[Measured]:
-    """Ask snapshots, the newest where one is None, every question in every way."""
-    held = snapshots.candidates(root)
-    found = []
-    for at, way in product(ats, ways):
-        store = open_store(root, at)
-        of = at if at in held else str(store.snapshot.number)
-        found.append(Measured(of, store.snapshot, *ask(store, questions, [way], measures, Reading(depth))))
-    return found
+    """Ask snapshots of a store questions in several ways, and keep the measures as rows of `evaluations`.
 
-
-def subject_of(path: Path, qrels: Path | None, settings: Mapping[str, Any], kind: str = "questions") -> Subject:
-    """Return what a file or folder of questions is to the rows that are kept."""
-    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    hashes = [hash_file(file) for file in (*files, *([qrels] if qrels else []))]
-    return Subject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
-
-
-def keep(root: Path, measured: Sequence[Measured], subject: Subject, values: bool = True) -> None:
-    """Keep a row for each measure, with the value of every question unless `values` is off."""
-    for one in measured:
-        settings = {**one.evaluation.way.options, **(subject.settings or {})}
-        own = Subject(subject.kind, subject.name, subject.hash, settings)
-        rows = [row_of(one.snapshot, one.of, own, *found, values) for found in one.evaluation.values.items()]
-        evaluations.keep(root, rows)
-
-
-def keep_values(
-    store: Store, of: str, subject: Subject, found: Mapping[str, Mapping[str, float]], values: bool = True
-) -> None:
-    """Keep a row for each measure of a snapshot, given its values by item."""
-    evaluations.keep(store.root, [row_of(store.snapshot, of, subject, *one, values) for one in found.items()])
-
-
-def row_of(
-    snapshot: Snapshot, of: str, subject: Subject, measure: str, found: Mapping[str, float], values: bool = True
-) -> EvaluationRow:
-    """Return the row of a measure, given its value for each of the things that it is the mean of."""
-    mean, settings, state = interval(found), json.dumps(subject.settings or {}, sort_keys=True), state_of(snapshot)
-    parts = (version("docmill"), state, subject.kind, subject.hash, settings, measure)
-    items = sorted(found) if values else []
-    return EvaluationRow(
-        evaluation_id=key_of("evaluation", *parts),
-        created=datetime.now(UTC).isoformat("T", "seconds"),
-        snapshot=0 if of.startswith("candidate-") else snapshot.number,
-        candidate=of if of.startswith("candidate-") else "",
-        state=state,
-        kind=subject.kind,
-        subject=subject.name,
-        subject_hash=subject.hash,
-        settings=settings,
-        measure=measure,
-        value=mean.mean,
-        low=mean.low,
-        high=mean.high,
-        count=len(found),
-        items=tuple(items),
-        item_values=tuple(found[item] for item in items),
+    Args:
+        questions: A CSV, TREC topics, or a BEIR folder.
+        store: The folder of the store; empty takes that of docmill.toml.
+        qrels: What answers the questions, in TREC's or BEIR's form, where the questions do not say it.
+        at: Kept snapshots and candidates, by number or tag; none takes the newest.
+        modes: Ways to search; each is held against the first.
+        weights: Weights of the vectors in a hybrid search; none takes that of docmill.toml.
+        measures: Such as nDCG@10, R@5, RR, AP, Success@5, recall@5, IoU@5.
+        depth: How long a ranking is.
+        keep: Keep the results, with the value of each question.
+        config: A docmill.toml; empty takes the one of the working directory or above.
+    """
+    settings = load({("store",): store} if store else {}, Path(config) if config else None)
+    judged = Path(qrels) if qrels else None
+    asked = load_questions(Path(questions), judged)
+    ways = evaluation.ways_of(settings, modes, weights)
+    found = evaluation.evaluate(settings.store, at or [None], ways, asked, measures, depth)
+    if keep:
+        evaluation.keep(settings.store, found, evaluation.subject_of(Path(questions), judged, {"depth": depth}))
+    create_table_artifact(
+        evaluation.compared(found),
+        key=artifact_key("evaluate", settings.store),
+        description=f"{Path(questions).name}: {len(asked)} questions, the first {depth} hits",
     )
+    return found

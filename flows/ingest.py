@@ -1,6 +1,5 @@
 """The Prefect flow `ingest`: a thin wrapper around the same plain pipeline."""
 
-import re
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -18,7 +17,7 @@ from flows.configuration import load
 from flows.engine import THREADS
 from flows.held import Held, current
 from flows.pipeline import ingest as run_pipeline
-from flows.report import Report
+from flows.report import Report, artifact_key
 from flows.settings import Settings
 from tasks.steps import as_task
 
@@ -53,7 +52,6 @@ class PrefectEngine:
 
     def __init__(self, own: Held) -> None:
         self._own = own
-        self._key = re.sub(r"[^a-z0-9]+", "-", own.settings.store.absolute().name.lower()).strip("-") or "store"
         self._progress = self._begin_progress()
 
     def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
@@ -66,10 +64,12 @@ class PrefectEngine:
     def report(self, report: Report) -> None:
         """Leave the run's summary as a Markdown artifact."""
         self._update(100.0)
-        create_markdown_artifact(report.as_markdown(), key=f"ingest-{self._key}", description="What the run did")
+        key = artifact_key("ingest", self._own.settings.store)
+        create_markdown_artifact(report.as_markdown(), key=key, description="What the run did")
 
     def _begin_progress(self) -> UUID:
-        made = create_progress_artifact(0.0, key=f"progress-{self._key}", description="Documents parsed and split")
+        key = artifact_key("progress", self._own.settings.store)
+        made = create_progress_artifact(0.0, key=key, description="Documents parsed and split")
         return cast(UUID, made)
 
     def _update(self, percent: float) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flows.evaluate import Subject, keep_values
+from flows.evaluation import Subject, keep_values
 from flows.needle import find_needles
 from flows.settings import Settings
 from storage.columns import CHUNKS, from_table, to_table

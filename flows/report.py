@@ -1,7 +1,9 @@
 """What a run did, for machines and for people."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tasks.gate import Finding
@@ -136,6 +138,11 @@ class Report:
     def _work(self) -> int:
         documents = self.documents
         return documents.added + documents.changed + documents.moved + documents.deleted
+
+
+def artifact_key(flow: str, store: Path) -> str:
+    """Return the key of what a flow leaves about a store: lower case, digits and dashes, as Prefect wants it."""
+    return f"{flow}-" + (re.sub(r"[^a-z0-9]+", "-", store.absolute().name.lower()).strip("-") or "store")
 
 
 def spent(what: Spent, prices: Mapping[Any, float]) -> dict[str, float]:

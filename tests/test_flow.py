@@ -1,5 +1,7 @@
-"""The ingest as a Prefect flow, on one test server for the whole session."""
+"""The ingest and its evaluation as Prefect flows, on one test server for the whole session."""
 
+import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,31 @@ def test_the_flow_holds_back_what_answers_worse(bench: Workbench, tmp_path: Path
     assert bench.store.search("red knob", mode="keyword", k=1)[0].uri == "guide.md"
 
 
+def test_an_evaluation_as_a_flow_keeps_rows_and_leaves_its_table(bench: Workbench, tmp_path: Path) -> None:
+    from prefect import get_client
+
+    from flows.evaluate import evaluate
+
+    bench.ingest()
+    (tmp_path / "q.csv").write_text("question,uri,phrase\nwhere is the red knob,guide.md,the red knob\n")
+    found = evaluate(str(tmp_path / "q.csv"), str(bench.root), modes=["hybrid", "keyword"], measures=["RR", "recall@5"])
+    kept = bench.store.sql("SELECT measure, value, items FROM evaluations ORDER BY settings, measure").to_pylist()
+    assert len(kept) == 4
+    assert {row["measure"]: row["value"] for row in kept} == {"RR": 1.0, "recall@5": 1.0}
+    assert [one.evaluation.way.mode for one in found] == ["hybrid", "keyword"]
+    with get_client(sync_client=True) as client:
+        (left,) = [one for one in client.read_latest_artifacts() if one.key == "evaluate-store"]
+    assert (left.type, [row["RR"] for row in json.loads(str(left.data))]) == ("table", ["1.000", "1.000"])
+
+
+@pytest.mark.parametrize("name", ["ingest", "evaluate"])
+def test_each_parameter_of_a_form_is_described(name: str) -> None:
+    from prefect.utilities.callables import parameter_schema
+
+    schema = parameter_schema(getattr(import_module(f"flows.{name}"), name))
+    assert [field for field, about in schema.properties.items() if not about.get("description")] == []
+
+
 def test_the_parameters_make_a_form_that_refuses_what_it_does_not_know() -> None:
     from prefect.exceptions import ParameterTypeError
     from prefect.utilities.callables import parameter_schema
@@ -101,7 +128,6 @@ def test_the_parameters_make_a_form_that_refuses_what_it_does_not_know() -> None
     from flows.ingest import ingest
 
     schema = parameter_schema(ingest)
-    assert [name for name, field in schema.properties.items() if not field.get("description")] == []
     assert schema.definitions["Options"]["additionalProperties"] is False
     with pytest.raises(ParameterTypeError):
         ingest.validate_parameters({"options": {"workres": 2}})

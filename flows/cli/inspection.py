@@ -53,7 +53,7 @@ def context(
 ) -> None:
     """Let the language model of [model] judge what a search finds: context precision and relevance, as in RAGAS."""
     settings = settings_of(context)
-    from flows.evaluate import keep_values, subject_of
+    from flows.evaluation import keep_values, subject_of
     from flows.judge import judge
     from storage.store import open_store
     from tasks.evaluate.questions import load_questions

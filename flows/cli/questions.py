@@ -1,7 +1,7 @@
 """The command that measures a store's search by questions whose answers are known."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,9 +12,7 @@ from flows.cli.command import settings_of, takes
 from flows.cli.output import note, print_json, print_rows
 
 if TYPE_CHECKING:
-    from flows.evaluate import Measured
-    from flows.settings import Settings
-    from tasks.evaluate.asking import Way
+    from flows.evaluation import Measured
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
@@ -50,19 +48,19 @@ def questions(
 ) -> None:
     """Measure how well the store answers questions whose answers are known."""
     settings = settings_of(context)
-    from flows import evaluate
+    from flows import evaluation
     from tasks.evaluate.questions import load_questions
     from tasks.evaluate.ranking import MEASURES
     from tasks.evaluate.ranking import run_file as as_run
 
     asked = load_questions(file, qrels)
-    ways = _ways(settings, mode or list(Mode), weight or [])
-    found = evaluate.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
+    ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [])
+    found = evaluation.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
     if run_file is not None:
         run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
     if keep:
         save_rows(
-            lambda: evaluate.keep(settings.store, found, evaluate.subject_of(file, qrels, {"depth": depth}), values)
+            lambda: evaluation.keep(settings.store, found, evaluation.subject_of(file, qrels, {"depth": depth}), values)
         )
     note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, the first {depth} hits")
     if html is not None:
@@ -80,17 +78,7 @@ def questions(
     if as_json:
         print_json([_as_json(one, found[0]) for one in found])
     else:
-        print_rows(_rows(found))
-
-
-def _ways(settings: "Settings", modes: Sequence[Mode], weights: Sequence[float]) -> list["Way"]:
-    from flows.recipe import way_of
-
-    ways = [way_of(settings, mode.value) for mode in modes]
-    hybrid = [way for way in ways if way.mode == "hybrid"]
-    return [way for way in ways if not (weights and way in hybrid)] + [
-        replace(way, how=way.how | {"weight": weight}) for way in hybrid for weight in weights
-    ]
+        print_rows(evaluation.compared(found))
 
 
 def save_rows(save: Callable[[], None]) -> None:
@@ -108,20 +96,3 @@ def _as_json(one: "Measured", first: "Measured") -> dict[str, Any]:
         return found
     changes = one.evaluation.against(first.evaluation)
     return {**found, "against": {name: {**asdict(v), "verdict": v.verdict} for name, v in changes.items()}}
-
-
-def _rows(found: Sequence["Measured"]) -> list[dict[str, Any]]:
-    """Return one row a way: means, and for all but the first what became of the first measure."""
-    rows = []
-    several = len({one.of for one in found}) > 1
-    for one in found:
-        row: dict[str, Any] = {"snapshot": one.of} if several else {}
-        row |= {"mode": one.evaluation.way.spelled()}
-        row |= {name: f"{value.mean:.3f}" for name, value in one.evaluation.means().items()}
-        if one is not found[0]:
-            name, change = next(iter(one.evaluation.against(found[0].evaluation).items()))
-            interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
-            first = found[0].title if several else found[0].evaluation.way.spelled()
-            row[f"{name} against {first}"] = f"{interval} {change.verdict}"
-        rows.append(row)
-    return [dict.fromkeys(rows[-1], "") | row for row in rows]
