@@ -1,17 +1,19 @@
 """Retrieval: every step over real stores, and queries of every kind."""
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from storage.embedding.encoder import TokenVectors
+from storage.embedding.encoder import Encoder, TokenVectors, load_encoder
 from storage.errors import ConfigError, QueryError
 from storage.retrieval import Hit, How
 from storage.retrieval.fusion import FUSIONS, fuse
 from storage.retrieval.options import LONGEST_QUERY
 from storage.retrieval.rerank import late_interaction
+from storage.retrieval.tokens import Tokens
 from storage.store import Store, open_store
 from tests.workbench import Workbench
 
@@ -146,6 +148,38 @@ def test_rerank_moves_only_the_first_and_says_from_where(store: Store) -> None:
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
+def test_a_text_is_read_once_by_many_queries(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = {query: open_store(store.root).search(query, 8, rerank="late") for query in ("snipe teal", "teal knot")}
+    read: list[str] = []
+    plain = Encoder.encode_tokens
+
+    def counted(own: Encoder, texts: Sequence[str]) -> list[TokenVectors]:
+        read.extend(texts)
+        return plain(own, texts)
+
+    monkeypatch.setattr(Encoder, "encode_tokens", counted)
+    together = store.search_all(list(alone), 8, rerank="late")
+    assert together == list(alone.values())
+    assert len(read) == len(set(read)) > len(together[0])
+
+
+def test_the_tokens_read_last_are_kept_while_there_is_room(fake_model: str) -> None:
+    read: list[str] = []
+
+    class Listening(Encoder):
+        def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+            read.extend(texts)
+            return super().encode_tokens(texts)
+
+    model = load_encoder(fake_model)
+    size = model.encode_tokens(["one two"])[0].vectors.nbytes
+    tokens = Tokens(Listening(model.space, model._network), 2 * size)
+    for text in ("one two", "two six", "one two", "ten six", "one two", "two six"):
+        (found,) = tokens.of([text])
+        assert found.ids == model.encode_tokens([text])[0].ids
+    assert read == ["one two", "two six", "ten six", "two six"]
+
+
 def test_a_reranker_that_is_not_there_is_refused(store: Store) -> None:
     with pytest.raises(ConfigError, match=r"no folder '\./nowhere'"):
         store.search("heron", rerank="./nowhere")
@@ -207,6 +241,8 @@ def test_a_query_that_cannot_be_asked_is_refused_with_the_reason(store: Store, q
 
 def test_a_long_query_is_answered_by_keywords(store: Store) -> None:
     assert store.search("snipe " * 2_000, 1, "keyword")[0].text == PARAGRAPHS[7]
+    with pytest.raises(QueryError, match=r"the query has \d+ tokens"):
+        store.search("snipe " * 2_000, 1, "keyword", rerank="late")
 
 
 def test_stop_words_are_answered_by_vectors_and_refused_by_keywords(store: Store) -> None:

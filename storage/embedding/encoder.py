@@ -125,6 +125,12 @@ class Encoder:
                 found[i] = TokenVectors(tuple(ids[place] for place in said), _unit(row[said]))
         return [found[i] for i in range(len(texts))]
 
+    def encode_query_tokens(self, text: str) -> TokenVectors:
+        """Return the vectors of a query's tokens. Raises `QueryError` as `encode_query` does."""
+        ((ids, _),) = self._network.locate([text])
+        self._check_query(len(ids))
+        return self.encode_tokens([text])[0]
+
     def _check(self, tokens: int, text: str) -> None:
         if tokens > self._network.max_tokens:
             raise StoreError(
@@ -135,11 +141,14 @@ class Encoder:
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
         """Return float32 (dim,), of unit L2 norm."""
         rows = self._tokenized([text], self.space.query_prefix)
-        if len(rows[0]) > self._network.max_tokens:
-            limit = self._network.max_tokens
-            raise QueryError(f"the query has {len(rows[0])} tokens, {self.space.model} takes {limit}; shorten it")
+        self._check_query(len(rows[0]))
         vector: npt.NDArray[np.float32] = self._embed(rows)[0]
         return vector
+
+    def _check_query(self, tokens: int) -> None:
+        limit = self._network.max_tokens
+        if tokens > limit:
+            raise QueryError(f"the query has {tokens} tokens, {self.space.model} takes {limit}; shorten it")
 
     def _tokenized(self, texts: Sequence[str], prefix: str) -> list[npt.NDArray[np.int32]]:
         rows: list[npt.NDArray[np.int32]] = []

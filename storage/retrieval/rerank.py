@@ -48,8 +48,8 @@ def rerank(candidates: list[Candidate], query: Query) -> list[Candidate]:
 def _tokens_of(query: Query, rows: Sequence[ChunkRow]) -> tuple[TokenVectors, list[TokenVectors]]:
     """Return the vectors of the tokens of a question and of each chunk, whose parts are read one by one."""
     parts = [[indexed_text(row.context, text) for text in part_texts(row.text, row.parts)] for row in rows]
-    question, *read = query.sources.encoder.encode_tokens([query.text, *chain.from_iterable(parts)])
-    left = iter(read)
+    question = query.sources.encoder.encode_query_tokens(query.text)
+    left = iter(query.sources.tokens.of(list(chain.from_iterable(parts))))
     return question, [_joined(list(islice(left, len(own)))) for own in parts]
 
 
@@ -62,7 +62,7 @@ def late_interaction(question: TokenVectors, chunks: Sequence[TokenVectors]) -> 
     """Return for each chunk the mean of the best cosine of each token of the question, weighted by its rarity."""
     held = [set(chunk.ids) for chunk in chunks]
     weights = np.array([np.log1p(len(held) / (1 + sum(token in own for own in held))) for token in question.ids])
-    best = [(question.vectors @ chunk.vectors.T).max(axis=1) for chunk in chunks]
+    best = [(question.vectors @ chunk.vectors.T).max(axis=1, initial=-1.0) for chunk in chunks]
     return np.array([float(weights @ one) / float(weights.sum()) for one in best])
 
 

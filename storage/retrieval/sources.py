@@ -23,6 +23,7 @@ from storage.lance.vectors import VectorIndex
 from storage.opened import OpenedTable
 from storage.remote.pull import ensure
 from storage.retrieval.places import Places
+from storage.retrieval.tokens import Tokens
 from storage.schema import ChunkRow
 from storage.tables import read_table
 
@@ -91,6 +92,11 @@ class Sources:
         files = [piece.file for piece in self.snapshot.artifacts[artifact]]
         ensure(self.root, files)
         return Packs([self.root / file.path for file in files])
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The tokens of the store's texts, by its encoder."""
+        return Tokens(self.encoder)
 
     @cached_property
     def _vectors(self) -> VectorIndex | Matrix:
