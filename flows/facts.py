@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from flows.evaluation import Subject, keep_values
 from storage.errors import ConfigError, QueryError
 from storage.files import write_whole
 from storage.retrieval import Hit
@@ -25,7 +26,8 @@ Facts = dict[str, tuple[str, ...]]
 class Judged:
     """What became of the facts when the first `top` chunks of a way to search were read.
 
-    `too_long` are those whose excerpts exceed the model's window, `failed` those that it gave no verdict on.
+    `too_long` are those whose excerpts exceed the model's window, `failed` those that it gave no verdict on. `shares`
+    are of each question's facts those that were borne out.
     """
 
     way: Way
@@ -34,6 +36,7 @@ class Judged:
     false: int = 0
     too_long: int = 0
     failed: int = 0
+    shares: dict[str, float] = field(default_factory=dict)
 
     @property
     def accuracy(self) -> float:
@@ -53,6 +56,7 @@ class Terms:
 
 @dataclass(slots=True)
 class _Case:
+    question: str
     facts: tuple[str, ...]
     prompt: Prompt
     of: Judged = field(repr=False)
@@ -88,15 +92,17 @@ def judge(store: Store, questions: Sequence[Question], facts: Facts, terms: Term
         hits = {q.id: way.ask(store, q.text, max(terms.tops)) for q in questions if q.id in facts}
         for top in terms.tops:
             found.append(Judged(way, top))
-            cases += [_Case(facts[key], _prompt(some[:top], facts[key]), found[-1]) for key, some in hits.items()]
+            cases += [_Case(key, facts[key], _prompt(some[:top], facts[key]), found[-1]) for key, some in hits.items()]
     readable = [case for case in cases if not terms.window or case.prompt.tokens <= terms.window]
     answers = desk.ask([case.prompt for case in readable])
     for case in cases:
+        case.of.shares[case.question] = 0.0
         if terms.window and case.prompt.tokens > terms.window:
             case.of.too_long += len(case.facts)
             continue
         answer = answers.get(case.prompt)
         verdicts = read_verdicts(answer.text if answer else "", len(case.facts))
+        case.of.shares[case.question] = sum(verdicts) / len(case.facts)
         case.of.true += sum(verdicts)
         case.of.false += len(verdicts) - sum(verdicts)
         case.of.failed += 0 if verdicts else len(case.facts)
@@ -105,6 +111,13 @@ def judge(store: Store, questions: Sequence[Question], facts: Facts, terms: Term
 
 def _prompt(hits: Sequence[Hit], facts: Sequence[str]) -> Prompt:
     return verdict_prompt([indexed_text(hit.context, hit.text) for hit in hits], facts)
+
+
+def keep_shares(store: Store, of: str, subject: Subject, found: Sequence[Judged]) -> None:
+    """Keep a row `facts@5` or the like for each way and number of chunks, with the share of each question's facts."""
+    for one in (one for one in found if one.shares):
+        own = replace(subject, settings={**one.way.options, **(subject.settings or {})})
+        keep_values(store, of, own, {f"facts@{one.top}": one.shares})
 
 
 def read_kept(path: Path) -> Facts:

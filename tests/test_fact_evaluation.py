@@ -78,6 +78,11 @@ def test_the_command_counts_what_was_found_for_each_way_and_length(bench: Workbe
     assert {row["true"] + row["false"] for row in rows} == {rows[0]["true"] + rows[0]["false"]}
     assert rows[1]["accuracy"] >= rows[0]["accuracy"] > 0
     assert {row["failed"] + row["too_long"] for row in rows} == {0}
+    kept = bench.store.sql("SELECT settings, measure, value, items, item_values FROM evaluations WHERE kind = 'facts'")
+    shares = {(json.loads(row["settings"])["mode"], row["measure"]): row for row in kept.to_pylist()}
+    assert sorted(shares) == [(mode, f"facts@{top}") for mode in ("keyword", "vector") for top in (1, 3)]
+    assert shares["keyword", "facts@3"]["items"] == ["1", "2"]
+    assert all(row["value"] == pytest.approx(sum(row["item_values"]) / 2) for row in shares.values())
 
 
 def test_a_second_run_asks_nothing_and_says_the_same(bench: Workbench, server: ModelServer) -> None:

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.answers import Mode
+from flows.cli.answers import At, Mode
 from flows.cli.command import settings_of, takes
 from flows.cli.output import note, print_json, print_rows
+from flows.cli.questions import save_rows
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
@@ -26,6 +27,7 @@ def facts(
     context: typer.Context,
     questions: Annotated[Path, QUESTIONS],
     qrels: Annotated[Path | None, QRELS] = None,
+    at: At = None,
     mode: Annotated[list[Mode] | None, MODES] = None,
     top: Annotated[list[int] | None, TOP] = None,
     window: Annotated[int, WINDOW] = 0,
@@ -35,12 +37,13 @@ def facts(
     """Have the language model state the facts of the right answers, and judge which of them the search finds."""
     settings = settings_of(context)
     from flows import facts as flow
+    from flows.evaluation import subject_of
     from flows.recipe import asking_of, way_of
     from storage.store import open_store
     from tasks.evaluate.questions import load_questions
     from tasks.model.desk import Desk
 
-    asked, asking, store = load_questions(questions, qrels), asking_of(settings), open_store(settings.store)
+    asked, asking, store = load_questions(questions, qrels), asking_of(settings), open_store(settings.store, at)
     if asking is None:
         raise flow.without_model()
     terms = flow.Terms([way_of(settings, one.value) for one in mode or list(Mode)], top or [3, 5, 10], window)
@@ -50,6 +53,8 @@ def facts(
             flow.keep(kept, known)
         found = flow.judge(store, asked, known, terms, desk)
         left = desk.spent.left
+    subject = subject_of(questions, qrels, {"model": settings.model.model, "window": window}, "facts")
+    save_rows(lambda: flow.keep_shares(store, at or "", subject, found))
     note(f"{sum(map(len, known.values()))} facts of {len(known)} of {len(asked)} questions")
     rows = [_row(one) for one in found]
     if as_json:
