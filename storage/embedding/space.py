@@ -116,7 +116,7 @@ def model_dir(model: str, revision: str = "") -> Path:
         return folder.resolve()
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model) or model.startswith("."):
         known = ", ".join(FOLDERS)
-        raise ConfigError(f"no folder {model!r}; embedding.model is one of {known}, a folder, or a hub name")
+        raise ConfigError(f"no folder {model!r}; a model is {known}, a folder, or a hub name")
     return _hub_dir(model if "/" in model else f"sentence-transformers/{model}", revision)
 
 

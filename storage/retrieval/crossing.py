@@ -1,7 +1,10 @@
 """Crossing: models that read a question and a text together, loaded once in a process."""
 
+import json
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,17 +12,21 @@ import numpy.typing as npt
 from storage.embedding.encoder import model_dir, quiet
 from storage.errors import ConfigError
 
+_SCORING = ("ForSequenceClassification", "ForCausalLM")
+"""Endings of the architectures that have a score to give; the library would begin others with weights by chance."""
+
 
 class CrossEncoder:
     """A CrossEncoder of sentence-transformers."""
 
     def __init__(self, name: str) -> None:
-        folder = str(model_dir(name, ""))
+        folder = model_dir(name, "")
+        _check(folder, name)
         quiet()
         import sentence_transformers
 
         try:
-            self._model = sentence_transformers.CrossEncoder(folder, num_labels=1, local_files_only=True)
+            self._model = sentence_transformers.CrossEncoder(str(folder), num_labels=1, local_files_only=True)
         except Exception as error:  # each file of the folder has its own ways to be wrong
             raise ConfigError(f"{name!r} cannot be loaded as a CrossEncoder: {error}") from error
 
@@ -27,6 +34,21 @@ class CrossEncoder:
         """Return how well each text answers a question; of a pair beyond the model's tokens the text's end is cut."""
         found = self._model.predict([(question, text) for text in texts], show_progress_bar=False)
         return np.asarray(found, np.float64).reshape(len(texts))
+
+
+def _check(folder: Path, name: str) -> None:
+    """Raise `ConfigError` for a model that was not made to score pairs, such as one that embeds."""
+    kinds = _read(folder / "config.json").get("architectures") or []
+    made = _read(folder / "config_sentence_transformers.json").get("model_type") == "CrossEncoder"
+    if kinds and not made and not str(kinds[0]).endswith(_SCORING):
+        raise ConfigError(f"{name!r} is no CrossEncoder but a {kinds[0]}, which scores no pairs; name one, or `late`")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):  # what is wrong the library says when it loads it
+        return {}
 
 
 @cache

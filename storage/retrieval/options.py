@@ -90,6 +90,8 @@ class SearchOptions:
 
 def check_query(text: str) -> None:
     """Raise `QueryError` for a query that no index can be asked."""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise QueryError("the query is not text: it holds half a character, as of bytes that are no UTF-8")
     if not text.strip():
         raise QueryError("the query is empty; ask for something")
     if not any(map(str.isalnum, text)):
