@@ -17,7 +17,7 @@ from tasks.route import Route, Routed
 from tasks.sources.discover import is_far, open_source
 from tasks.split import Lookup
 from tasks.trial import Read, Reading, Splitting, Taking, read, split, take
-from tasks.workers.pool import Pool
+from tasks.workers.pool import Pool, shared_pool
 from tasks.workers.process import Recipe
 
 A = TypeVar("A")
@@ -73,11 +73,12 @@ def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Expl
     recipe = recipe_of(settings, space_of(settings))
     uri, source = _place(settings, holder)
     uri += f"/{inner}" if inner else ""
-    with Pool(limits_of(settings)) as pool, TemporaryDirectory(prefix="docmill-explain-") as folder:
-        file = Path(folder, "member") if inner else path
+    pool = shared_pool(limits_of(settings))
+    with TemporaryDirectory(prefix="docmill-explain-") as folder:
+        file = Path(folder, "member") if inner else path.absolute()
         try:
             if inner:
-                _call(pool, take, Taking(holder, inner, file, recipe.archives))
+                _call(pool, take, Taking(holder.absolute(), inner, file, recipe.archives))
             document = _call(pool, read, Reading(file, uri, recipe.parse, recipe.max_file_bytes))
         except Rejected as why:
             raise SourceError(f"{path}: {why}") from None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,7 @@ class Snapshot:
         return [root / piece.file.path for piece in self.tables.get(table, ())]
 
 
+@cache
 def _adapter() -> "TypeAdapter[Snapshot]":
     from pydantic import TypeAdapter
 
