@@ -2,13 +2,15 @@
 
 import logging
 import os
+import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from moto.server import ThreadedMotoServer
+from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
 
 from storage.remote.address import at_hand
 from storage.remote.objects import Objects, connect
@@ -21,18 +23,21 @@ from tests.workbench import Workbench
 def object_store() -> Iterator[dict[str, str]]:
     """Serve an empty object store and yield the environment that leads to it."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
+    # Of all that moto plays only this: it looks for the right one at every request, which takes longer than to answer.
+    store = create_backend_app("s3")
+    server = make_server("127.0.0.1", 0, store, threaded=True, request_handler=MotoRequestHandler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
     try:
-        host, port = server.get_host_and_port()
         yield {
-            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
             "AWS_ACCESS_KEY_ID": "a key",
             "AWS_SECRET_ACCESS_KEY": "a secret",
             "AWS_REGION": "us-east-1",
         }
     finally:
-        server.stop()
+        server.shutdown()
+        thread.join()
 
 
 def make_bucket(name: str) -> None:
