@@ -40,9 +40,14 @@ def name_of(path: Path) -> str:
 
 
 @cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path) -> frozenset[tuple[str, bool]]:
     """Return the modules that a file imports, and the names it takes from them, and whether its own import does so."""
-    return frozenset(_imports(ast.parse(path.read_text(encoding="utf-8")), True))
+    return frozenset(_imports(syntax(path), True))
 
 
 def _imports(node: ast.AST, at_top: bool) -> Iterator[tuple[str, bool]]:
@@ -52,7 +57,7 @@ def _imports(node: ast.AST, at_top: bool) -> Iterator[tuple[str, bool]]:
         yield (node.module or "", at_top)
         yield from ((f"{node.module}.{alias.name}", at_top) for alias in node.names)
         assert node.level == 0, "imports are absolute"
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         at_top = False
     inner = at_top and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
     for child in ast.iter_child_nodes(node):
@@ -87,7 +92,7 @@ def test_no_file_is_too_long(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_every_file_says_what_it_is(path: Path) -> None:
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    text = ast.get_docstring(syntax(path))
     assert text, f"{name_of(path)} has no docstring"
     if path.name == "__init__.py":
         assert text.count(". ") == 0, f"{name_of(path)}: the docstring of a package is one sentence"
