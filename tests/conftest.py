@@ -21,12 +21,13 @@ def token_counts_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fake_encoder.write_model(tmp_path_factory.mktemp("models") / fake_encoder.NAME)
 
 
-@pytest.fixture
-def fake_model(monkeypatch: pytest.MonkeyPatch, token_counts_folder: Path) -> str:
+@pytest.fixture(scope="session")
+def fake_model(token_counts_folder: Path) -> Iterator[str]:
     """Make the fake model known in this process, and return its name."""
-    monkeypatch.setitem(space.FOLDERS, fake_encoder.NAME, lambda: token_counts_folder)
-    monkeypatch.setitem(encoder.LOADERS, fake_encoder.NAME, fake_encoder.TokenCounts)
-    return fake_encoder.NAME
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(space.FOLDERS, fake_encoder.NAME, lambda: token_counts_folder)
+        patch.setitem(encoder.LOADERS, fake_encoder.NAME, fake_encoder.TokenCounts)
+        yield fake_encoder.NAME
 
 
 @pytest.fixture

@@ -38,10 +38,10 @@ WAYS: list[How] = [
 ]
 
 
-@pytest.fixture
-def store(tmp_path: Path, fake_model: str) -> Store:
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Store:
     routes = [{"glob": "**", "strategy": "structure", "options": {"size": 32}}]
-    bench = Workbench(tmp_path, {"embedding": {"model": fake_model}, "routes": routes})
+    bench = Workbench(tmp_path_factory.mktemp("bench"), {"embedding": {"model": fake_model}, "routes": routes})
     text = "# Birds\n\n" + "\n\n".join(PARAGRAPHS)
     other = "# Mills\n\nA mill grinds rye. The heron stands by its race.\n\n## Stones\n\nStones are dressed in winter."
     bench.write(
