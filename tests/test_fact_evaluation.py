@@ -16,15 +16,20 @@ FILLER = "Nobody remembers who drew the plan of the cellar, and the plan says li
 ACCEPTED = "Yes, they do"
 
 
-@pytest.fixture
-def bench(tmp_path: Path, fake_model: str) -> Workbench:
-    made = Workbench(tmp_path, {"embedding": {"model": fake_model}})
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
+    made = Workbench(tmp_path_factory.mktemp("laid"), {"embedding": {"model": fake_model}})
     made.write({"knobs.md": f"# Knobs\n\n{ANSWER * 4}.\n", "cellar.md": f"# Cellar\n\n{FILLER * 4}\n"})
     made.ingest()
-    (tmp_path / "q.csv").write_text(
+    (made.folder / "q.csv").write_text(
         f"question,uri,phrase\nWhat do the knobs do?,,{ANSWER}\nWho drew the plan?,cellar,\n"
     )
     return made
+
+
+@pytest.fixture
+def bench(laid: Workbench, tmp_path: Path) -> Workbench:
+    return laid.copy(tmp_path)
 
 
 def run(bench: Workbench, server: ModelServer, *arguments: str) -> Result:

@@ -24,16 +24,21 @@ pytestmark = pytest.mark.usefixtures("fake_model")
 NAMES = ("seal", "lid", "hinge", "bolt", "gasket", "flange")
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
     """Return a store behind a gate of six questions, and a source whose next state has lost their answers."""
-    made = Workbench(tmp_path)
+    made = Workbench(tmp_path_factory.mktemp("laid"))
     made.write({f"{name}.md": f"# {name}\n\nThe {name} lies in box {i}.\n" for i, name in enumerate(NAMES)})
     rows = "".join(f"where is the {name},{name}.md,The {name} lies in box {i}.\n" for i, name in enumerate(NAMES))
-    (tmp_path / "q.csv").write_text("question,uri,phrase\n" + rows)
-    made.settings = {"gate": {"questions": str(tmp_path / "q.csv"), "metric": "RR"}}
+    (made.folder / "q.csv").write_text("question,uri,phrase\n" + rows)
+    made.settings = {"gate": {"questions": str(made.folder / "q.csv"), "metric": "RR"}}
     assert made.ingest().snapshot == 1
     return made
+
+
+@pytest.fixture
+def bench(laid: Workbench, tmp_path: Path) -> Workbench:
+    return laid.copy(tmp_path)
 
 
 def spoil(bench: Workbench) -> None:

@@ -45,13 +45,18 @@ def age(root: Path, lacking: Mapping[str, Sequence[str]]) -> None:
         path.write_text(json.dumps(state | {"columns": ""}))
 
 
-@pytest.fixture
-def aged(tmp_path: Path) -> Workbench:
-    bench = Workbench(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+    bench = Workbench(tmp_path_factory.mktemp("made"))
     bench.write(dict(DOCUMENTS))
     bench.ingest()
     age(bench.root, OLDER)
     return bench
+
+
+@pytest.fixture
+def aged(made: Workbench, tmp_path: Path) -> Workbench:
+    return made.copy(tmp_path)
 
 
 def test_a_reader_finds_blanks_where_an_older_file_has_no_column(aged: Workbench) -> None:

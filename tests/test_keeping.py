@@ -26,12 +26,17 @@ TWO = Retention(keep_snapshots=2)
 ALL = Retention(keep_snapshots=1000)
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
-    made = Workbench(tmp_path)
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+    made = Workbench(tmp_path_factory.mktemp("laid"))
     made.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
     made.ingest()
     return made
+
+
+@pytest.fixture
+def bench(laid: Workbench, tmp_path: Path) -> Workbench:
+    return laid.copy(tmp_path)
 
 
 def edit(bench: Workbench, count: int) -> None:

@@ -132,13 +132,18 @@ def test_a_model_that_does_not_pool_by_the_mean_has_no_late_vectors(token_counts
         late_space(describe_model(str(folder)))
 
 
-@pytest.fixture
-def bench(tmp_path: Path, fake_model: str) -> Workbench:
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
     assert fake_model
-    made = Workbench(tmp_path, settings=LATE)
+    made = Workbench(tmp_path_factory.mktemp("laid"), settings=LATE)
     made.write({f"page-{i}.md": f"# Page {i}\n\n" + "\n\n".join(sentences(60, i)) for i in range(3)})
     made.ingest()
     return made
+
+
+@pytest.fixture
+def bench(laid: Workbench, tmp_path: Path) -> Workbench:
+    return laid.copy(tmp_path)
 
 
 def vectors(bench: Workbench) -> npt.NDArray[np.float32]:

@@ -110,13 +110,18 @@ def test_the_nearest_chunks_are_those_of_the_nearest_vectors(seed: int, k: int) 
     assert [key for key, _ in matrix.search(query, k, {"c1", "c5"})] == [key for key in wanted if key in "c1 c5"][:k]
 
 
-@pytest.fixture
-def bench(tmp_path: Path, fake_model: str) -> Workbench:
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
     assert fake_model
-    made = Workbench(tmp_path, settings=PARTS)
+    made = Workbench(tmp_path_factory.mktemp("laid"), settings=PARTS)
     made.write({f"page-{i}.md": f"# Page {i}\n\n" + prose(60, i) for i in range(3)})
     made.ingest()
     return made
+
+
+@pytest.fixture
+def bench(laid: Workbench, tmp_path: Path) -> Workbench:
+    return laid.copy(tmp_path)
 
 
 def test_ingest_gives_every_part_the_vector_of_its_text(bench: Workbench) -> None:

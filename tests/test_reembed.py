@@ -62,15 +62,20 @@ def wide(fake_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Em
     return describe_model(WIDE)
 
 
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
+    made = Workbench(tmp_path_factory.mktemp("laid"), {"embedding": {"model": fake_model}})
+    made.write(PAGES | {"gone.md": "# Gone\n\nThis page goes.\n"})
+    made.ingest()
+    (made.docs / "gone.md").unlink()
+    made.ingest(allow_delete=True)
+    return made
+
+
 @pytest.fixture
-def bench(wide: EmbeddingSpace, tmp_path: Path) -> Workbench:
+def bench(laid: Workbench, wide: EmbeddingSpace, tmp_path: Path) -> Workbench:
     assert wide.dimension == 24
-    bench = Workbench(tmp_path / "bench")
-    bench.write(PAGES | {"gone.md": "# Gone\n\nThis page goes.\n"})
-    bench.ingest()
-    (bench.docs / "gone.md").unlink()
-    bench.ingest(allow_delete=True)
-    return bench
+    return laid.copy(tmp_path / "bench")
 
 
 def found(store: Store, text: str) -> set[str]:

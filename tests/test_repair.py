@@ -26,14 +26,19 @@ pytestmark = pytest.mark.usefixtures("fake_model")
 DOCUMENTS = {f"page-{i}.md": f"# Page {i}\n\nThe knob of page {i} is number{i}.\n" for i in range(6)}
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
-    made = Workbench(tmp_path)
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+    made = Workbench(tmp_path_factory.mktemp("laid"))
     made.write({**DOCUMENTS, "bad.html": ""})
     made.ingest()
     made.write({"page-0.md": "# Page 0\n\nAnother knob.\n"})
     made.ingest()
     return made
+
+
+@pytest.fixture
+def bench(laid: Workbench, tmp_path: Path) -> Workbench:
+    return laid.copy(tmp_path)
 
 
 def never(texts: Sequence[str]) -> npt.NDArray[np.float32]:

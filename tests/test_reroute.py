@@ -24,12 +24,17 @@ FILES: dict[str, str | bytes] = {
 SMALL_TABLES = {"type": "table", "strategy": "recursive", "options": {"size": 40}}
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
-    made = Workbench(tmp_path)
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+    made = Workbench(tmp_path_factory.mktemp("laid"))
     made.write(FILES)
     made.ingest()
     return made
+
+
+@pytest.fixture
+def bench(laid: Workbench, tmp_path: Path) -> Workbench:
+    return laid.copy(tmp_path)
 
 
 def chunks_of(bench: Workbench, *uris: str) -> set[tuple[Any, ...]]:

@@ -1,8 +1,10 @@
 """A source and a store in one folder, and the pipeline between them, for tests."""
 
-from dataclasses import dataclass, field
+import shutil
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from flows.engine import LocalEngine
 from flows.pipeline import ingest
@@ -34,6 +36,11 @@ class Workbench:
     @property
     def store(self) -> Store:
         return open_store(self.root)
+
+    def copy(self, folder: Path) -> Self:
+        """Return a bench in another folder, of the same source and store."""
+        shutil.copytree(self.folder, folder, symlinks=True, dirs_exist_ok=True)
+        return replace(self, folder=folder, settings=deepcopy(self.settings))
 
     def write(self, files: dict[str, str | bytes]) -> None:
         """Write files below the source."""
