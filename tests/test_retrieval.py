@@ -39,7 +39,7 @@ WAYS: list[How] = [
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Store:
+def laid(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Path:
     routes = [{"glob": "**", "strategy": "structure", "options": {"size": 32}}]
     bench = Workbench(tmp_path_factory.mktemp("bench"), {"embedding": {"model": fake_model}, "routes": routes})
     text = "# Birds\n\n" + "\n\n".join(PARAGRAPHS)
@@ -53,7 +53,12 @@ def store(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Store:
         }
     )
     bench.ingest()
-    return open_store(bench.root)
+    return bench.root
+
+
+@pytest.fixture
+def store(laid: Path) -> Store:
+    return open_store(laid)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
