@@ -6,7 +6,7 @@ Documents travel in batches of files on disk; between steps only paths and small
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,12 +28,12 @@ from storage.history.current import catch_up
 from storage.remote.address import at_hand
 from storage.remote.pull import complete, refresh
 from storage.remote.writing import writer_lock
-from storage.schema import REFUSED, STALE, DocumentRow, RejectRow, RunRow
+from storage.schema import REFUSED, STALE, RejectRow, RunRow
 from storage.tables import read_table
 from storage.upkeep.sweep import sweep
 from tasks.embed import Embedding
 from tasks.model.desk import close_shared
-from tasks.plan import Plan, State, check_losses, plan
+from tasks.plan import KnownDocument, Plan, State, check_losses, plan
 from tasks.publish import PublishOrder, gather, publish_run
 from tasks.rows import Outcome, settle, staged_documents
 from tasks.sources.discover import discover, open_source
@@ -117,7 +117,8 @@ def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
     ]
     embedded = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
-        outcome = settle(state, todo, run.batches, run.recipe, run.started.isoformat("T", "seconds"))
+        now = run.started.isoformat("T", "seconds")
+        outcome = settle(run.root, run.base, state, todo, run.batches, run.recipe, now)
         check_losses(state, todo.lost | {*outcome.gone}, most)
         _count(run.report, state, todo, outcome, embedded)
         changes = (
@@ -158,7 +159,8 @@ def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fi
 
 
 def _state(run: Run, refresh_contexts: bool) -> State:
-    documents = from_table(read_table(run.root, run.base, "documents"), DocumentRow)
+    held = read_table(run.root, run.base, "documents", [field.name for field in fields(KnownDocument)])
+    documents = from_table(held, KnownDocument)
     rejects = from_table(read_table(run.root, run.base, "rejects"), RejectRow)
     run.batches = staging.batches(run.root)
     outdated = frozenset(_outdated(run) if refresh_contexts else ())

@@ -9,12 +9,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from storage.errors import Rejected, SourceError
-from storage.schema import DocumentRow, RejectRow, StagedDocument
+from storage.schema import RejectRow, StagedDocument
 from tasks.parse import FileType
 from tasks.sources.source import Found, Listing, Source
 from tasks.workers.process import Recipe, Work, reject, suffix_of
 
-Known = DocumentRow | StagedDocument
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """What a plan needs of a document in the store: these fields of its `DocumentRow`, as there may be very many."""
+
+    document_id: str
+    uri: str
+    source: str
+    content_hash: str
+    format: str
+    language: str
+    text_key: str
+    chunk_key: str
+    status: str
+    metadata: str
+    content_types: tuple[str, ...]
+    parent: str
+
+
+Known = KnownDocument | StagedDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +43,7 @@ class State:
     `outdated` are documents to split again although nothing has changed: their contexts are to be made anew.
     """
 
-    documents: Mapping[str, DocumentRow]
+    documents: Mapping[str, KnownDocument]
     rejects: Mapping[str, RejectRow]
     staged: Sequence[StagedDocument] = ()
     outdated: frozenset[str] = frozenset()
@@ -113,7 +132,7 @@ def _unique(found: Iterable[Found]) -> dict[str, Found]:
     return files
 
 
-def _check_owner(file: Found, row: DocumentRow | None) -> None:
+def _check_owner(file: Found, row: KnownDocument | None) -> None:
     if row is not None and row.source != file.source:
         raise SourceError(f"{file.uri!r} is a document of source {row.source!r}; give this one a name: NAME=PATH")
 
@@ -144,7 +163,7 @@ class _Index:
         self._by_chunks: dict[str, Known] = {row.chunk_key: row for row in staged}
         self._by_chunks |= {row.chunk_key: row for row in state.documents.values()}
 
-    def content(self, uri: str, content_hash: str, row: DocumentRow | None) -> Known | None:
+    def content(self, uri: str, content_hash: str, row: KnownDocument | None) -> Known | None:
         """Return a row of this content whose text is stored as today's parsers would make it."""
         known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
         if known is None:
@@ -163,7 +182,7 @@ def file_type(known: Known) -> FileType:
     return FileType(known.format, known.language)
 
 
-def _place(file: Found, content_hash: str, row: DocumentRow | None, index: _Index, result: Plan) -> None:
+def _place(file: Found, content_hash: str, row: KnownDocument | None, index: _Index, result: Plan) -> None:
     known = index.content(file.uri, content_hash, row)
     chunked = index.chunks(file.uri, known) if known else None
     same = row is not None and row.status == "ok" and row.content_hash == content_hash
@@ -193,7 +212,7 @@ def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -
 
 
 def _absent(
-    rows: Mapping[str, DocumentRow] | Mapping[str, RejectRow],
+    rows: Mapping[str, KnownDocument] | Mapping[str, RejectRow],
     files: Mapping[str, Found],
     sources: Sequence[tuple[Source, Listing]],
 ) -> list[str]:

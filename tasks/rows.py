@@ -1,7 +1,7 @@
 """Rows: bind chunks that are known by content to the documents of a run, and say what the run changes."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -16,9 +16,11 @@ from storage.keys import bucket_of, chunk_keys, document_key
 from storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
 from storage.staging import DRAFTS, Batch
 from storage.tables import read_piece
-from tasks.plan import Known, Plan, Planned, State
+from tasks.plan import KnownDocument, Plan, Planned, State
 from tasks.sources.source import Found
 from tasks.workers.process import Recipe
+
+Result = DocumentRow | StagedDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,15 @@ def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
     return [row for batch in batches for row in from_table(batch.documents(), StagedDocument)]
 
 
-def settle(state: State, plan: Plan, batches: Sequence[Batch], recipe: Recipe, now: str) -> Outcome:
+def settle(
+    root: Path,
+    base: Snapshot | None,
+    state: State,
+    plan: Plan,
+    batches: Sequence[Batch],
+    recipe: Recipe,
+    now: str,
+) -> Outcome:
     """Return what became of every planned file, given the finished batches, of which one is in memory at a time.
 
     A document that was good and cannot be used any more keeps its last good version, as stale, and so
@@ -53,7 +63,7 @@ def settle(state: State, plan: Plan, batches: Sequence[Batch], recipe: Recipe, n
     tables: list[pa.Table] = []
     rejects: list[RejectRow] = []
     parsed = 0
-    for part in _results(plan, batches):
+    for part in _results(root, base, plan, batches):
         good: list[DocumentRow] = []
         for planned, result in part:
             if isinstance(result, StagedDocument) and result.reason:
@@ -67,14 +77,18 @@ def settle(state: State, plan: Plan, batches: Sequence[Batch], recipe: Recipe, n
     bad = {row.uri for row in rejects} | {*plan.rejected, *plan.stale}
     stale = [row.uri for row in rejects if row.uri in state.documents]
     stale += [uri for uri, owner in plan.orphaned.items() if owner in bad]
-    tables.append(to_table([replace(state.documents[uri], status="stale") for uri in stale], DOCUMENTS))
+    tables.append(to_table([replace(row, status="stale") for row in _rows(root, base, stale).values()], DOCUMENTS))
     gone = [uri for uri, owner in plan.orphaned.items() if owner not in bad]
     return Outcome(pa.concat_tables(tables).combine_chunks(), rejects, stale, gone, parsed)
 
 
-def _results(plan: Plan, batches: Sequence[Batch]) -> Iterator[list[tuple[Planned, Known]]]:
+def _results(
+    root: Path, base: Snapshot | None, plan: Plan, batches: Sequence[Batch]
+) -> Iterator[list[tuple[Planned, Result]]]:
     """Yield every planned file with what its content became: those without work, then those of each batch."""
-    yield [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
+    ready = [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
+    held = _rows(root, base, [known.uri for _, known in ready if isinstance(known, KnownDocument)])
+    yield [(planned, held[known.uri] if isinstance(known, KnownDocument) else known) for planned, known in ready]
     waiting: dict[str, list[Planned]] = {}
     for planned in plan.planned:
         if planned.work:
@@ -85,11 +99,20 @@ def _results(plan: Plan, batches: Sequence[Batch]) -> Iterator[list[tuple[Planne
     assert not waiting, f"no batch has done the work for {[p.file.uri for own in waiting.values() for p in own]}"
 
 
-def _was_parsed(result: Known) -> bool:
+def _rows(root: Path, base: Snapshot | None, uris: Collection[str]) -> dict[str, DocumentRow]:
+    """Return the rows that a snapshot has of documents, by uri."""
+    if base is None or not uris:
+        return {}
+    touched = {bucket_of(document_key(uri), base.buckets) for uri in uris}
+    tables = [read_piece(root, piece) for piece in base.tables["documents"] if piece.bucket in touched]
+    return {row.uri: row for table in tables for row in from_table(_only(table, "uri", uris), DocumentRow)}
+
+
+def _was_parsed(result: Result) -> bool:
     return isinstance(result, StagedDocument) and result.parsed
 
 
-def _document(file: Found, known: Known) -> DocumentRow:
+def _document(file: Found, known: Result) -> DocumentRow:
     return DocumentRow(
         document_id=document_key(file.uri),
         uri=file.uri,
