@@ -3,12 +3,14 @@
 import json
 import math
 import random
+import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
+from flows.cli.chart import Compared, chart
 from storage.errors import ConfigError, QueryError
 from storage.retrieval import Hit
 from tasks.evaluate.asking import Way
@@ -237,6 +239,16 @@ def test_the_page_draws_each_way(bench: Workbench) -> None:
     assert html.count('class="dot"') == 3
     assert "indistinguishable" in html
     assert "<script" not in html
+
+
+def test_a_scale_begins_at_nothing_at_least_and_its_ticks_differ() -> None:
+    page = chart(
+        "h", "n", [Compared("a", {"IoU@5": {"1": 0.0, "2": 0.01}}), Compared("b", {"IoU@5": {"1": 0.01, "2": 0.01}})]
+    )
+    ticks = re.findall(r'text-anchor="middle">([^<]*)<', page)
+    assert ticks == sorted(set(ticks))
+    assert float(ticks[0]) == 0
+    assert float(ticks[-1]) > 0.01
 
 
 def test_measures_of_excerpts_are_those_of_characters(bench: Workbench) -> None:

@@ -70,8 +70,9 @@ def _row(title: str, mean: Interval, change: Interval | None) -> str:
 def _drawing(titles: Sequence[str], means: Sequence[Interval]) -> str:
     """Draw a line for each mean from the low to the high end of its interval, on one scale."""
     low, high = min(one.low for one in means), max(one.high for one in means)
-    margin = max(0.02, 0.08 * (high - low))
-    low, high = low - margin, high + margin
+    margin = 0.08 * (high - low) or 0.02
+    low, high = low - margin if low < 0 else max(0.0, low - margin), high + margin
+    digits = 2 if high - low >= 0.1 else 4
 
     def x(value: float) -> float:
         return _LEFT + (value - low) / (high - low) * (_WIDTH - _LEFT - 20)
@@ -80,7 +81,7 @@ def _drawing(titles: Sequence[str], means: Sequence[Interval]) -> str:
     parts = [f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="means with intervals">\n']
     for tick in (low + (high - low) * i / 4 for i in range(5)):
         parts.append(f'<line class="axis" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="0" y2="{height - 22}"/>')
-        parts.append(f'<text x="{x(tick):.1f}" y="{height - 6}" text-anchor="middle">{tick:.2f}</text>\n')
+        parts.append(f'<text x="{x(tick):.1f}" y="{height - 6}" text-anchor="middle">{tick:.{digits}f}</text>\n')
     for place, (title, one) in enumerate(zip(titles, means, strict=True)):
         y = _ROW * place + _ROW / 2
         parts.append(f'<text x="0" y="{y + 4:.1f}">{escape(title[:36])}</text>')

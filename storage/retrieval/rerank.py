@@ -62,7 +62,7 @@ def late_interaction(question: TokenVectors, chunks: Sequence[TokenVectors]) -> 
     """Return for each chunk the mean of the best cosine of each token of the question, weighted by its rarity."""
     held = [set(chunk.ids) for chunk in chunks]
     weights = np.array([np.log1p(len(held) / (1 + sum(token in own for own in held))) for token in question.ids])
-    best = [(question.vectors @ chunk.vectors.T).max(axis=1, initial=-1.0) for chunk in chunks]
+    best = [(chunk.vectors @ question.vectors.T).max(axis=0, initial=-1.0) for chunk in chunks]
     return np.array([float(weights @ one) / float(weights.sum()) for one in best])
 
 
