@@ -45,6 +45,12 @@ all-MiniLM-L6-v2, recursive 250 tokens 78.5 / 5.4 / 5.4, recursive 200 75.7 / 6.
 BGE-base .741, their reciprocal rank fusion .742, their min-max average .747."""
 ROWS = 300
 LARGE = 400
+ENSEMBLE = {
+    "glob": "**",
+    "strategy": "structure",
+    "options": {"size": 200},
+    "also": [{"strategy": "sentence", "options": {"size": 80}}],
+}
 WAYS: Mapping[str, tuple[Mode, How]] = {
     "vectors": ("vector", {}),
     "keywords": ("keyword", {}),
@@ -149,6 +155,9 @@ def trials(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Trial
                 routes = [{"glob": "**", "strategy": "structure", "options": {"size": size}}]
                 own = store_of(kept, folder / f"excerpts-{size}-{parts}", routes=routes, embedding=embedding)
                 yield f"excerpts, chunks of ≤ {size} tokens{said}", Trial(kept, own, 5, excerpts_held)
+            if not parts:
+                own = store_of(kept, folder / "excerpts-ensemble", routes=[ENSEMBLE])
+                yield "excerpts, an ensemble of `structure` 200 and `sentence` 80", Trial(kept, own, 5, excerpts_held)
         if given.judged:
             kept = read_beir(given.judged)
             routes = [{"glob": "**", "strategy": "structure", "options": {"size": LARGE}}] if parts else []
