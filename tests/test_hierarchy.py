@@ -56,6 +56,8 @@ def test_a_search_gives_each_parent_once(bench: Workbench) -> None:
     parents = bench.store.search("miller sparrows eels", 5, parents=True, **options)  # type: ignore[arg-type]
     assert {hit.text for hit in parents} == {f"## Dam\n\n{DAM}", f"## Mill\n\n{MILL}"}
     assert {hit.matched for hit in parents} <= {hit.chunk_id for hit in sentences}
+    places = {hit.chunk_id: f"stands for {hit.uri} {hit.start}-{hit.end}, which was found" for hit in sentences}
+    assert all(places[hit.matched] in [note.said for note in hit.steps] for hit in parents)
     assert [hit.rank for hit in parents] == [1, 2]
     assert len(bench.store.search("miller sparrows eels", 1, parents=True, **options)) == 1  # type: ignore[arg-type]
 

@@ -18,7 +18,8 @@ def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
         found[key] = one
         if parent:
             one.key, one.matched = parent, one.key
-            one.note("parents", f"stands for {one.matched}, which was found")
+            found_at = rows[one.matched]
+            one.note("parents", f"stands for {found_at.uri} {found_at.start}-{found_at.end}, which was found")
     return list(found.values())
 
 

@@ -181,6 +181,10 @@ def trials(given: argparse.Namespace, folder: Path) -> Iterator[tuple[str, Trial
 
 def rows(trial: Trial, ways: Sequence[str]) -> Iterator[str]:
     """Yield a row for each way to search."""
+    model = load_encoder(trial.store.snapshot.space.model)
+    if isinstance(model, Remembering):  # not in the time of whichever way is the first
+        for asked in trial.collection.questions:
+            model.encode_query(asked.text)
     for name, (mode, how) in {**WAYS, **widened(trial)}.items():
         if ways and name not in ways:
             continue
