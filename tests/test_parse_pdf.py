@@ -130,6 +130,17 @@ def test_a_table_keeps_its_cells(ruled: bool) -> None:
     assert [one.kind for one in read(pdf).elements] == ["paragraph", "table", "paragraph"]
 
 
+def test_upright_rules_part_what_stands_close_together() -> None:
+    pdf = page()
+    header, widths = ["Part of it", "Pieces to carry", "Weight"], (49, 77, 40)
+    pdf.table(60, 720, widths, [header])
+    for number, row in enumerate(ROWS[1:]):
+        for x, cell in zip((60, 112, 190), row, strict=True):
+            pdf.text(x, 692 - 14 * number, cell.split()[0]) if cell else None
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"][:2] == [header, ["Mast", "2", "17"]]
+
+
 def test_cells_over_several_columns_and_rows() -> None:
     pdf = page()
     pdf.box(60, 680, 200, 20)

@@ -14,11 +14,13 @@ from operator import ne
 from statistics import median
 
 from tasks.parse.pdf.grid import Item, Table
-from tasks.parse.pdf.page import HYPHEN, LOWERED, RAISED, Line
+from tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
+from tasks.parse.pdf.page import Line
 from tasks.parse.pdf.place import around
 from tasks.parse.pdf.rows import with_tables
 
 _MAX_DEPTH = 10
+_CUT, _ROW = 1.0, 1000.0  # how far apart pieces of a line may be, in its size
 _CANDIDATES = 8
 _MIN_GUTTER = 5.0
 _SLACK = 3.0
@@ -74,12 +76,12 @@ def _is_column(items: list[Item]) -> bool:
 
 def join_cut(items: list[Item]) -> list[Item]:
     """Join successive pieces that pdfium cut from one line, a superscript for instance."""
-    return _joined(items, 1.0)
+    return _joined(items, _CUT)
 
 
 def join_rows(items: list[Item]) -> list[Item]:
     """Join successive pieces that stand on one baseline of one column, however far apart."""
-    return _joined(items, 1000.0)
+    return _joined(items, _ROW)
 
 
 def _joined(items: list[Item], reach: float) -> list[Item]:
@@ -95,6 +97,8 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
 
 
 def _beside(one: Line, other: Line, reach: float) -> bool:
+    if one.ruled and reach < _ROW:
+        return False
     if other.box[0] < one.box[2] - one.size or other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
         return False
     overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])

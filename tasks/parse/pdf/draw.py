@@ -11,8 +11,9 @@ from tasks.parse.pdf.flow import connect
 from tasks.parse.pdf.furniture import body_size, mark_furniture
 from tasks.parse.pdf.grid import Item, Table
 from tasks.parse.pdf.headings import Outline, mark_headings
+from tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
 from tasks.parse.pdf.links import Link
-from tasks.parse.pdf.page import HYPHEN, LOWERED, RAISED, Line
+from tasks.parse.pdf.page import Line
 from tasks.parse.pdf.sheet import Sheet
 from tasks.parse.pdf.words import Words, joined
 

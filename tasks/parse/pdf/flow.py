@@ -3,7 +3,7 @@
 import re
 
 from tasks.parse.pdf.blocks import Block
-from tasks.parse.pdf.page import HYPHEN
+from tasks.parse.pdf.letters import HYPHEN
 
 _TEXT = ("paragraph", "list_item")
 _CAPTION = re.compile(r"(?:table|fig(?:ure|\.)|tab\.|abb(?:ildung|\.))\s*\d", re.IGNORECASE)

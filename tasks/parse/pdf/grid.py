@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -63,10 +64,24 @@ def may_hold_table(lines: list[Line]) -> bool:
 
 def ruled_tables(lines: list[Line], rules: Rules, layer: TextLayer) -> list[Item]:
     """Return a page's lines with each ruled table in the place of the first of its lines."""
-    items: list[Item] = list(lines)
+    items: list[Item] = [*_parted(lines, rules, layer)] if rules.upright else [*lines]
     for grid in grids(rules)[:_MAX_GRIDS]:
         items = _with_table(items, grid, layer)
     return items
+
+
+def _parted(lines: list[Line], rules: Rules, layer: TextLayer) -> Iterator[Line]:
+    """Yield lines, those with upright rules in them in the pieces between these."""
+    places = [x for x, _, _ in rules.upright]
+    for line in lines:
+        left, top, right, bottom = line.box
+        first = bisect_right(places, left)
+        if first == len(places) or places[first] >= right:
+            yield line
+            continue
+        middle = (top + bottom) / 2
+        crossed = [x for x, start, end in rules.upright[first:] if x < right and start < middle < end]
+        yield from layer.parted(line, crossed) if crossed else (line,)
 
 
 def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:

@@ -16,31 +16,13 @@ from statistics import median
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.calls import boxes_from, calls, reference, sides_from
 from tasks.parse.pdf.fonts import PLAIN, Font, read_font
+from tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED, SIGNS, SOFT, clean, clean_raised
 from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
 
-HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
-RAISED, LOWERED = "\x0e", "\x0f"  # around superscript figures, until it is known what they are
-_CLEAN: dict[int, str | None] = {code: "\ufffd" for code in range(1, 32) if chr(code) not in "\t\n\r\x02"}
-_CLEAN |= str.maketrans(
-    {
-        "ﬀ": "ff",
-        "ﬁ": "fi",
-        "ﬂ": "fl",
-        "ﬃ": "ffi",
-        "ﬄ": "ffl",
-        "ﬅ": "st",
-        "ﬆ": "st",
-        "\0": None,
-        "\u00ad": None,
-        "\ufffe": HYPHEN,
-    }
-)
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
 _SUPERSCRIPT = re.compile(rf"[0-9]{{1,3}}(?:(?P<before>(?=[^\W\d_]))|(?![\w.])(?:{_BEHIND}))")
-_LIGATURE = re.compile("[ﬀ-ﬆ]")
-_SOFT = f"\u00ad\ufffe{HYPHEN}"
 _GAP = 1.2
 _TIGHT_GAP = 1.0  # between what is drawn, which is narrower than what it takes up
 _LOOSE = 1.25
@@ -66,6 +48,7 @@ class Line:
     last: int
     level: int = 0
     furniture: bool = False
+    ruled: bool = False  # an upright rule stands behind it
 
     @property
     def height(self) -> float:
@@ -120,7 +103,7 @@ class TextLayer:
                     text, first = match[1].rstrip(), match.start(1)
                     texts.append(text)
                     firsts.append(first)
-                    lasts.append(first + len(text.rstrip(_SOFT)) - 1)
+                    lasts.append(first + len(text.rstrip(SOFT)) - 1)
             start += len(row) + 1
         parts = self._pieces(self._made(texts, firsts, lasts))
         self._mark_superscripts(parts)
@@ -137,17 +120,17 @@ class TextLayer:
         lines = []
         for text, first, last, box, size, pointer in zip(texts, firsts, lasts, boxes, sizes, pointers, strict=True):
             font = fonts.get(pointer) or self._font(pointer)
-            clean = text if text.isascii() and text.isprintable() and "  " not in text else _clean(text)
-            if not clean or clean == HYPHEN:
+            plain = text if text.isascii() and text.isprintable() and "  " not in text else clean(text)
+            if not plain or plain == HYPHEN:
                 continue
             if font is not PLAIN:
                 font = font.both(self._font_at(first)).both(self._font_at(last))
                 if font.mono and "  " in text:
-                    clean = text.translate(_CLEAN).replace("\r", "").expandtabs()
+                    plain = text.translate(SIGNS).replace("\r", "").expandtabs()
             height = box[3] - box[1]
             if not (0.5 * size <= height <= 2.5 * size and size > _TINY):
                 size = 0.85 * height  # the page scales a font of another nominal size
-            lines.append(Line(clean, rounded.get(size) or _rounded(size, rounded), font, box, number, first, last))
+            lines.append(Line(plain, rounded.get(size) or _rounded(size, rounded), font, box, number, first, last))
         return lines
 
     def _font_at(self, index: int) -> Font:
@@ -236,9 +219,26 @@ class TextLayer:
         boxes = iter(self._boxes([first for first, _ in every], [last for _, last in every]))
         return [[(first, last, next(boxes)) for first, last in words] for words in found]
 
+    def parted(self, line: Line, places: Sequence[float]) -> list[Line]:
+        """Return a line in pieces, cut between the words where any of the places, from the left, is passed."""
+        groups: dict[int, tuple[int, int]] = {}
+        for first, last, box in self._words([line])[0]:
+            side = bisect_right(places, (box[0] + box[2]) / 2)
+            groups[side] = (groups.get(side, (first, last))[0], last)
+        if len(groups) < 2:
+            return [line]
+        firsts, lasts = zip(*groups.values(), strict=True)
+        texts = [self.text[first : last + 1] for first, last in groups.values()]
+        texts[-1] += HYPHEN if line.text.endswith(HYPHEN) else ""
+        made = self._made(texts, [*firsts], [*lasts])
+        self._mark_superscripts(made)
+        for piece in made[:-1]:
+            piece.ruled = True
+        return made
+
     def words(self, line: Line) -> list[tuple[str, Box]]:
         """Return the words of a line, each with its box."""
-        return [(_clean(self.text[first : last + 1]), box) for first, last, box in self._words([line])[0]]
+        return [(clean(self.text[first : last + 1]), box) for first, last, box in self._words([line])[0]]
 
     def runs_up(self, line: Line) -> bool:
         """Return whether a line's end is above its beginning."""
@@ -254,7 +254,7 @@ class TextLayer:
             self._raw, left, top, right, bottom, _start(buffer), _MAX_BOUNDED
         )
         text = buffer[: 2 * max(min(written, _MAX_BOUNDED), 0)].decode("utf-16-le", "replace")
-        return _clean(text.rstrip("\0"))
+        return clean(text.rstrip("\0"))
 
     def _mark_superscripts(self, lines: list[Line]) -> None:
         """Put marks around the figures of lines that are raised."""
@@ -277,7 +277,7 @@ class TextLayer:
             start, end = start - line.first, end - line.first
             raw = f"{raw[:start]}{RAISED}{raw[start:end]}{LOWERED}{raw[end:]}"
         ending = HYPHEN if line.text.endswith(HYPHEN) else ""
-        line.text = LOWERED.join(map(_clean_raised, raw.split(LOWERED))) + ending
+        line.text = LOWERED.join(map(clean_raised, raw.split(LOWERED))) + ending
 
     def _is_raised(self, index: int, other: int) -> bool:
         """Return whether a character is smaller than another beside it and stands higher."""
@@ -329,16 +329,3 @@ def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, in
 def _rounded(size: float, known: dict[float, float]) -> float:
     """Return a font size to a tenth of a point, and keep it among those known."""
     return known.setdefault(size, max(tenths(size), 0.1))
-
-
-def _clean(text: str) -> str:
-    """Return single-spaced text, each sign as people write it."""
-    if not text.isprintable() or (not text.isascii() and _LIGATURE.search(text)):
-        soft = HYPHEN if text[-1:] in _SOFT else ""
-        text = text.translate(_CLEAN).rstrip(HYPHEN) + soft
-        return " ".join(text.split())
-    return " ".join(text.split()) if "  " in text or text[:1] == " " or text[-1:] == " " else text
-
-
-def _clean_raised(text: str) -> str:
-    return RAISED.join(part.translate(_CLEAN) for part in text.split(RAISED))

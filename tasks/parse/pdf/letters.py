@@ -1,0 +1,37 @@
+"""PDF letters: the signs of pdfium and of typesetters as people write them."""
+
+import re
+
+HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
+RAISED, LOWERED = "\x0e", "\x0f"  # around superscript figures, until it is known what they are
+SIGNS: dict[int, str | None] = {code: "\ufffd" for code in range(1, 32) if chr(code) not in "\t\n\r\x02"}
+SIGNS |= str.maketrans(
+    {
+        "ﬀ": "ff",
+        "ﬁ": "fi",
+        "ﬂ": "fl",
+        "ﬃ": "ffi",
+        "ﬄ": "ffl",
+        "ﬅ": "st",
+        "ﬆ": "st",
+        "\0": None,
+        "\u00ad": None,
+        "\ufffe": HYPHEN,
+    }
+)
+_LIGATURE = re.compile("[ﬀ-ﬆ]")
+SOFT = f"\u00ad\ufffe{HYPHEN}"
+
+
+def clean(text: str) -> str:
+    """Return single-spaced text, each sign as people write it."""
+    if not text.isprintable() or (not text.isascii() and _LIGATURE.search(text)):
+        soft = HYPHEN if text[-1:] in SOFT else ""
+        text = text.translate(SIGNS).rstrip(HYPHEN) + soft
+        return " ".join(text.split())
+    return " ".join(text.split()) if "  " in text or text[:1] == " " or text[-1:] == " " else text
+
+
+def clean_raised(text: str) -> str:
+    """Return text, each sign as people write it, with its marks of what is raised."""
+    return RAISED.join(part.translate(SIGNS) for part in text.split(RAISED))
