@@ -72,14 +72,19 @@ def texts(longest: int = 60) -> st.SearchStrategy[str]:
     return st.tuples(st.lists(word, max_size=longest), st.sampled_from(["", " "])).map(lambda p: p[1].join(p[0]))
 
 
+_GAPS = st.sampled_from(["", "\n", "\n\n", " ", "gap", "\n  "])
+_KINDS = st.sampled_from(KINDS)
+_SHORT, _LONG = texts(30), texts(150)
+
+
 @st.composite
 def documents(draw: st.DrawFn) -> Parsed:
     """Draw a document: elements in order that cover a text in part, as parsers are allowed to make them."""
     text, elements = "", list[Element]()
     for i in range(draw(st.integers(0, 8))):
-        text += draw(st.sampled_from(["", "\n", "\n\n", " ", "gap", "\n  "]))
-        kind = "front_matter" if i == 0 and draw(st.booleans()) else draw(st.sampled_from(KINDS))
-        own = draw(texts(30 if draw(st.booleans()) else 150))
+        text += draw(_GAPS)
+        kind = "front_matter" if i == 0 and draw(st.booleans()) else draw(_KINDS)
+        own = draw(_SHORT if draw(st.booleans()) else _LONG)
         level = draw(st.integers(1, 3)) if kind in ("title", "list_item") else 0
         elements.append(Element(kind, len(text), len(text) + len(own), level))
         text += own
