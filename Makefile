@@ -3,6 +3,7 @@
 PYTHON ?= python3
 IN := .venv/bin/python
 INSTALLED := .venv/.installed
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile all sources
 
 .PHONY: verbs demo test lint bench bench-retrieval clean
 verbs:
