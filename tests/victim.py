@@ -26,7 +26,7 @@ from tests.workbench import Workbench
 
 warnings.filterwarnings("ignore", message="lancedb fork support")  # nothing of it has run before the fork
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.victim"])
+CONTEXT.set_forkserver_preload(["tests.victim", "magika", "markdown_it", "sentencex"])
 _SILENT = os.devnull
 
 
