@@ -67,6 +67,7 @@ class TextLayer:
         self._number = number
         self._fonts: dict[int | None, Font] = {}
         self._sizes: dict[float, float] = {}
+        self.has_signs = False  # that are no letters, such as hyphens at the ends of lines, as far as lines were read
         self.text = self._read()
 
     def _read(self) -> str:
@@ -99,6 +100,7 @@ class TextLayer:
                     firsts.append(first)
                     lasts.append(first + len(text) - 1)
             else:
+                self.has_signs = True
                 for match in _LINE.finditer(self.text, start, start + len(row)):
                     text, first = match[1].rstrip(), match.start(1)
                     texts.append(text)

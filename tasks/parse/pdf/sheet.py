@@ -60,10 +60,10 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
     text_page = calls()["FPDFText_LoadPage"](page)
     try:
         layer = TextLayer(text_page, place, number)
-        if _is_garbled(layer.text):
+        lines = layer.lines()
+        if (layer.has_signs or "\ufffd" in layer.text) and _is_garbled(layer.text):
             sheet.garbled = True
             return sheet
-        lines = layer.lines()
         sheet.turn = _turn(lines, layer)
         if sheet.turn:
             place = _turned(place, sheet)
@@ -78,8 +78,6 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
 
 
 def _is_garbled(text: str) -> bool:
-    if text.replace("\r\n", "").replace("\x02", "").replace("\ufffe", "").isprintable() and "\ufffd" not in text:
-        return False
     return len(_BAD.findall(text)) > _MOSTLY * len("".join(text.split()))
 
 

@@ -21,15 +21,19 @@ class Words:
         self._text = text
 
     @cached_property
-    def whole(self) -> set[str]:
-        """Return all of them."""
-        return {word.rstrip(_MARKS) for word in set(self._text.lower().split())}
+    def _small(self) -> str:
+        return self._text.lower()
+
+    def __contains__(self, word: str) -> bool:
+        """Say whether a word of letters stands by itself somewhere."""
+        alone = rf"(?<!\S){re.escape(word)}[{_MARKS}]*(?!\S)"
+        return word in self._small and re.search(alone, self._small) is not None
 
     @cached_property
     def compound(self) -> set[str]:
         """Return those that are written with a hyphen, of more than two parts every two."""
         found = set()
-        for before, after in pairwise(self._text.lower().split("-")):
+        for before, after in pairwise(self._small.split("-")):
             head, tail = before.rsplit(None, 1)[-1:], after.split(None, 1)[:1]
             if head and tail and not before[-1].isspace() and not after[0].isspace():
                 found.add(f"{head[0]}-{tail[0].rstrip(_MARKS)}")
@@ -62,5 +66,5 @@ def _hyphen(before: str, after: str, words: Words) -> str:
         return "-"
     head, tail = last.group().lower(), first.group().lower()
     if f"{head}-{tail}" in words.compound:
-        return "" if head + tail in words.whole else "-"
+        return "" if head + tail in words else "-"
     return "" if first.group()[0].islower() and "-" not in head else "-"
