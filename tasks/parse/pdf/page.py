@@ -22,7 +22,7 @@ from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
-_SUPERSCRIPT = re.compile(rf"[0-9]{{1,3}}(?:(?P<before>(?=[^\W\d_]))|(?![\w.])(?:{_BEHIND}))")
+_SUPERSCRIPT = re.compile(rf"[0-9]{{1,3}}+(?:(?P<before>(?=[^\W\d_]))|(?![\w.])(?:{_BEHIND}))")
 _GAP = 1.2
 _TIGHT_GAP = 1.0  # between what is drawn, which is narrower than what it takes up
 _LOOSE = 1.25
