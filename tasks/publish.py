@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from storage import staging
+from storage.allocation import returning_large
 from storage.columns import CHUNKS
 from storage.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
 from storage.embedding.encoder import EmbeddingSpace
@@ -51,8 +52,9 @@ def publish_run(order: Path) -> Published:
     task: PublishOrder = load_order(order)
     notes = ledger.pending(task.root)
     changes = replace(task.changes, costs=ledger.read(notes))
-    snapshot, moves = prepare(task.root, task.base, changes, task.run)
-    done = publish_snapshot(task.root, task.base, snapshot, task.retention, task.gate)
+    with returning_large():
+        snapshot, moves = prepare(task.root, task.base, changes, task.run)
+        done = publish_snapshot(task.root, task.base, snapshot, task.retention, task.gate)
     if done.snapshot is not None:
         ledger.clear(notes)
     return replace(done, moves=moves)
