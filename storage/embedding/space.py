@@ -75,7 +75,7 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
     weights = _weights_revision(folder)
     if _is_weights_revision(revision) and weights != revision:
         raise StoreError(f"{model} at {folder} has the weights {weights}, not {revision}; set the model back")
-    prompts = _read(folder / "config_sentence_transformers.json").get("prompts") or {}
+    prompts = read_config(folder / "config_sentence_transformers.json").get("prompts") or {}
     document_prefix = next((prompts[name] for name in _DOCUMENT_PROMPTS if prompts.get(name)), "")
     return EmbeddingSpace(
         model=model if model in FOLDERS or not Path(model).expanduser().is_dir() else str(folder),
@@ -92,7 +92,7 @@ def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
     """Return the space of a model's late vectors; raise ConfigError where its vectors are not means over tokens."""
     steps = _modules(model_dir(space.model, space.revision))[1:]
     kinds = [kind for kind, _ in steps if kind not in ("Pooling", "Normalize")]
-    pooled = [_pooling(_read(module / "config.json")) for kind, module in steps if kind == "Pooling"]
+    pooled = [_pooling(read_config(module / "config.json")) for kind, module in steps if kind == "Pooling"]
     if kinds or pooled != [["mean"]]:
         said = ", ".join([*(name for names in pooled for name in names), *kinds]) or "nothing"
         raise ConfigError(f"embedding.late needs a model that pools by the mean alone, {space.model} has {said}")
@@ -141,7 +141,8 @@ def _is_weights_revision(revision: str) -> bool:
     return re.fullmatch(r"[0-9a-f]{32}", revision) is not None  # a git commit has 40 digits
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_config(path: Path) -> dict[str, Any]:
+    """Return what a file of a model's folder says, nothing where there is none; raise ValueError for broken JSON."""
     return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
 
 
@@ -162,9 +163,9 @@ def _check_transformer(folder: Path, model: str) -> None:
 
 
 def _dimension(folder: Path) -> int:
-    dimension = int(_read(folder / "config.json").get("hidden_size") or 0)
+    dimension = int(read_config(folder / "config.json").get("hidden_size") or 0)
     for kind, module in _modules(folder):
-        config = _read(module / "config.json")
+        config = read_config(module / "config.json")
         if kind == "Pooling":
             width = config.get("embedding_dimension") or config.get("word_embedding_dimension") or dimension
             dimension = len(_pooling(config)) * int(width)
@@ -174,12 +175,13 @@ def _dimension(folder: Path) -> int:
 
 
 def _token_limit(folder: Path) -> int:
-    own = _read(folder / "sentence_bert_config.json").get("max_seq_length")
-    config = _read(folder / "config.json")
+    own = read_config(folder / "sentence_bert_config.json").get("max_seq_length")
+    config = read_config(folder / "config.json")
     positions = int(config.get("max_position_embeddings") or 512)
     if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
         positions -= 2  # their positions begin after the padding id
-    return min(int(own or _read(folder / "tokenizer_config.json").get("model_max_length") or positions), positions)
+    said = read_config(folder / "tokenizer_config.json").get("model_max_length")
+    return min(int(own or said or positions), positions)
 
 
 def _prefix_tokens(folder: Path, prefix: str) -> int:

@@ -1,6 +1,5 @@
 """Crossing: models that read a question and a text together, loaded once in a process."""
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from storage.embedding.encoder import model_dir, quiet
+from storage.embedding.space import read_config
 from storage.errors import ConfigError
 
 _SCORING = ("ForSequenceClassification", "ForCausalLM")
@@ -46,7 +46,7 @@ def _check(folder: Path, name: str) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        return read_config(path)
     except (OSError, ValueError):  # what is wrong the library says when it loads it
         return {}
 

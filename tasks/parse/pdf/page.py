@@ -8,7 +8,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from statistics import median
@@ -165,8 +165,7 @@ class TextLayer:
             groups = _groups(words, _GAP * line.size)
             counts.append(len(groups))
             if len(groups) > 1:
-                texts += [self.text[first : last + 1] for first, last in groups]
-                texts[-1] += HYPHEN if line.text.endswith(HYPHEN) else ""
+                texts += self._texts(line, groups)
                 firsts += [first for first, _ in groups]
                 lasts += [last for _, last in groups]
         made = iter(self._made(texts, firsts, lasts) if texts else ())
@@ -174,6 +173,12 @@ class TextLayer:
             index: list(islice(made, count)) for index, count in zip(wide, counts, strict=True) if count > 1
         }
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
+
+    def _texts(self, line: Line, groups: Iterable[tuple[int, int]]) -> list[str]:
+        """Return the texts of a line's groups of words, the last with the hyphen that ends the line."""
+        texts = [self.text[first : last + 1] for first, last in groups]
+        texts[-1] += HYPHEN if line.text.endswith(HYPHEN) else ""
+        return texts
 
     def _gapped(self, lines: list[Line]) -> set[int]:
         """Return which lines hold a gap between two of pdfium's pieces of text that is wide for their size."""
@@ -230,9 +235,7 @@ class TextLayer:
         if len(groups) < 2:
             return [line]
         firsts, lasts = zip(*groups.values(), strict=True)
-        texts = [self.text[first : last + 1] for first, last in groups.values()]
-        texts[-1] += HYPHEN if line.text.endswith(HYPHEN) else ""
-        made = self._made(texts, [*firsts], [*lasts])
+        made = self._made(self._texts(line, groups.values()), [*firsts], [*lasts])
         self._mark_superscripts(made)
         for piece in made[:-1]:
             piece.ruled = True

@@ -4,10 +4,8 @@ import ctypes
 from dataclasses import dataclass, field
 from itertools import repeat
 
-import numpy as np
-
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import Handle, calls, reference, sides_from
+from tasks.parse.pdf.calls import Handle, boxes_from, calls, reference
 from tasks.parse.pdf.place import Place, placed
 
 Rule = tuple[float, float, float]  # where it stands, from, to
@@ -88,17 +86,12 @@ class _Walk:
         return list(matrix) if known else [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
 
     def _paths(self, paths: list[Handle], place: Place) -> None:
-        a, b, c, d, e, f = place
-        corners = np.array(sides_from("FPDFPageObj_GetBounds", paths)).reshape(-1, 2, 2)
-        x = corners[:, :, 0] * a + corners[:, :, 1] * c + e
-        y = corners[:, :, 0] * b + corners[:, :, 1] * d + f
-        boxes = np.stack([x.min(1), y.min(1), x.max(1), y.max(1)], axis=1)
-        wide, high = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
-        thin = (wide <= _THIN) | (high <= _THIN)
-        for box in boxes[thin & ((wide >= _SHORT) | (high >= _SHORT))].tolist():
-            self.rules.add(box)
-        for index in np.flatnonzero(~thin & (wide >= _SMALL) & (high >= _SHORT)).tolist():
-            self._sides(paths[index], place)
+        for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
+            wide, high = box[2] - box[0], box[3] - box[1]
+            if wide <= _THIN or high <= _THIN:
+                self.rules.add(box)
+            elif wide >= _SMALL and high >= _SHORT:
+                self._sides(path, place)
 
     def _sides(self, path: Handle, place: Place) -> None:
         """Add the segments of a stroked path, if all of them are level or upright."""
