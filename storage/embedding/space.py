@@ -180,8 +180,8 @@ def _token_limit(folder: Path) -> int:
     positions = int(config.get("max_position_embeddings") or 512)
     if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
         positions -= 2  # their positions begin after the padding id
-    said = read_config(folder / "tokenizer_config.json").get("model_max_length")
-    return min(int(own or said or positions), positions)
+    own = own or read_config(folder / "tokenizer_config.json").get("model_max_length")
+    return min(int(own or positions), positions)
 
 
 def _prefix_tokens(folder: Path, prefix: str) -> int:
