@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from storage.schema import Draft, Element, Parsed
@@ -60,6 +60,7 @@ SMALL = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(SMALL)
+@example([("title", "## Works", 2), ("title", "## Works", 1), *[("paragraph", FILLER.strip())] * 2])
 def test_no_heading_stands_alone_beside_small_sections_and_tables(blocks: list[tuple[str, str]]) -> None:
     parsed = document(*blocks, ("paragraph", FILLER.strip()))
     found = split(parsed, "table")

@@ -57,17 +57,20 @@ def test_a_heading_stays_with_what_follows() -> None:
     assert any(text.startswith("# Long\n\nThe mill") for text in split(parsed))
 
 
-@pytest.mark.parametrize("strategy", ["structure", "recursive", "sentence"])
-def test_a_heading_with_nothing_under_it_goes_with_the_next(strategy: str) -> None:
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("strategy", ["structure", "recursive", "sentence", "table"])
+def test_a_heading_with_nothing_under_it_goes_with_the_next(strategy: str, level: int) -> None:
     parsed = document(
         ("title", "# Terms", 1),
         ("paragraph", SENTENCE * 8),
         ("title", "## References", 2),
-        ("title", "## Copyright", 2),
+        ("title", "## Copyright", level),
         ("paragraph", SENTENCE * 8),
     )
-    found = split(parsed, strategy)
-    assert [text[:40].split("\n\nThe")[0] for text in found] == ["# Terms", "## References\n\n## Copyright"]
+    found = chunk(parsed, "", Route(strategy), tokenizer(), ChunkOptions(256))
+    assert [draft.text[:40].split("\n\nThe")[0] for draft in found] == ["# Terms", "## References\n\n## Copyright"]
+    above = {1: (), 2: ("Terms",), 3: ("Terms", "References")}[level]
+    assert found[-1].headings == (*above, "Copyright"), "the section that its text is of"
 
 
 def test_an_announcement_stays_with_its_list() -> None:

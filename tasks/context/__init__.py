@@ -10,7 +10,7 @@ from tasks.split.span import Span
 
 __all__ = ["CONTEXTUALIZERS", "Contextualizer", "Setting", "contextualizer_of", "setting_of"]
 
-STRUCTURAL = 3
+STRUCTURAL = 4
 """The version of the structural context, with which others begin; prompts have a version of their own."""
 
 

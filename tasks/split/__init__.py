@@ -60,8 +60,8 @@ class Splitter:
 SPLITTERS: dict[str, Splitter] = {
     one.name: one
     for one in (
-        Splitter("recursive", 4, Recursive, split_recursive),
-        Splitter("structure", 3, Structure, split_structure),
+        Splitter("recursive", 5, Recursive, split_recursive),
+        Splitter("structure", 4, Structure, split_structure),
         Splitter("sentence", 2, Sentence, split_sentences),
         Splitter("fixed", 1, Fixed, split_fixed, crosses=True),
         Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),
@@ -70,10 +70,10 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("semantic", 4, Semantic, split_semantic, asks="vectors"),
         Splitter("agentic", 2, Agentic, split_agentic, asks="replies"),
         Splitter("cluster", 1, Cluster, split_cluster, asks="vectors"),
-        Splitter("hierarchical", 2, Hierarchical, split_sections, "section", LEVELS),
-        Splitter("page", 1, Page, split_pages),
-        Splitter("slides", 1, Slides, split_slides),
-        Splitter("table", 2, Rows, split_rows),
+        Splitter("hierarchical", 3, Hierarchical, split_sections, "section", LEVELS),
+        Splitter("page", 2, Page, split_pages),
+        Splitter("slides", 2, Slides, split_slides),
+        Splitter("table", 3, Rows, split_rows),
         Splitter("qa", 1, Pairs, split_pairs, lead=question_asked),
         Splitter("chat", 1, Chat, split_chat),
         Splitter("email", 1, Mail, split_mail, lead=who_wrote),

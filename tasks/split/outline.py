@@ -45,7 +45,7 @@ class Outline:
         return self._paths[number] if number >= 0 else ()
 
     def over(self, start: int, end: int) -> tuple[int, ...]:
-        """Return the headings that stand above all of a span; those that it begins with count."""
+        """Return the headings that stand above all of a span; of those that it begins with, the last counts."""
         number = self.at(start)
         if number >= 0 and self.headings[number].start == start:
             number = self._last_of_run(number, end)
@@ -55,9 +55,9 @@ class Outline:
         return path
 
     def _last_of_run(self, number: int, end: int) -> int:
-        """Return the last of a run of ever lower headings with nothing between them."""
+        """Return the last of a run of headings with nothing between them."""
         headings = self.headings
-        while number + 1 < len(headings) and headings[number + 1].parent == number and headings[number + 1].start < end:
+        while number + 1 < len(headings) and headings[number + 1].start < end:
             if headings[number + 1].start - headings[number].end > _GAP:
                 break
             number += 1

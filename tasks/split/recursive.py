@@ -68,13 +68,12 @@ def _pieces(part: Part, room: Room, options: Recursive) -> Iterator[Piece]:
 def _by_content(part: Part) -> list[tuple[int, int]]:
     """Return where headings, what is between empty lines, and the parts of code in its language begin."""
     marks = dict(cut_at("\n\n", BLOCK, part.text, Span(part.start, part.end)))
-    level, end = 0, -1  # of the heading before, and where it ends
+    end = -1  # of the heading before
     for element in part.elements:
         if element.kind == "title":
-            empty = part.start < end <= element.start and level <= element.level
-            alone = empty and not part.text[end : element.start].strip()
-            marks[element.start] = GLUE if alone else HEADING - min(max(1, element.level), _DEEPEST)
-            level, end = element.level, element.end
+            empty = part.start < end <= element.start and not part.text[end : element.start].strip()
+            marks[element.start] = GLUE if empty else HEADING - min(max(1, element.level), _DEEPEST)
+            end = element.end
             if element.end in marks:
                 marks[element.end] = GLUE
         elif element.kind == "code":
