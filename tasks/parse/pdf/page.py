@@ -22,7 +22,7 @@ from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
-_SUPERSCRIPT = re.compile(rf"[0-9]{{1,3}}+(?:(?P<before>(?=[^\W\d_]))|(?![\w.])(?:{_BEHIND}))")
+_SUPERSCRIPT = re.compile(rf"[0-9][0-9]{{0,2}}+(?:(?P<before>(?=[^\W\d_]))|(?![\w.])(?:{_BEHIND}))")
 _GAP = 1.2
 _TIGHT_GAP = 1.0  # between what is drawn, which is narrower than what it takes up
 _LOOSE = 1.25
@@ -67,7 +67,7 @@ class TextLayer:
         self._number = number
         self._fonts: dict[int | None, Font] = {}
         self._sizes: dict[float, float] = {}
-        self.has_signs = False  # that are no letters, such as hyphens at the ends of lines, as far as lines were read
+        self.odd = 0  # characters in rows with signs that are no letters, such as hyphens at their ends, once read
         self.text = self._read()
 
     def _read(self) -> str:
@@ -100,7 +100,7 @@ class TextLayer:
                     firsts.append(first)
                     lasts.append(first + len(text) - 1)
             else:
-                self.has_signs = True
+                self.odd += len(row)
                 for match in _LINE.finditer(self.text, start, start + len(row)):
                     text, first = match[1].rstrip(), match.start(1)
                     texts.append(text)

@@ -61,7 +61,7 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
     try:
         layer = TextLayer(text_page, place, number)
         lines = layer.lines()
-        if (layer.has_signs or "\ufffd" in layer.text) and _is_garbled(layer.text):
+        if _is_garbled(layer.text, layer.odd):
             sheet.garbled = True
             return sheet
         sheet.turn = _turn(lines, layer)
@@ -77,8 +77,12 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
     return sheet
 
 
-def _is_garbled(text: str) -> bool:
-    return len(_BAD.findall(text)) > _MOSTLY * len("".join(text.split()))
+def _is_garbled(text: str, odd: int) -> bool:
+    """Return whether most of a text has no known meaning; at most `odd` characters have none, but for U+FFFD."""
+    letters = len(text) - text.count(" ") - 2 * text.count("\n")
+    return odd + text.count("\ufffd") > _MOSTLY * letters and len(_BAD.findall(text)) > _MOSTLY * len(
+        "".join(text.split())
+    )
 
 
 def _turn(lines: list[Line], layer: TextLayer) -> int:
