@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.pdf_writer import HEIGHT, WIDTH, Pdf, wrap
+from tests.writers.pdf import HEIGHT, WIDTH, Pdf, wrap
 
 MARGIN, TOP, BOTTOM, GUTTER = 64, HEIGHT - 92, 72, 22
 SIZES = {1: 18.0, 2: 13.0}

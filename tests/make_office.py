@@ -5,10 +5,10 @@ import io
 import zipfile
 from typing import Any
 
-from tests import outlook_writer as outlook
 from tests.make_golden import FOLDER
-from tests.old_slides_writer import Box, Slide, Table, old_slides
-from tests.workbook_writer import old_workbook, open_workbook, zipped
+from tests.writers import outlook
+from tests.writers.old_slides import Box, Slide, Table, old_slides
+from tests.writers.workbook import old_workbook, open_workbook, zipped
 
 _TICKS_OF_2025 = 133_801_632_000_000_000
 

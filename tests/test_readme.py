@@ -20,7 +20,7 @@ from tasks.split import SPLITTERS, Options, options_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-STANDING = ("docmill serve",)  # these do not end by themselves; tests/test_flow.py starts one
+STANDING = ("docmill serve",)  # these do not end by themselves; tests/flows/test_flow.py starts one
 
 
 def blocks(language: str) -> list[str]:

@@ -115,7 +115,7 @@ def new_chunks(
     """Return of each edit, by its kind, how many new chunks it makes by their texts, and with their contexts."""
     rng, counts = random.Random(seed), {name: list[tuple[int, int]]() for name in EDITS}
     editable = [(t, p, spans) for t, p in documents if t.format in ("text", "markdown") and len(spans := prose(p)) > 9]
-    for _ in range(edits):
+    for _ in range(edits if editable else 0):
         file_type, parsed, spans = rng.choice(editable)
         _, other, others = rng.choice(editable)
         before, at = chunks(parsed, strategy), rng.choice(spans)
@@ -167,7 +167,7 @@ def main() -> None:
     """Print the figures."""
     arguments = argparse.ArgumentParser(description="Measure splitting.")
     arguments.add_argument("--data", type=Path, default=Path(__file__).parents[1] / "corpus")
-    arguments.add_argument("--edits", type=int, default=200)
+    arguments.add_argument("--edits", type=int, default=200, help="0 measures none")
     arguments.add_argument("--seed", type=int, default=3)
     arguments.add_argument("--strategies", default="recursive,structure,sentence,code")
     given = arguments.parse_args()
@@ -180,7 +180,8 @@ def main() -> None:
         bound = None if SPLITTERS[name].asks else 1.3
         spent = seconds(lambda name=name: [chunks(parsed, name) for _, parsed in documents])  # type: ignore[misc]
         figures.append(Figure(f"{name}: chunking / tokenizing alone", spent / tokenizing, "times", bound))
-        figures += locality(name, new_chunks(documents, name, given.edits, given.seed))
+        counts = new_chunks(documents, name, given.edits, given.seed)
+        figures += locality(name, counts) if all(counts.values()) else ()
     figures += list(against_rivals(texts))
     show(f"Splitting {len(documents)} documents, {sum(map(len, texts)) / 1e6:.1f} million characters", figures)
 

@@ -1,0 +1,199 @@
+"""Prefect as it is met in earnest: the embedded server, and a server with a worker, each in its own process."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.embedded import ADDRESS, SERVER
+from storage.history.snapshots import numbers
+from storage.store import open_store
+from tests.far_bench import FarBench
+
+pytestmark = [pytest.mark.flow, pytest.mark.slow]
+
+HOUSE = Path(__file__).parents[2]
+PATIENCE_S = 300.0
+WORDS = "# Valley\n\nThe northern valley has snow in May.\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Return a folder with a space in its name and a source in it."""
+    folder = tmp_path / "a place"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "valley.md").write_text(WORDS)
+    return folder
+
+
+def surroundings(place: Path, **more: str) -> dict[str, str]:
+    """Return an environment without Prefect's and our own variables, but with a home for Prefect."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "DOCMILL_"))}
+    return {**kept, "PREFECT_HOME": str(place / "prefect home"), "PYTHONPATH": str(HOUSE), **more}
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", *arguments]
+
+
+def ingest(place: Path) -> list[str]:
+    return command(
+        "flows.cli.app", "ingest", str(place / "docs"), "--store", str(place / "store"), "--engine", "prefect", "--json"
+    )
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.2)
+    raise TimeoutError(f"{what} did not happen within {PATIENCE_S:.0f} s")
+
+
+@contextmanager
+def running(arguments: list[str], log: Path, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process for the block, and end it with all that it has started."""
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            arguments, env=environment, cwd=log.parent, stdout=out, stderr=out, start_new_session=True
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def server_of(place: Path) -> int | None:
+    """Return the process of the embedded server, if it answers."""
+    address = place / "prefect home" / ADDRESS
+    return int(json.loads(address.read_bytes())["pid"]) if address.exists() else None
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_the_command_starts_the_embedded_server_and_leaves_none(place: Path) -> None:
+    done = subprocess.run(ingest(place), env=surroundings(place), cwd=place, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["snapshot"] == 1
+    assert done.stderr == ""
+    assert numbers(place / "store") == [1]
+    assert open_store(place / "store").document("valley.md").text == WORDS
+    assert (place / "prefect home" / SERVER).exists()
+    assert server_of(place) is None
+
+
+def test_the_embedded_server_ends_with_a_run_that_is_killed(place: Path) -> None:
+    os.mkfifo(place / "hold")
+    code = "from flows.server import embedded_server\nwith embedded_server(): open('hold').read()"
+    with running([sys.executable, "-c", code], place / "log.txt", surroundings(place)) as run:
+        server = wait_for(lambda: server_of(place), "an embedded server")
+        os.kill(run.pid, signal.SIGKILL)
+        wait_for(lambda: not is_running(server), "the end of the server")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def is_healthy(port: int) -> bool:
+    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/api/health")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def api(place: Path) -> Iterator[dict[str, str]]:
+    """Run a Prefect server for one test and return the environment that leads to it."""
+    port = free_port()
+    there = surroundings(
+        place,
+        PREFECT_SERVER_ANALYTICS_ENABLED="false",
+        PREFECT_SERVER_UI_V2_ENABLED="false",
+        PREFECT_API_URL=f"http://127.0.0.1:{port}/api",
+        PREFECT_WORKER_QUERY_SECONDS="1",
+        DO_NOT_TRACK="1",
+        NO_PROXY="127.0.0.1",
+    )
+    arguments = command("prefect", "server", "start", "--no-ui", "--port", str(port))
+    with running(arguments, place / "server.log", there):
+        wait_for(lambda: is_healthy(port), "a Prefect server")
+        yield there
+
+
+def prefect(environment: Mapping[str, str], *arguments: str) -> str:
+    done = subprocess.run(command("prefect", *arguments), env=environment, cwd=HOUSE, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_worker_runs_the_deployment_and_commits_a_snapshot(place: Path, api: dict[str, str]) -> None:
+    prefect(api, "work-pool", "create", "docmill", "--type", "process")
+    prefect(api, "--no-prompt", "deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
+    deployment = json.loads(prefect(api, "deployment", "inspect", "ingest/docmill", "--output", "json"))
+    assert [schedule["schedule"]["cron"] for schedule in deployment["schedules"]] == ["0 3 * * *"]
+    assert deployment["global_concurrency_limit"]["limit"] == 1
+    assert deployment["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
+    with running(command("prefect", "worker", "start", "--pool", "docmill"), place / "worker.log", api):
+        parameters = json.dumps({"sources": [str(place / "docs")], "store": str(place / "store")})
+        order = ("deployment", "run", "ingest/docmill", "--params", parameters, "--watch")
+        assert "Completed" in prefect(api, *order), (place / "worker.log").read_text()
+    assert numbers(place / "store") == [1]
+    assert open_store(place / "store").document("valley.md").text == WORDS
+
+
+def has_run(log: Path) -> bool:
+    return any("Flow run" in line and "Completed" in line for line in log.read_text().splitlines())
+
+
+def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path) -> None:
+    arguments = command("flows.cli.app", "serve", str(place / "docs"), "--store", str(place / "store"))
+    environment = surroundings(place, PREFECT_RUNNER_POLL_FREQUENCY="1")
+    with running([*arguments, "--cron", "* * * * *"], place / "serve.log", environment) as serving:
+        wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
+        server = server_of(place)
+        serving.terminate()
+        assert serving.wait(60) == 0, (place / "serve.log").read_text()
+    assert server is not None
+    assert not is_running(server)
+    assert numbers(place / "store") == [1]
+
+
+def test_serve_keeps_a_store_on_an_object_store(place: Path, far: FarBench) -> None:
+    arguments = command("flows.cli.app", "serve", "docs", "--store", far.address)
+    environment = surroundings(
+        place, PREFECT_RUNNER_POLL_FREQUENCY="1", DOCMILL_MIRRORS=str(place / "mirrors"), **far.environment
+    )
+    with running([*arguments, "--cron", "* * * * *"], place / "serve.log", environment) as serving:
+        wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
+        serving.terminate()
+        assert serving.wait(60) == 0, (place / "serve.log").read_text()
+    assert far.store.document("valley.md").text == WORDS
+    assert not (place / "s3:").exists()

@@ -1,0 +1,185 @@
+"""A file is what its content says; its name decides only where the content leaves it open."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from storage.errors import Rejected
+from tasks.parse import FileType, detect_file_type, file_type
+from tasks.parse.classifier import classify
+from tasks.parse.languages import LANGUAGES
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+PYTHON = "import os\n\n\ndef size(path: str) -> int:\n    return os.stat(path).st_size\n"
+GO = 'package main\n\nimport "fmt"\n\nfunc main() {\n\tname := "x"\n\tfmt.Println(name)\n}\n'
+MARKDOWN = "# Title\n\nText with [a link](https://example.org).\n\n```sh\nls\n```\n"
+HTML = "<!DOCTYPE html>\n<html><body><p>Text</p></body></html>"
+PROSE = "It was late, and the rain had not stopped.\nNobody came, nobody called, and so it went on.\n" * 5
+TABLE = "name,size,weight\n" + "".join(f"n{i},{i},{i * 2}\n" for i in range(9))
+YAML = "name: build\non:\n  push:\n    branches: [main]\njobs:\n  test:\n    runs-on: linux\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.txt", PROSE, FileType("text")),
+        ("README", PROSE, FileType("text")),
+        ("a.md", MARKDOWN, FileType("markdown")),
+        ("a.mdx", PROSE, FileType("markdown")),
+        ("a", MARKDOWN, FileType("markdown")),
+        ("a.html", HTML, FileType("html")),
+        ("a.txt", HTML, FileType("html")),
+        ("a.md", HTML, FileType("html")),
+        ("a.html", PROSE, FileType("text")),
+        ("a.csv", TABLE, FileType("csv")),
+        ("a", TABLE, FileType("csv")),
+        ("a.csv", PROSE, FileType("text")),
+        ("a.csv", "a,b\n", FileType("csv")),
+        ("a.py", PYTHON, FileType("code", "python")),
+        ("a.py", HTML, FileType("html")),
+        ("a", PYTHON, FileType("code", "python")),
+        ("a", "#!/usr/bin/env python3\nx\n", FileType("code", "python")),
+        ("tool", "#!/bin/sh\nls\n", FileType("code", "shell")),
+        ("a.go", GO, FileType("code", "go")),
+        ("A.GO", GO, FileType("code", "go")),
+        ("a", GO, FileType("code", "go")),
+        ("a.yml", YAML, FileType("code", "yaml")),
+        ("a", YAML, FileType("code", "yaml")),
+        ("a.json", '{"a": [1, 2]}', FileType("json")),
+        ("a.txt", '{"a": [1, 2]}', FileType("json")),
+        ("a.txt", '{"a": 1}\n{"a": 2}\n', FileType("jsonl")),
+        ("a.xml", '<?xml version="1.0"?><a>b</a>', FileType("xml")),
+        ("Makefile", "all:\n\tls\n", FileType("code", "makefile")),
+        ("Dockerfile", "FROM x\nRUN y\n", FileType("code", "dockerfile")),
+        ("a.h", "#define A 1\n", FileType("code", "c")),
+        ("a.h", "#pragma once\nnamespace a {\nclass B;\n}\n", FileType("code", "cpp")),
+        ("mail.txt", "From: a@example.org\nTo: b@example.org\nSubject: Hello\n\nDear B,\n", FileType("eml")),
+        (
+            "Inbox",
+            "From a Mon Jun 01 10:00:00 2026\nFrom: a@b.example\nTo: b@b.example\nSubject: c\n",
+            FileType("mbox"),
+        ),
+    ],
+)
+def test_text_is_known_by_content_and_name(name: str, text: str, expected: FileType) -> None:
+    assert detect_file_type(name, text.encode()) == expected
+
+
+WRONG_NAMES = ("a.pdf", "a.docx", "a.html", "a.csv", "a.json", "a")
+
+
+@pytest.mark.parametrize("name", WRONG_NAMES)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (PYTHON * 3, FileType("code", "python")),
+        (GO * 3, FileType("code", "go")),
+        (MARKDOWN * 3, FileType("markdown")),
+        (HTML, FileType("html")),
+        (YAML * 3, FileType("code", "yaml")),
+        (PROSE, FileType("text")),
+    ],
+)
+def test_a_wrong_name_does_not_deceive(name: str, text: str, expected: FileType) -> None:
+    assert detect_file_type(name, text.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "asked"),
+    [
+        ("a.html", HTML, False),
+        ("a.md", MARKDOWN * 3, False),
+        ("a.json", '{"a": [1, 2]}', False),
+        ("a.json", GO * 3, True),
+        ("a", GO * 3, True),
+    ],
+)
+def test_the_classifier_is_asked_only_where_name_and_text_leave_it_open(
+    name: str, text: str, asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = detect_file_type(name, text.encode())
+    questions: list[str] = []
+
+    def recorded(text: str, least: float) -> FileType | None:
+        questions.append(text)
+        return classify(text, least)
+
+    monkeypatch.setattr(file_type, "classify", recorded)
+    assert detect_file_type(name, text.encode()) == expected
+    assert bool(questions) == asked
+    monkeypatch.setattr(file_type, "classify", lambda *_: FileType("code", "rust"))
+    assert (detect_file_type(name, text.encode()) == FileType("code", "rust")) == asked  # then its word counts
+
+
+def test_a_name_decides_between_kinds_that_look_alike() -> None:
+    text = "int add(int a, int b) {\n    return a + b;\n}\n"
+    assert detect_file_type("a.cpp", text.encode()) == FileType("code", "cpp")
+    assert detect_file_type("a.c", text.encode()) == FileType("code", "c")
+
+
+def test_a_text_in_utf_16_is_known_as_if_it_were_utf_8() -> None:
+    assert detect_file_type("a", (PYTHON * 3).encode("utf-16")) == FileType("code", "python")
+
+
+def archive(*names: str, mimetype: str = "") -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as container:
+        if mimetype:
+            container.writestr("mimetype", mimetype)
+        for name in names:
+            container.writestr(name, "x")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.txt", "a", "a.pdf"])
+def test_a_container_is_known_by_its_members_whatever_its_name(name: str) -> None:
+    assert detect_file_type(name, archive("[Content_Types].xml", "word/document.xml")) == FileType("docx")
+    assert detect_file_type(name, b"%PDF-1.7\n\x00...") == FileType("pdf")
+    assert detect_file_type(name, b"\xff\xd8\xff\xe0" + bytes(20)) == FileType("image")
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (archive("AndroidManifest.xml"), "apk"),
+        (archive("a.txt"), "zip"),
+        (b"\x1f\x8b\x08" + bytes(20), "gzip"),
+    ],
+)
+def test_what_has_no_parser_is_rejected_by_its_own_name(data: bytes, kind: str) -> None:
+    with pytest.raises(Rejected, match=f"unsupported: {kind} files are not among the formats: text, markdown"):
+        detect_file_type("a.txt", data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"7z\xbc\xaf\x27\x1c\0\4" + bytes(20), "7z archives are not read; zip and tar archives are"),
+        (b"Rar!\x1a\x07\x01\0" + bytes(20), "rar archives are not read"),
+        (bytes(4) + b"ftypheic" + bytes(20), "HEIC and AVIF pictures are not read; PNG, JPEG"),
+        (bytes(4) + b"ftypavif" + bytes(20), "HEIC and AVIF pictures are not read"),
+        (b"\x78\x9f\x3e\x22" + bytes(40), r"winmail.dat, mail wrapped by Outlook \(TNEF\), is not read"),
+        (archive("visio/document.xml"), "Visio drawings are not read; saved as PDF they are"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "VisioDocument".encode("utf-16-le"), "Visio drawings"),
+        (archive("a", mimetype="application/vnd.oasis.opendocument.graphics"), "OpenDocument drawings are not read"),
+        (archive("Index/Document.iwa"), "Pages, Numbers and Keynote documents are not read"),
+    ],
+)
+def test_what_holds_text_but_has_no_parser_is_rejected_with_what_is_read_instead(data: bytes, message: str) -> None:
+    with pytest.raises(Rejected, match=f"unsupported: {message}"):
+        detect_file_type("a.dat", data)
+
+
+def test_languages_are_many_and_share_no_suffix() -> None:
+    suffixes = [suffix for language in LANGUAGES.values() for suffix in language.suffixes]
+    assert len(LANGUAGES) > 25
+    assert len(suffixes) == len(set(suffixes))
+
+
+@pytest.mark.parametrize("path", sorted((CORPUS / "src").rglob("*.*")), ids=lambda path: path.name)
+def test_source_code_is_known_with_and_without_its_name(path: Path) -> None:
+    data = path.read_bytes()
+    assert detect_file_type("unnamed", data) == detect_file_type(path.name, data)

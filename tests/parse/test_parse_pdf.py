@@ -1,0 +1,335 @@
+"""PDF: reading order, what goes on over columns and pages, tables, code, footnotes, links, furniture."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.errors import Rejected
+from storage.schema import Parsed
+from tasks.parse import FileType, ParseOptions, parse
+from tasks.parse.pdf import opened
+from tests.writers.pdf import Pdf, text_width
+
+LEFT = [
+    "The left column tells of a river that rises in the",
+    "hills and runs through three towns before it turns",
+    "to the sea. Nobody has ever walked along all of it.",
+    "Its water is brown in spring and green in autumn,",
+    "and the millers say that it has a mind of its own.",
+]
+RIGHT = [
+    "The right column tells of the road beside it, which",
+    "was built by soldiers and paid for by nobody at all.",
+    "It floods each March. Carts then take the long way",
+    "over the pass, and the inn there does well out of it",
+    "until the end of May.",
+]
+
+
+def read(pdf: Pdf) -> Parsed:
+    return parse(pdf.to_bytes(), FileType("pdf"), ParseOptions())
+
+
+def parts(parsed: Parsed, *kinds: str) -> list[str]:
+    return [parsed.text[one.start : one.end] for one in parsed.elements if not kinds or one.kind in kinds]
+
+
+def page() -> Pdf:
+    pdf = Pdf({})
+    pdf.add_page()
+    return pdf
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_columns_are_read_one_after_the_other_below_a_title_over_both(by_rows: bool) -> None:
+    pdf = page()
+    pdf.text(60, 780, "A title that reaches over both of the columns", 18, "bold")
+    if by_rows:  # as some programs write a page: line by line over all columns
+        for number, (one, other) in enumerate(zip(LEFT, RIGHT, strict=True)):
+            pdf.text(60, 740 - 13 * number, one)
+            pdf.text(320, 740 - 13 * number, other)
+    else:
+        pdf.lines(320, 740, RIGHT)
+        pdf.lines(60, 740, LEFT)
+    pdf.text(60, 640, "A line below both of the columns ends the page, and it is a wide one, as wide as the title.")
+    text = read(pdf).text
+    assert text.index("A title") < text.index("river") < text.index("own.")
+    assert text.index("own.") < text.index("road") < text.index("until the end") < text.index("below both")
+
+
+def test_three_columns_are_read_in_order() -> None:
+    pdf = page()
+    for column, word in ((2, "third"), (0, "first"), (1, "second")):
+        pdf.lines(50 + 175 * column, 740, [f"{word} column, line {number} of it" for number in range(6)])
+    text = read(pdf).text
+    assert text.index("first") < text.index("second") < text.index("third")
+    assert text.rindex("first") < text.index("second")
+    assert text.rindex("second") < text.index("third")
+
+
+def test_a_paragraph_goes_on_over_columns_and_pages() -> None:
+    pdf = Pdf({})
+    for number, lines in enumerate(
+        (
+            ["It begins where nobody expects it to, and it is then inter-"],
+            ["rupted by the end of a page.", "Then it ends."],
+        )
+    ):
+        pdf.add_page()
+        pdf.text(290, 30, str(number + 1), 9)
+        pdf.lines(60, 700, lines)
+    parsed = read(pdf)
+    expected = "It begins where nobody expects it to, and it is then interrupted by the end of a page. Then it ends."
+    assert [(one.kind, one.page) for one in parsed.elements] == [("furniture", 1), ("paragraph", 1), ("furniture", 2)]
+    assert parts(parsed, "paragraph") == [expected]
+
+
+def test_a_hyphen_that_the_document_writes_elsewhere_stays() -> None:
+    pdf = page()
+    pdf.lines(
+        60,
+        700,
+        ["A well-known rule is broken here, and a well-", "known one is kept, and the inter-", "pretation too."],
+    )
+    assert parts(read(pdf)) == [
+        "A well-known rule is broken here, and a well-known one is kept, and the interpretation too."
+    ]
+
+
+def test_a_word_of_three_parts_cut_at_its_first_hyphen_keeps_it() -> None:
+    pdf = page()
+    pdf.lines(60, 700, ["A ready-to-eat meal is eaten by those who like meals ready-", "to-eat, and by nobody else."])
+    assert parts(read(pdf)) == [
+        "A ready-to-eat meal is eaten by those who like meals ready-to-eat, and by nobody else."
+    ]
+
+
+ROWS = [
+    ["Part", "Pieces", "Weight"],
+    ["Mast section", "2", "17 kg"],
+    ["Ground anchor", "4", "3 kg"],
+    ["Rope", "", "1 kg"],
+]
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_a_table_keeps_its_cells(ruled: bool) -> None:
+    pdf = page()
+    pdf.text(60, 740, "What has to be carried up is listed here:")
+    if ruled:
+        pdf.table(60, 720, (120, 60, 80), ROWS)
+    else:
+        for number, row in enumerate(ROWS):
+            for x, cell in zip((60, 200, 300), row, strict=True):
+                pdf.text(x, 708 - 14 * number, cell) if cell else None
+    pdf.text(60, 620, "Nothing else is needed.")
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes == {"cells": ROWS, "header_rows": 1}
+    assert [one.kind for one in read(pdf).elements] == ["paragraph", "table", "paragraph"]
+
+
+def test_upright_rules_part_what_stands_close_together() -> None:
+    pdf = page()
+    header, widths = ["Part of it", "Pieces to carry", "Weight"], (49, 77, 40)
+    pdf.table(60, 720, widths, [header])
+    for number, row in enumerate(ROWS[1:]):
+        for x, cell in zip((60, 112, 190), row, strict=True):
+            pdf.text(x, 692 - 14 * number, cell.split()[0]) if cell else None
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"][:2] == [header, ["Mast", "2", "17"]]
+
+
+def test_cells_over_several_columns_and_rows() -> None:
+    pdf = page()
+    pdf.box(60, 680, 200, 20)
+    pdf.text(65, 686, "Both")
+    pdf.box(60, 640, 100, 40)
+    pdf.text(65, 655, "Tall")
+    for y, word in ((660, "up"), (640, "down")):
+        pdf.box(160, y, 100, 20)
+        pdf.text(165, y + 6, word)
+    pdf.table(60, 640, (100, 100), [["one", "two"], ["three", "four"]])
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [
+        ["Both", ""],
+        ["Tall", "up"],
+        ["Tall", "down"],
+        ["one", "two"],
+        ["three", "four"],
+    ]
+
+
+def test_a_list_of_contents_and_a_frame_are_no_tables() -> None:
+    pdf = page()
+    pdf.box(50, 500, 480, 300)
+    for number, title in enumerate(("Before you go up", "The mast", "Probes", "Wiring", "Care")):
+        pdf.text(60, 740 - 16 * number, title)
+        pdf.text(500, 740 - 16 * number, str(number + 2))
+    assert not [one for one in read(pdf).elements if one.kind == "table"]
+
+
+def test_page_numbers_and_running_titles_are_furniture_on_left_and_right_pages() -> None:
+    pdf = Pdf({})
+    for number in range(1, 9):
+        pdf.add_page()
+        pdf.text(
+            60 if number % 2 else 400,
+            800,
+            f"{number}  The river" if number % 2 else f"Chapter {number // 3} {number}",
+            9,
+        )
+        pdf.lines(
+            60, 700, [f"Page number {number} has a text of its own, about the {word}." for word in ("sea", "hill")]
+        )
+    parsed = read(pdf)
+    assert len(parts(parsed, "furniture")) == 8
+    assert all("text of its own" in part for part in parts(parsed, "paragraph"))
+
+
+def test_what_stands_beside_a_page_number_is_furniture() -> None:
+    pdf = Pdf({})
+    for number, chapter in enumerate(("Sea", "Sea", "Hill", "Hill", "Road")):
+        pdf.add_page()
+        pdf.text(60, 30, chapter, 9)
+        pdf.text(500, 30, str(number + 7), 9)
+        pdf.lines(60, 700, [f"Page {number} has a text of its own."])
+    parsed = read(pdf)
+    assert parts(parsed, "furniture")[::2] == ["Sea 7", "Hill 9", "Road 11"]
+    assert len(parts(parsed, "paragraph")) == 5
+
+
+def test_a_dash_within_a_sentence_begins_no_item() -> None:
+    pdf = page()
+    pdf.lines(
+        60, 700, ["The miller, who never slept and never ate", "- or so it was told in all of the towns -", "was thin."]
+    )
+    assert parts(read(pdf)) == [
+        "The miller, who never slept and never ate - or so it was told in all of the towns - was thin."
+    ]
+
+
+def test_a_page_that_cannot_be_read_is_told_and_the_others_are_read() -> None:
+    pdf = Pdf({})
+    for name in ("one", "two", "three"):
+        pdf.add_page()
+        pdf.text(60, 700, f"A line of page {name} that everybody can read")
+    data = pdf.to_bytes()
+    second = data.split(b"/Kids [")[1].split(b" 0 R")[1].strip()
+    parsed = parse(data.replace(second + b" 0 obj\n<<", second + b" 0 obj\n42"), FileType("pdf"), ParseOptions())
+    assert "page one" in parsed.text
+    assert "page three" in parsed.text
+    assert parsed.metadata["damaged_pages"] == [2]
+    assert [element.page for element in parsed.elements] == [1, 3]
+
+
+def test_a_page_that_is_turned_reads_as_one_that_is_not() -> None:
+    upright, turned, drawn = page(), Pdf({}), page()
+    turned.add_page(90)
+    for number, line in enumerate(LEFT):
+        upright.text(60, 700 - 13 * number, line)
+        turned.text(100 + 13 * number, 60, line, up=True)
+        drawn.text(100 + 13 * number, 60, line, up=True)
+    assert read(upright).text == read(turned).text == read(drawn).text
+    left, top, right, bottom = read(drawn).elements[0].box or (0, 0, 0, 0)
+    assert right - left < 80 < 200 < bottom - top  # the box is that of the page as it is shown
+
+
+def test_code_keeps_its_lines_and_indents() -> None:
+    pdf = page()
+    pdf.lines(60, 740, ["The function that follows is what all of this is about:"])
+    pdf.text(70, 715, "def area(side):", 9, "mono")
+    pdf.text(70 + 4 * 5.4, 703, "if side < 0:", 9, "mono")
+    pdf.text(70 + 8 * 5.4, 691, "return None", 9, "mono")
+    pdf.text(70 + 4 * 5.4, 667, "return side ** 2", 9, "mono")
+    expected = "```\ndef area(side):\n    if side < 0:\n        return None\n\n    return side ** 2\n```"
+    assert parts(read(pdf), "code") == [expected]
+
+
+def test_footnotes_are_named_where_the_text_refers_to_them() -> None:
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    x = 60.0
+    for text, size, rise in (("The last word on it", 10, 0), ("1", 6, 4), (" is not said, and x", 10, 0), ("2", 6, 4)):
+        pdf.text(x, 650 + rise, text, size)
+        x += text_width(text, size)
+    pdf.text(60, 100, "1", 5)
+    pdf.text(64, 98, "It was said in 1911 by a miller.", 8)
+    parsed = read(pdf)
+    assert "The last word on it[^1] is not said, and x^2^" in parsed.text
+    note = parsed.elements[-1]
+    assert parsed.text[note.start : note.end] == "[^1]: It was said in 1911 by a miller."
+    assert note.attributes == {"footnote": "1"}
+
+
+def test_links_are_attributes_of_the_text_that_they_lie_on() -> None:
+    pdf = page()
+    pdf.text(60, 740, "Read the manual before you go.")
+    pdf.link(60, 740, 78, "https://example.org/manual")
+    pdf.text(60, 640, "Nothing here leads anywhere.")
+    first, second = read(pdf).elements
+    assert first.attributes == {"links": [{"text": "Read the manual", "url": "https://example.org/manual"}]}
+    assert second.attributes == {}
+
+
+def test_items_have_the_depth_of_their_indent() -> None:
+    pdf = page()
+    for number, (x, text) in enumerate(((60, "one"), (80, "two"), (100, "three"), (80, "four"), (60, "five"))):
+        pdf.text(x, 740 - 14 * number, f"\u2022 {text}")
+    assert [one.level for one in read(pdf).elements] == [1, 2, 3, 2, 1]
+
+
+def test_text_without_height_is_read_all_the_same() -> None:
+    pdf = page()
+    pdf.pages[-1].append("BT /F0 0 Tf 60 700 Td (A line of text that nobody can see at all) Tj ET")
+    pdf.pages[-1].append("BT /F0 10 Tf 1 0 0 0 60 600 Tm (A line of text that is quite flat) Tj ET")
+    pdf.text(60, 500, "An ordinary line of text.")
+    assert "An ordinary line of text." in read(pdf).text
+
+
+def test_more_characters_than_allowed_are_rejected_before_the_last_page() -> None:
+    pdf = Pdf({})
+    for _ in range(3):
+        pdf.add_page()
+        pdf.lines(60, 740, LEFT)
+    with pytest.raises(Rejected, match="too_large: more characters on 2 pages than the limit, 300"):
+        parse(pdf.to_bytes(), FileType("pdf"), ParseOptions(max_characters=300))
+
+
+def test_text_whose_letters_are_unknown_is_undecodable() -> None:
+    pdf = page()
+    pdf.text(60, 740, "plain")
+    data = pdf.to_bytes().replace(b"(plain)", b"(\\001\\002\\003\\004\\005)")
+    with pytest.raises(Rejected, match="undecodable: the fonts of 1 pages do not say which letters they draw"):
+        parse(data, FileType("pdf"), ParseOptions())
+
+
+places = st.tuples(st.integers(20, 560), st.integers(20, 820), st.sampled_from((7, 9, 10, 14)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(places, min_size=1, max_size=40, unique_by=lambda place: (place[0] // 40, place[1] // 18)))
+def test_no_word_is_lost_or_doubled_wherever_lines_stand(found: list[tuple[int, int, int]]) -> None:
+    pdf = page()
+    words = [f"word{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(len(found))]
+    for word, (x, y, size) in zip(words, found, strict=True):
+        pdf.text(x, y, word, size)
+    text = read(pdf).text
+    assert Counter({word: text.count(word) for word in words}) == Counter(words)
+
+
+def test_a_password_is_prepared_as_pdf_2_has_it() -> None:
+    assert opened._prepared("S\u00aa\u00adL\u2003x") == "SaL x"
+    assert opened._prepared("plain") == "plain"
+
+
+def test_a_lock_that_leaves_strings_open_is_named() -> None:
+    """pdfium takes every password for wrong where strings and streams are not locked alike."""
+    lock = (
+        b"/Encrypt << /Filter /Standard /V 4 /R 4 /Length 128 /P -4 /CF << /StdCF << /CFM /AESV2 /Length 16 >> >> "
+        b"/StmF /StdCF /StrF /Identity /O <" + b"11" * 32 + b"> /U <" + b"22" * 32 + b"> >> /ID [<33> <33>] /Root"
+    )
+    data = page().to_bytes().replace(b"/Root", lock)
+    with pytest.raises(Rejected, match="encrypted: its streams are locked and its strings are not"):
+        parse(data, FileType("pdf"), ParseOptions(passwords=("sesame",)))
