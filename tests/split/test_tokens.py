@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 
@@ -66,6 +66,8 @@ def test_any_span_of_a_long_rule_has_its_exact_count(parts: list[str], data: st.
 
 @settings(max_examples=200, deadline=None)
 @given(texts())
+@example("0\x1b0")
+@example("0\x000 \x7f1")
 def test_words_add_up_only_where_the_tokenizer_keeps_them_apart(text: str) -> None:
     assert counter_of(tokenizer()).count(text) == count(text, tokenizer())
     assert counter_of(byte_pairs()).count(text) == count(text, byte_pairs())
