@@ -140,10 +140,8 @@ def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
 
 
 def _listing(run: Run, source: Source, how: How) -> Listing:
-    options = discover_options(run.settings)
-    if not source.url:
-        return discover(source, options)
-    return run.incoming.discover(source, replace(options, may_be_empty=how.allow_delete))
+    options = discover_options(run.settings, may_be_empty=how.allow_delete)
+    return run.incoming.discover(source, options) if source.url else discover(source, options)
 
 
 def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, Fingerprint]:

@@ -162,10 +162,12 @@ def check_model(settings: Settings, recipe: Recipe) -> None:
         )
 
 
-def discover_options(settings: Settings) -> DiscoverOptions:
-    """Return which files count."""
+def discover_options(settings: Settings, may_be_empty: bool) -> DiscoverOptions:
+    """Return which files count; the store does not, wherever it lies."""
     chosen = settings.discover
-    return DiscoverOptions(chosen.include, chosen.exclude, chosen.ignore_file, chosen.hidden)
+    return DiscoverOptions(
+        chosen.include, chosen.exclude, chosen.ignore_file, chosen.hidden, may_be_empty, settings.store
+    )
 
 
 def retention_of(settings: Settings) -> Retention:

@@ -16,6 +16,8 @@ from tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Skipped
 def open_source(argument: str) -> Source:
     """Return the source that `PATH`, `GLOB` or `NAME=PATH` names; a path may be an address `s3://BUCKET/PREFIX`."""
     name, where = _named(argument)
+    if not where:
+        raise SourceError("a source is empty text; give a folder, a file or a glob")
     if is_address(where):
         return open_prefix(argument, where, name)
     path = Path(where)
@@ -55,7 +57,10 @@ def _source(name: str, root: Path, pattern: str) -> Source:
 
 
 def discover(source: Source, options: DiscoverOptions) -> Listing:
-    """List the files of a source, following links but no loops."""
+    """List the files of a source, following links but no loops, and not into the store.
+
+    Raises `SourceError` where it cannot be listed, and where a glob or a named file offers nothing.
+    """
     rules = Rules(options)
     listing = Listing([], [], rules)
     try:
@@ -64,6 +69,12 @@ def discover(source: Source, options: DiscoverOptions) -> Listing:
                 _admit(source, uri, entry, listing)
     except OSError as error:
         raise SourceError(f"source {source.root} cannot be listed: {error.strerror}") from error
+    if source.pattern and not listing.found and not options.may_be_empty:
+        skipped = "".join(f"; {s.uri}: {s.message}" for s in listing.skipped if source.covers(s.uri))
+        raise SourceError(
+            f"source {source.root / source.pattern} offers no file{skipped}; check its name and [discover],"
+            " or give --allow-delete"
+        )
     listing.found.sort(key=lambda file: file.uri)
     return listing
 
@@ -75,6 +86,9 @@ def _walk(
     here = (status.st_dev, status.st_ino)
     if here in above:
         listing.skipped.append(Skipped(source.prefix + uri, "loop", "a link leads back to a folder above it"))
+        return
+    if rules.is_store(status):
+        listing.skipped.append(Skipped(source.prefix + uri, "store", "it is where the documents go"))
         return
     try:
         with os.scandir(folder) as entries:

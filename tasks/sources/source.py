@@ -13,7 +13,8 @@ from pathspec import GitIgnoreSpec
 class DiscoverOptions:
     """Which files of a source count. Patterns are those of `.gitignore`, relative to the source.
 
-    A prefix of an object store without an object is an error unless it `may_be_empty`.
+    A glob that matches no file, and a prefix of an object store without an object, is an error unless it
+    `may_be_empty`. `store` is the folder that the documents go to, which is no document itself.
     """
 
     include: tuple[str, ...] = ()
@@ -21,6 +22,7 @@ class DiscoverOptions:
     ignore_file: str = ".docmillignore"
     hidden: bool = False
     may_be_empty: bool = False
+    store: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A path that is not read: `loop`, `special`, `broken_link`, `unreadable`, or `duplicate` in an archive."""
+    """A path that is not read: `loop`, `store`, `special`, `broken_link`, `unreadable`, in an archive `duplicate`."""
 
     uri: str
     reason: str
@@ -107,6 +109,11 @@ class Rules:
         self._include = GitIgnoreSpec.from_lines(options.include) if options.include else None
         self._exclude = GitIgnoreSpec.from_lines(options.exclude) if options.exclude else None
         self._local: list[tuple[str, GitIgnoreSpec]] = []
+        self._store = options.store.stat() if options.store and options.store.is_dir() else None
+
+    def is_store(self, folder: os.stat_result) -> bool:
+        """Say whether a folder is the one that the documents go to, by whichever path it was reached."""
+        return self._store is not None and os.path.samestat(folder, self._store)
 
     def enter(self, folder: Path, uri: str, names: list[str]) -> None:
         if self.options.ignore_file in names:

@@ -195,6 +195,16 @@ def test_an_emptied_source_is_refused_and_the_snapshot_stays(bench: Workbench) -
     assert bench.store.search("button") == []
 
 
+def test_a_store_within_its_source_is_not_ingested(tmp_path: Path) -> None:
+    made = Workbench(tmp_path)
+    made.write({"guide.md": GUIDE})
+    report = made.ingest(str(tmp_path))
+    assert summary(report) == {"added": 1, "parsed": 1, "embedded": len(made.chunks())}
+    again = made.ingest(str(tmp_path))
+    assert (summary(again), again.snapshot) == ({"unchanged": 1}, None)
+    assert again.problems == ["store: skipped, store: it is where the documents go"]
+
+
 def test_a_missing_source_is_an_error(bench: Workbench) -> None:
     with pytest.raises(SourceError, match="does not exist"):
         bench.ingest(str(bench.folder / "nowhere"))

@@ -83,7 +83,30 @@ def test_a_link_to_a_file_or_folder_elsewhere_is_followed(tmp_path: Path) -> Non
     assert uris(tmp_path / "source") == ["a.md", "linked/x.md"]
 
 
+def test_the_store_is_no_source_whatever_leads_to_it(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "deep/store/lock", "deep/store/snapshots/000001.json")
+    (tmp_path / "link").symlink_to(tmp_path / "deep" / "store")
+    seen = listing(tmp_path, store=tmp_path / "deep" / "store")
+    assert [file.uri for file in seen.found] == ["a.md"]
+    assert {s.uri: s.reason for s in seen.skipped} == {"deep/store": "store", "link": "store"}
+    assert uris(tmp_path, store=tmp_path / "not yet there") == ["a.md", "deep/store/lock", *uris(tmp_path)[2:]]
+
+
+def test_what_is_named_and_offers_nothing_is_an_error_unless_that_is_accepted(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", ".hidden")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SourceError, match=r"\*\.txt offers no file; .*--allow-delete"):
+        listing(f"{tmp_path}/*.txt")
+    with pytest.raises(SourceError, match="hidden offers no file"):
+        listing(tmp_path / ".hidden")
+    with pytest.raises(SourceError, match="pipe offers no file; pipe: not a regular file"):
+        listing(tmp_path / "pipe")
+    assert uris(f"{tmp_path}/*.txt", may_be_empty=True) == []
+
+
 def test_a_missing_source_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="empty text"):
+        open_source("")
     with pytest.raises(SourceError, match="does not exist"):
         open_source(str(tmp_path / "nothing"))
     with pytest.raises(SourceError, match="is not a folder"):
