@@ -12,6 +12,7 @@ import typer
 
 from flows.cli.command import settings_of, takes
 from flows.cli.output import aligned, as_json_text, is_terminal, plain, print_json
+from flows.cli.progress import waiting
 from storage.errors import QueryError
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def search(
     store = open_store(settings.store, at)
     how = how_of(settings.search)
     how["parents"] = parents
-    found = store.search_all(asked, k, mode.value, where, rewrite=rewrite_of(settings), **how)
+    with waiting("searching" if mode is Mode.keyword else "loading the model, searching"):
+        found = store.search_all(asked, k, mode.value, where, rewrite=rewrite_of(settings), **how)
     if as_json:
         lists = [[asdict(hit) for hit in hits] for hits in found]
         pairs = [{"query": text, "hits": hits} for text, hits in zip(asked, lists, strict=True)]

@@ -1,4 +1,4 @@
-"""Show on a terminal how far a run is."""
+"""Show on a terminal how far a run is, or that something takes its time."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -22,3 +22,15 @@ def progress_bar(label: str = "ingest") -> Iterator[Progress]:
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """Turn a wheel beside `label` on standard error meanwhile, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(label):
+        yield

@@ -17,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 from flows.cli.app import app
 from flows.cli.output import aligned, plain
+from flows.cli.progress import waiting
 from flows.cli.snippet import WIDTH, snippet
 from flows.configuration import keys
 
@@ -305,3 +306,14 @@ def test_a_snippet_shows_the_matched_words_and_marks_them_on_request() -> None:
     assert shown.startswith("…")
     assert len(shown) <= WIDTH + 2
     assert "\x1b[33m\x1b[1mbaking\x1b[0m" in snippet("loaf baked", text, mark=True)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_wheel_turns_while_a_terminal_waits_and_nowhere_else(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    error = io.StringIO()
+    monkeypatch.setattr(error, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stderr", error)
+    monkeypatch.setenv("TERM", "xterm")
+    with waiting("searching"):
+        pass
+    assert ("searching" in error.getvalue()) == terminal
