@@ -6,12 +6,12 @@ from itertools import islice
 
 from storage.schema import Element
 from tasks.context.setting import Setting
+from tasks.split.blocks import announces
 from tasks.split.code_lines import table_rows
 from tasks.split.qa import asking_column
 from tasks.split.span import Span
 
 _CELL = re.compile(r"(?<!\\)\|")
-_CAPTION = re.compile(r"(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]|.*:\s*$", re.I)
 _LONGEST_CAPTION = 200
 _LONGEST_ROW = 2000  # characters in which the cell that names a row is looked for
 _GAP = 4
@@ -66,5 +66,5 @@ def _caption(setting: Setting, table: Element) -> str:
     above = elements[number] if number >= 0 else None
     if above is None or above.kind != "paragraph" or not 0 <= table.start - above.end <= _GAP:
         return ""
-    said = " ".join(setting.parsed.text[above.start : above.end].strip("*_ \n").split())
-    return said if len(said) <= _LONGEST_CAPTION and _CAPTION.match(said) else ""
+    text = setting.parsed.text[above.start : above.end]
+    return " ".join(text.strip("*_ \n").split()) if len(text) <= _LONGEST_CAPTION and announces(text) else ""

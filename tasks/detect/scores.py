@@ -18,7 +18,8 @@ from tasks.detect.shapes import (
     TECHNICAL,
     TURN,
 )
-from tasks.detect.words import ANSWER, ASKED, FAQ, LEGAL, LEGAL_NAME, MAIL_HEADER, MAIL_QUOTED, QUESTION, TOLD
+from tasks.detect.words import ASKED, FAQ, LEGAL, LEGAL_NAME, MAIL_HEADER, MAIL_QUOTED, TOLD
+from tasks.split.asked import ANSWER, BOLD, QUESTION
 
 
 class Sign(NamedTuple):
@@ -81,9 +82,14 @@ def _log(f: Features) -> Sign:
     return Sign(share, (_lines(f, stamps, "begin with a time or a level such as ERROR"),))
 
 
+_LONGEST_PAIR = 20
+"""Lines of a question and its answer on average, beyond which they stand in a text about something else."""
+
+
 def _faq(f: Features) -> Sign:
     asked = sum(ASKED.search(heading) is not None for heading in f.headings)
     pairs = min(f.matching(QUESTION), f.matching(ANSWER)) or sum(line[:2] in ("Q:", "Q.") for line in f.lines)
+    bold = f.matching(BOLD)
     named = bool(FAQ.search(f.title) or any(FAQ.search(heading) for heading in f.headings[:2]))
     share = asked / max(1, len(f.headings))
     return _best(
@@ -91,15 +97,23 @@ def _faq(f: Features) -> Sign:
             0.9 * (asked >= 2 and f.answered >= 0.5) * min(1, 1.6 * share, 1.4 * f.answered),
             f"{asked} of {len(f.headings)} headings are questions",
         ),
-        (min(1, pairs / 3), f"{pairs} questions with answers are marked as such"),
+        (
+            min(1, pairs / 3, _LONGEST_PAIR * pairs / max(1, len(f.lines))),
+            f"{pairs} questions with answers are marked as such",
+        ),
+        (0.9 * (bold >= 2) * min(1, 4 * bold / max(1, len(f.lines))), _lines(f, bold, "are questions in bold type")),
         (0.95 * (f.kinds["question"] > 0), f"{f.count['question']} questions stand in the markup"),
         (0.88 * named, "it calls itself an FAQ"),
     )
 
 
+_LEAST_LEGAL = 3
+"""Words of the law, each another one, from which a text is not one that happens to say `warranty`."""
+
+
 def _legal(f: Features) -> Sign:
     words, clauses, numbered = f.of_words(LEGAL), f.matching(CLAUSE), f.matching(LAW)
-    everywhere = min(1.0, f.spread(LEGAL) / 0.6)
+    everywhere = min(1.0, f.spread(LEGAL) / 0.6, len(f.most_used(LEGAL, _LEAST_LEGAL)) / _LEAST_LEGAL)
     score = min(0.93, words * 32) * everywhere * (0.85 + min(0.15, clauses / max(1, len(f.lines))))
     name = next((m[0] for text in (f.title, *f.headings[:1], *f.lines[:2]) if (m := LEGAL_NAME.search(text))), "")
     if name and words > 0.01:

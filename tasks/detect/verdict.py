@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from storage.schema import Element, Parsed
 from tasks.detect.features import SAMPLE, Features
 from tasks.detect.scores import SCORES
-from tasks.detect.words import ANSWERS, QUESTIONS
 from tasks.parse.format import FileType
+from tasks.split.asked import ANSWERS, QUESTIONS
 
-DETECTOR_VERSION = 2
+DETECTOR_VERSION = 3
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
 BY_FORMAT = {
     "code": ("code", "the file is source code"),

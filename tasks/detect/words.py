@@ -42,24 +42,10 @@ TOLD = _words(
 
 FAQ = re.compile(
     r"\bFAQs?\b|frequently asked|häufig(?:e|\sgestellte)\sfragen|foire aux questions|preguntas frecuentes"
-    r"|domande frequenti",
+    r"|domande frequenti|常见问题|常見問題|よくある(?:ご)?質問|자주 묻는 질문|الأسئلة الشائعة|अक्सर पूछे जाने वाले",
     re.IGNORECASE,
 )
 ASKED = re.compile(r"[?\uff1f]\W*$")
-QUESTION = re.compile(
-    r"[ \t]*(?:[*#_]{1,4}[ \t]?)?(?:(?:Q|Question|Frage|Pregunta|Domanda)(?:[ \t]?\d{1,3})?[*_]{0,2}[ \t]*[:.)]|[FP]:)",
-    re.IGNORECASE,
-)
-ANSWER = re.compile(
-    r"[ \t]*(?:[*#_]{1,4}[ \t]?)?(?:A|Answer|Antwort|Réponse|Respuesta|R|Risposta)(?:[ \t]?\d{1,3})?"
-    r"[*_]{0,2}[ \t]*[:.)]",
-    re.IGNORECASE,
-)
-
-QUESTIONS = re.compile(r"\W*(?:questions?|q|fragen?|preguntas?|domand[ae])\W*", re.IGNORECASE)
-ANSWERS = re.compile(r"\W*(?:answers?|a|antwort(?:en)?|réponses?|respuestas?|rispost[ae])\W*", re.IGNORECASE)
-"""Names of columns."""
-
 MAIL_HEADER = re.compile(
     r"(From|To|Cc|Subject|Date|Sent|Reply-To|Message-ID|Von|An|Betreff|Gesendet|Datum|De|À|Objet|Envoyé|Para|Asunto"
     r"|Enviado|Da|A|Oggetto|Inviato):[ \t]+\S",

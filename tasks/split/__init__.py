@@ -61,7 +61,7 @@ SPLITTERS: dict[str, Splitter] = {
     one.name: one
     for one in (
         Splitter("recursive", 5, Recursive, split_recursive),
-        Splitter("structure", 4, Structure, split_structure),
+        Splitter("structure", 5, Structure, split_structure),
         Splitter("sentence", 2, Sentence, split_sentences),
         Splitter("fixed", 1, Fixed, split_fixed, crosses=True),
         Splitter("sliding_window", 1, Sliding, split_sliding, crosses=True),
@@ -70,15 +70,15 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("semantic", 4, Semantic, split_semantic, asks="vectors"),
         Splitter("agentic", 2, Agentic, split_agentic, asks="replies"),
         Splitter("cluster", 1, Cluster, split_cluster, asks="vectors"),
-        Splitter("hierarchical", 3, Hierarchical, split_sections, "section", LEVELS),
-        Splitter("page", 2, Page, split_pages),
-        Splitter("slides", 2, Slides, split_slides),
-        Splitter("table", 3, Rows, split_rows),
-        Splitter("qa", 1, Pairs, split_pairs, lead=question_asked),
+        Splitter("hierarchical", 4, Hierarchical, split_sections, "section", LEVELS),
+        Splitter("page", 3, Page, split_pages),
+        Splitter("slides", 3, Slides, split_slides),
+        Splitter("table", 4, Rows, split_rows),
+        Splitter("qa", 2, Pairs, split_pairs, lead=question_asked),
         Splitter("chat", 1, Chat, split_chat),
         Splitter("email", 1, Mail, split_mail, lead=who_wrote),
         Splitter("log", 1, Log, split_log),
-        Splitter("legal", 1, Legal, split_legal, lead=clause_above),
+        Splitter("legal", 2, Legal, split_legal, lead=clause_above),
     )
 }
 

@@ -1,10 +1,15 @@
 """Blocks: what a part of a document consists of outside of its front matter and furniture, without gaps."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from tasks.split.part import Part
 from tasks.split.span import Span, trim
+
+_CAPTION = re.compile(r"[*_]{0,3}(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]", re.IGNORECASE)
+_LONGEST_CAPTION = 200
+_LONGEST_HEADING = 80
 
 
 class Block(NamedTuple):
@@ -37,6 +42,19 @@ def _block(text: str, kind: str, start: int, end: int, level: int) -> Iterator[B
     start, end = trim(text, start, end)
     if end > start:
         yield Block(kind, start, end, level)
+
+
+def announces(text: str) -> bool:
+    """Return whether a block says "as follows:", is a caption, or is short and stands like a heading."""
+    end = text.rstrip("*_ \r\n")[-1:]
+    if end in (":", "\uff1a"):
+        return True
+    return is_caption(text) or (len(text) <= _LONGEST_HEADING and "\n" not in text and end.isalnum())
+
+
+def is_caption(text: str) -> bool:
+    """Return whether a block is short and calls itself a table or a figure with its number."""
+    return len(text) <= _LONGEST_CAPTION and _CAPTION.match(text) is not None
 
 
 def runs(part: Part) -> Iterator[Span]:

@@ -43,7 +43,7 @@ class Legal(Options):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Where a clause begins, its depth and its first words, which headings lack; 0 is the highest depth below those."""
+    """Where a clause begins, its depth and its first words, which headings lack; those have a depth below 0."""
 
     start: int
     depth: int
@@ -56,7 +56,8 @@ def split_legal(part: Part, options: Legal) -> list[Span]:
     before = Clause(part.end, 0, "")
     for clause in clauses(part):
         above = part.text[before.start : min(clause.start, before.start + _LONGEST_HEADING)].strip()
-        heads = 0 < len(above) < _LONGEST_HEADING and "\n" not in above and clause.depth > before.depth
+        alone = 0 < len(above) < _LONGEST_HEADING and "\n" not in above
+        heads = alone and (clause.depth > before.depth or before.depth == clause.depth < 0)
         marks.append(Mark(clause.start, GLUE if heads else _seam(clause.depth)))
         before = clause
     return split_units(part, marks, options.size)
@@ -69,11 +70,12 @@ def _seam(depth: int) -> int:
 def clauses(part: Part) -> Iterator[Clause]:
     """Yield headings, numbered clauses and definitions in order."""
     titles = {element.start: element.level for element in part.elements if element.kind == "title"}
-    for start, line in lines(part):
+    for begin, line in lines(part):
+        start = begin + len(line) - len(line.lstrip())
         depth = titles[start] - _HEADINGS if start in titles else _depth(line, int(bool(titles)))
         if depth is not None:
             name = "" if start in titles else " ".join(line.split())[:_LONGEST_NAME].strip("#*_> ")
-            yield Clause(start + len(line) - len(line.lstrip()), depth, name)
+            yield Clause(start, depth, name)
 
 
 def _depth(line: str, of_number: int) -> int | None:

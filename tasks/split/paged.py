@@ -63,13 +63,18 @@ def page_starts(part: Part) -> list[int]:
 
 def slide_starts(part: Part) -> list[int]:
     """Return where slides begin: as pages, else after rules, else at the highest headings of which there are two."""
-    found = page_starts(part) or [start for start, line in lines(part) if _RULE.match(line)]
-    if found:
+    if found := page_starts(part) or _after_rules(part):
         return found
     titles = [element for element in part.elements if element.kind == "title"]
     levels = sorted(element.level for element in titles)
     level = next((a for a, b in pairwise(levels) if a == b), 0)
     return [element.start for element in titles if element.level == level]
+
+
+def _after_rules(part: Part) -> list[int]:
+    """Return where rules end: those that the parser took for furniture, else lines that are one."""
+    ruled = [e.end for e in part.elements if e.kind == "furniture" and _RULE.fullmatch(part.text, e.start, e.end)]
+    return ruled or [start for start, line in lines(part) if _RULE.match(line)]
 
 
 def _split(part: Part, starts: Sequence[int], options: Page) -> list[Span]:

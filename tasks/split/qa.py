@@ -1,7 +1,7 @@
 """Questions and answers: never parted; where an answer is cut, the context of each part says the question.
 
-Recognised are questions of the parser, headings that ask, lines that begin with "Q:", and the rows of a
-table with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
+Recognised are questions of the parser, headings that ask, lines that begin with "Q:" or ask in bold type, and the rows
+of a table with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
 """
 
 import re
@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from storage.schema import Element
+from tasks.split.asked import ANSWERS, BOLD, QUESTION, QUESTIONS
 from tasks.split.code_lines import table_rows
 from tasks.split.lines import lines
 from tasks.split.marks import Mark, units
@@ -24,14 +25,11 @@ from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span, trim
 
-_ASKED = re.compile(r"[ \t>*_#-]{0,8}(?:Q|Question|Frage)[ \t]?\d{0,4}[*_]{0,2}[ \t]?[:.)][*_ \t]*(?=\S)", re.I)
 _ASKS = re.compile(
     r"\W*(?:\d+\W+)?(?:what|how|why|when|where|who|whom|whose|which|can|could|do|does|did|is|are|am|was|will|would|should"
     r"|may|must|have|has|i|if|wie|was|warum|wo|wer|kann|comment|pourquoi)\b",
     re.I,
 )
-_COLUMN = re.compile(r"[\W_]*(?:questions?|frage|prompt|query|faq)[\W_]*$", re.I)
-_ANSWER = re.compile(r"[\W_]*(?:answers?|antwort|response|reply)[\W_]*$", re.I)
 _CELL = re.compile(r"(?<!\\)\|")
 _LONGEST_QUESTION = 400
 
@@ -60,7 +58,8 @@ def split_pairs(part: Part, options: Pairs) -> list[Span]:
     """Return spans of at most `options.size` tokens, each beginning with a question or within its answer."""
     room, text = Room(part.tokens, options.size), part.text
     asked = questions(part)
-    ends = {question.start: question.end for question in asked}
+    ends = {e.start: e.end for e in part.elements if e.kind == "title"}
+    ends |= {question.start: question.end for question in asked}
     pieces, barred = list[Piece](), False
     for unit in units(part, _marks(part, asked, BLOCK if options.together else BARRIER)):
         whole = room.fits(unit.start, unit.end)
@@ -71,7 +70,7 @@ def split_pairs(part: Part, options: Pairs) -> list[Span]:
 
 def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[Piece]:
     """Yield a unit, or its question and the parts of its answer, the first of which fits beside the question."""
-    question = Span(unit.start, min(unit.end, ends.get(unit.start, unit.start)))
+    question = _head(text, unit, ends)
     left = room.tokens - room.measure.count(*question)
     answer = trim(text, question.end, unit.end)
     if room.fits(unit.start, unit.end) or question.end == question.start or left * 2 < room.tokens:
@@ -81,15 +80,31 @@ def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[P
         yield from fit(text, Piece(*answer, GLUE), Room(room.measure, left - 1), (prose_cuts,))
 
 
+def _head(text: str, unit: Piece, ends: dict[int, int]) -> Span:
+    """Return the headings and the question that a unit begins with."""
+    place = end = unit.start
+    while place < unit.end and place in ends:
+        end = min(unit.end, ends[place])
+        place = trim(text, end, unit.end).start
+    return Span(unit.start, end)
+
+
 def _marks(part: Part, asked: Sequence[Question], seam: int) -> list[Mark]:
-    """Return where pairs and other sections begin; a heading stands with the question that follows it at once."""
+    """Return where pairs and other sections begin; an empty heading is one with the question or lower section after it.
+
+    A table under a question is its answer; one that holds the questions begins a section.
+    """
+    titles = {e.start: e for e in part.elements if e.kind == "title"}
     own = {question.start for question in asked}
-    other = {e.start: e.end for e in part.elements if e.kind in ("title", "table") and e.start not in own}
-    marks, title_end = list[Mark](), -1
-    for place in sorted(own | other.keys()):
-        glued = 0 <= title_end <= place and not part.text[title_end:place].strip()
-        marks.append(Mark(place, GLUE if glued else seam))
-        title_end = other.get(place, -1)
+    tables = {e.start for e in part.elements if e.kind == "table" and asking_column(e) >= 0}
+    marks: list[Mark] = []
+    above: Element | None = None
+    for place in sorted(own | tables | titles.keys()):
+        title = titles.get(place)
+        empty = above and not part.text[above.end : place].strip()
+        if not (above and empty and (title is None or above.start not in own or title.level > above.level)):
+            marks.append(Mark(place, seam))
+        above = title
     return marks
 
 
@@ -113,12 +128,12 @@ def _headings(part: Part) -> Iterator[Question]:
 
 
 def _asks(heading: str) -> bool:
-    return heading.rstrip(" \t#*_").endswith("?") or _ASKS.match(heading) is not None
+    return heading.rstrip(" \t#*_").endswith(("?", "\uff1f")) or _ASKS.match(heading) is not None
 
 
 def _lines(part: Part) -> Iterator[Question]:
     for start, line in lines(part):
-        if _ASKED.match(line):
+        if QUESTION.match(line) or BOLD.match(line):
             yield Question(start, start + min(len(line.rstrip()), _LONGEST_QUESTION), start)
 
 
@@ -137,8 +152,8 @@ def _rows(part: Part) -> Iterator[Question]:
 def asking_column(table: Element) -> int:
     """Return which column of a table holds questions beside one that holds answers, else -1."""
     header = [str(cell) for cell in (table.attributes.get("cells") or [[]])[0]]
-    asking = [i for i, cell in enumerate(header) if _COLUMN.match(cell)]
-    return asking[0] if asking and any(_ANSWER.match(cell) for cell in header) else -1
+    asking = [i for i, cell in enumerate(header) if QUESTIONS.fullmatch(cell)]
+    return asking[0] if asking and any(ANSWERS.fullmatch(cell) for cell in header) else -1
 
 
 def question_asked(part: Part) -> Callable[[Span], str]:

@@ -7,7 +7,7 @@ with nothing under it goes with the next. A table is cut between rows only; code
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tasks.split.blocks import Block, blocks
+from tasks.split.blocks import Block, announces, blocks
 from tasks.split.code_lines import code_lines, table_rows
 from tasks.split.merge import Allow, merge
 from tasks.split.options import MAX_SIZE, Options, check_whole
@@ -31,8 +31,6 @@ from tasks.split.sizing import Room
 from tasks.split.span import Span
 
 _DEEPEST = 8
-_LONGEST_LEAD = 300
-_LONGEST_CAPTION = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +91,7 @@ def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -
         return ITEM + max(0, _DEEPEST - block.level)
     if nested:
         return NESTED
-    return LEAD if before.kind in ("paragraph", "text") and _announces(text[before.start : before.end]) else BLOCK
-
-
-def _announces(text: str) -> bool:
-    """Return whether a short block says "as follows:" or stands like a heading."""
-    if len(text) > _LONGEST_LEAD:
-        return False
-    end = text.rstrip("*_ ")[-1:]
-    return end == ":" or (len(text) <= _LONGEST_CAPTION and "\n" not in text and end.isalnum())
+    return LEAD if before.kind in ("paragraph", "text") and announces(text[before.start : before.end]) else BLOCK
 
 
 def _is_indented(text: str, start: int) -> bool:

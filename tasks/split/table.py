@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tasks.split.blocks import Block, blocks
-from tasks.split.code_lines import table_rows
+from tasks.split.blocks import Block, announces, blocks, is_caption
+from tasks.split.code_lines import rows_and_header, table_rows
 from tasks.split.merge import Allow, merge
 from tasks.split.options import Options, check_whole
 from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, GLUE, LINE, WORD, Piece, cut, fit
+from tasks.split.pieces import BARRIER, GLUE, LEAD, LINE, WORD, Piece, cut, fit
 from tasks.split.prose import prose_cuts
 from tasks.split.sizing import Room
 from tasks.split.span import Span
@@ -36,7 +36,7 @@ class Rows(Options):
 
 
 def split_rows(part: Part, options: Rows) -> list[Span]:
-    """Return spans of at most `options.size` tokens; a table shares one only with headings right above it."""
+    """Return spans of at most `options.size` tokens; a table shares one only with its headings and its caption."""
     room = Room(part.tokens, options.size)
     pieces = list(_pieces(part, room, options.rows))
     return merge(part.text, pieces, room, _small_sections(part, pieces))
@@ -55,14 +55,18 @@ def _small_sections(part: Part, pieces: Sequence[Piece]) -> Allow:
 
 
 def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:
-    start, titled, barred = part.start, False, False
+    start, before, barred = part.start, Block("", 0, 0), False
     for block in blocks(part):
         if block.kind == "table":
-            pieces, above = list(structure_pieces(part.within(start, block.start), room)), titled
-            yield from _barred(pieces, barred)
-            yield from _rows(part.text, block, room, most, GLUE if above and pieces else BARRIER)
+            pieces = _barred(list(structure_pieces(part.within(start, block.start), room)), barred)
+            named = _named(part.text, pieces, before, room)
+            yield from pieces
+            yield from _rows(part.text, block, room, most, named)
             start, barred = block.end, True
-        titled = block.kind == "title"
+        elif before.kind == "table" and is_caption(part.text[block.start : block.end]) and room.fits(*block[1:3]):
+            yield Piece(block.start, block.end, LEAD)
+            start = block.end
+        before = block
     yield from _barred(list(structure_pieces(part.within(start, part.end), room)), barred)
 
 
@@ -70,22 +74,40 @@ def _barred(pieces: list[Piece], barred: bool) -> list[Piece]:
     return [pieces[0]._replace(seam=BARRIER), *pieces[1:]] if pieces and barred else pieces
 
 
-def _rows(text: str, table: Block, room: Room, most: int, seam: int) -> Iterator[Piece]:
+def _named(text: str, pieces: list[Piece], before: Block, room: Room) -> Piece | None:
+    """Return the headings and the caption above a table as one piece, which they become in `pieces`, or None."""
+    if not pieces or before.kind not in ("title", "paragraph", "text"):
+        return None
+    if before.kind != "title" and (pieces[-1].start != before.start or not announces(text[before.start : before.end])):
+        return None
+    first = len(pieces) - 1
+    while first and pieces[first].seam == GLUE and room.fits(pieces[first - 1].start, before.end):
+        first -= 1
+    seam = pieces[first].seam if before.kind == "title" or first < len(pieces) - 1 else BARRIER
+    pieces[first:] = [Piece(pieces[first].start, before.end, seam)]
+    return pieces[-1]
+
+
+def _rows(text: str, table: Block, room: Room, most: int, named: Piece | None) -> Iterator[Piece]:
     span, cuts, rows = Span(table.start, table.end), list[tuple[int, int]](), 1
     for place, weight in table_rows(text, span):
         rows += weight > GLUE
         cuts.append((place, BARRIER if weight > GLUE and most and rows > most else weight))
         rows = 1 if cuts[-1][1] == BARRIER else rows
-    for row in _whole_rows(text, span, seam, cuts, room):
+    for row in _whole_rows(text, span, named, cuts, room):
         yield from fit(text, row, room, (_cells, prose_cuts))
 
 
-def _whole_rows(text: str, span: Span, seam: int, cuts: list[tuple[int, int]], room: Room) -> Iterator[Piece]:
-    """Yield the rows, the first with the header that it hangs on if both fit."""
+def _whole_rows(text: str, span: Span, named: Piece | None, cuts: list[tuple[int, int]], room: Room) -> Iterator[Piece]:
+    """Yield the rows, the first with the header that it hangs on if both fit beside what names the table."""
     first = next((place for place, weight in cuts if weight > GLUE), span.end)
-    if room.fits(span.start, first):
-        cuts = [(place, weight) for place, weight in cuts if weight > GLUE]
-    yield from cut(text, span, seam, cuts)
+    rows = [(place, weight) for place, weight in cuts if weight > GLUE]
+    if named and not room.fits(named.start, first):
+        below = next((place for place, weight in rows_and_header(text, span) if weight == GLUE), first)
+        cuts = [(below, LEAD), *rows] if below < first and room.fits(span.start, below) else cuts
+    elif room.fits(span.start, first):
+        cuts = rows
+    yield from cut(text, span, GLUE if named else BARRIER, cuts)
 
 
 def _cells(text: str, span: Span) -> list[tuple[int, int]]:

@@ -167,3 +167,20 @@ def test_a_table_is_long_by_what_it_says_and_not_by_its_spaces() -> None:
     rows = "".join(f"| {i} {' ' * 80} |\n" for i in range(40))
     assert len(rows) > 2 * LONG
     assert len(kinds(GUIDE + "| number |\n|---|\n" + rows + "\n" + PROSE * 6)) == 1
+
+
+def test_one_word_of_the_law_makes_no_contract_and_questions_in_bold_make_a_faq() -> None:
+    assert kinds("# Help\n\nThe wheel has a warranty of two years and is as good as any.\n") != ["legal"]
+    pairs = "\n\n".join(f"**Is {grain} sold?**\nYes, in autumn, without any warranty." for grain in ("rye", "oat"))
+    assert kinds(f"# Help\n\n{pairs}\n") == ["faq"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Q1\uff1a\u9ea6\u3068\u306f\u4f55\u3067\u3059\u304b\u3002\nA1\uff1a\u7a40\u7269\u3067\u3059\u3002\n\n" * 3,
+        "# \u5e38\u89c1\u95ee\u9898\n\n## \u9ea6\n\n\u8c37\u7269\u3002\n",
+    ],
+)
+def test_questions_in_chinese_and_japanese_are_a_faq(text: str) -> None:
+    assert kinds(text) == ["faq"]

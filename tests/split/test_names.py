@@ -1,0 +1,119 @@
+"""What names a part of a document, a heading, a caption or a question, stands in a chunk with what it names."""
+
+import pytest
+
+from storage.schema import Draft
+from tasks.chunking.chunk import ChunkOptions, chunk
+from tasks.parse import ParseOptions, detect_file_type, parse
+from tasks.route import Route
+from tests.documents import tokenizer
+
+FILLER = "The mill grinds the grain that the farmers bring down from the hills in autumn. "
+
+
+def split(text: str, strategy: str, size: int = 200, name: str = "a.md") -> list[Draft]:
+    data = text.encode()
+    parsed = parse(data, detect_file_type(name, data), ParseOptions())
+    return chunk(parsed, "", Route(strategy, {"size": size}), tokenizer(), ChunkOptions(256))
+
+
+def texts(text: str, strategy: str, size: int = 200, name: str = "a.md") -> list[str]:
+    return [one.text for one in split(text, strategy, size, name)]
+
+
+def test_a_table_that_answers_stays_with_its_question_and_apart_from_the_next_heading() -> None:
+    cards = "### Which cards do you take?\n\n| Card | Fee |\n|---|---|\n| Visa | 0 % |"
+    refund = "### Getting a refund\n\nWrite to us."
+    found = split(f"# Questions\n\n### When am I charged?\n\nMonthly.\n\n{cards}\n\n{refund}\n", "qa")
+    assert [one.text for one in found[1:]] == [cards, refund]
+    assert [one.headings[-1] for one in found[1:]] == ["Which cards do you take?", "Getting a refund"]
+
+
+def test_a_heading_of_any_level_stays_with_the_first_part_of_a_long_section_of_a_faq() -> None:
+    text = f"# FAQ\n\n## How are errors mended?\n\n### Of the wheel\n\n{FILLER * 20}\n\n## What is rye?\n\nA grain.\n"
+    first, second, *_ = texts(text, "qa")
+    assert first.startswith("# FAQ\n\n## How are errors mended?\n\n### Of the wheel\n\nThe mill grinds")
+    assert second.startswith("The mill grinds")
+
+
+def test_an_empty_question_is_no_part_of_the_next() -> None:
+    found = texts("## What is bran?\n\n## What is rye?\n\nA grain.\n", "qa")
+    assert found == ["## What is bran?", "## What is rye?\n\nA grain."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**What is rye?**\nA grain.\n\n**What is bran?**\nThe husk.",
+        "Pregunta: What is rye?\n\nA grain.\n\nPregunta: What is bran?\n\nThe husk.",
+        "Q1\uff1a\u9ea6\u3068\u306f\u4f55\u3067\u3059\u304b\u3002\nA1\uff1a grain\n\nQ2\uff1a bran\nA2\uff1a husk",
+        "\u95ee\uff1a grain\n\u7b54\uff1a rye\n\n\u95ee\uff1a bran\n\u7b54\uff1a husk",
+    ],
+)
+def test_questions_are_found_as_detection_finds_them(text: str) -> None:
+    first, second = texts(text, "qa")
+    assert "grain" in first
+    assert "husk" in second
+
+
+def test_columns_of_questions_are_those_that_detection_finds() -> None:
+    first, second = texts("Pregunta,Respuesta\nWhat is rye?,A grain.\nWhat is bran?,The husk.\n", "qa", name="a.csv")
+    assert first.endswith("| What is rye? | A grain. |")
+    assert second == "| What is bran? | The husk. |"
+
+
+ROWS = "".join(f"| Part {i} | ground in the year {1900 + i} |\n" for i in range(30))
+GRID = f"| Part | Note |\n|---|---|\n{ROWS}"
+
+
+@pytest.mark.parametrize(
+    "above", ["Table 1: Parts of the mill.", "Parts of the mill", "The parts are:", "*Table 1. Parts.*"]
+)
+def test_a_table_stands_with_its_caption_which_all_of_its_rows_say(above: str) -> None:
+    first, second, *rest = split(f"# Mill\n\n{FILLER}\n\n{above}\n\n{GRID}", "table")
+    assert first.text.endswith(FILLER.strip())
+    assert second.text.startswith(f"{above}\n\n| Part | Note |\n|---|---|\n| Part 0 |")
+    assert {one.context for one in rest} == {f"Mill\n{above.strip('*')}\nPart | Note"}
+
+
+def test_a_caption_below_a_table_stands_with_its_last_rows() -> None:
+    *_, last, after = texts(f"{GRID}\nTable 1: Parts of the mill.\n\n{FILLER}", "table")
+    assert last.endswith("| Part 29 | ground in the year 1929 |\n\nTable 1: Parts of the mill.")
+    assert after == FILLER.strip()
+
+
+def test_headings_stand_with_the_header_of_a_table_where_its_first_row_is_too_long() -> None:
+    row = f"| {FILLER * 2}|\n"
+    first, second, *_ = split(
+        f"# The mill and its parts by name and by number\n\n| Note |\n|---|\n{row}{row}", "table", 48
+    )
+    assert first.text == "# The mill and its parts by name and by number\n\n| Note |\n|---|"
+    assert second.text.startswith("| The mill grinds")
+    assert second.context.endswith("\nNote")
+
+
+@pytest.mark.parametrize("size", [16, 24, 64])
+def test_no_caption_makes_a_chunk_too_long(size: int) -> None:
+    text = f"# {FILLER}\n\nTable 1: {FILLER}{FILLER}\n\n{GRID}\nTable 2: {FILLER}\n"
+    found = split(text, "table", size)
+    assert max(len(tokenizer().encode(one.text, add_special_tokens=False)) for one in found) <= size
+
+
+def test_an_empty_heading_of_a_contract_goes_with_the_next_one() -> None:
+    found = texts(
+        "# Contract\n\nOf today.\n\n## CLAUSES\n\n## 1. Subject\n\n1.1 The mill.\n\n## 2. Term\n\nA year.\n", "legal"
+    )
+    assert found[1:] == ["## CLAUSES\n\n## 1. Subject\n\n1.1 The mill.", "## 2. Term\n\nA year."]
+
+
+def test_slides_of_markdown_begin_after_rules() -> None:
+    slides = ["# Mill", "## Grain\n\n- rye", "## Water\n\n- brook", "# Questions?"]
+    deck = "\n\n---\n\n".join(slides)
+    assert texts(f"---\ntitle: Mill\n---\n\n{deck}\n", "slides") == slides
+
+
+def test_a_long_paragraph_that_announces_stands_with_what_it_announces() -> None:
+    code = "```\n" + "grind --all\n" * 12 + "```"
+    for number in range(6):  # which of two seams alike is closed first, the text decides
+        announced = f"{number} times. {FILLER * 4}Do this:\n\n{code}"
+        assert texts(f"{FILLER * 5}\n\n{announced}\n", "structure")[-1] == announced
