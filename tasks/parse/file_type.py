@@ -15,7 +15,7 @@ from tasks.parse.languages import BY_SUFFIX, language_of_suffix
 from tasks.parse.recognise import MAX_JSON, bears_out, guess, may_be, plainly, recorded, sample
 from tasks.parse.signatures import INSTEAD, binary_kind
 
-VERSION = 1  # raise it when any file gets another type than before
+VERSION = 2  # raise it when any file gets another type than before
 _HEAD = 65_536
 _OVERRULES = 0.8  # the classifier's score that is believed against a name which the text allows
 _SUGGESTS = 0.6  # and without one

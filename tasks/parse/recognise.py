@@ -14,6 +14,7 @@ _SAMPLE_WIDTH = 250
 _SAMPLE_LINES = 400
 _MIN_ROWS = 3
 _SHORT_LINE = 40
+_LEAST_STAMPED = 0.1
 
 _HTML = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 _TAGS = re.compile(
@@ -54,6 +55,7 @@ _STAMP = re.compile(
     r"|- \d{10} |(?:\S+ )?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE)\b)",
     re.M,
 )
+_CONTINUED = re.compile(r"^[ \t]|^(?:Caused by|Traceback) ?[:(]", re.M)
 _ORG = re.compile(r"^\*+ \S|^#\+[A-Za-z_]+:?|^:PROPERTIES:", re.M)
 _ORG_SURE = re.compile(r"^#\+(?:title|begin_\w+|options|author|include|startup|setupfile)\b|^:PROPERTIES:", re.I | re.M)
 _RST = re.compile(r"^\.\. [\w:-]+::|^:\w+:`|^\S.*\n([=\-~^\"'#*+])\1{3,}[ \t]*$|``\S", re.M)
@@ -111,6 +113,8 @@ def _loads(text: str) -> bool:
 def bears_out(named: FileType, text: str, whole: str) -> bool:
     """Return whether a text has so many signs of the type in its name that nothing else need be asked."""
     lines = text.count("\n")
+    if named.format == "log":  # between its entries may stand any number of lines that belong to one
+        return len(_STAMP.findall(text)) > _LEAST_STAMPED * lines
     if named.format == "markdown":
         strange = len(_CODE_ENDS.findall(_unfenced(text)))
         return len(_MARKDOWN.findall(text)) > 0.05 * lines and strange < 0.1 * lines and not _HTML.match(text)
@@ -150,7 +154,8 @@ def recorded(text: str) -> FileType | None:
     lines = text.count("\n")
     if lines >= _MIN_ROWS and len(_TURN.findall(text)) > 0.5 * lines:
         return FileType("chat")
-    return FileType("log") if lines >= _MIN_ROWS and len(_STAMP.findall(text)) > 0.6 * lines else None
+    entries = lines - len(_CONTINUED.findall(text))
+    return FileType("log") if entries >= _MIN_ROWS and len(_STAMP.findall(text)) > 0.6 * entries else None
 
 
 def guess(text: str, whole: str) -> FileType:

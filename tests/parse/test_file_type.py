@@ -19,6 +19,9 @@ MARKDOWN = "# Title\n\nText with [a link](https://example.org).\n\n```sh\nls\n``
 HTML = "<!DOCTYPE html>\n<html><body><p>Text</p></body></html>"
 PROSE = "It was late, and the rain had not stopped.\nNobody came, nobody called, and so it went on.\n" * 5
 TABLE = "name,size,weight\n" + "".join(f"n{i},{i},{i * 2}\n" for i in range(9))
+TRACES = (
+    "2024-03-05 10:00:01,123 ERROR failed\nTraceback (most recent call last):\n  File 'a.py', line 1\nValueError\n" * 6
+)
 YAML = "name: build\non:\n  push:\n    branches: [main]\njobs:\n  test:\n    runs-on: linux\n"
 
 
@@ -48,6 +51,7 @@ YAML = "name: build\non:\n  push:\n    branches: [main]\njobs:\n  test:\n    run
         ("a", GO, FileType("code", "go")),
         ("a.yml", YAML, FileType("code", "yaml")),
         ("a", YAML, FileType("code", "yaml")),
+        ("a.log", TRACES, FileType("log")),
         ("a.json", '{"a": [1, 2]}', FileType("json")),
         ("a.txt", '{"a": [1, 2]}', FileType("json")),
         ("a.txt", '{"a": 1}\n{"a": 2}\n', FileType("jsonl")),
