@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from storage.schema import indexed_text
-from tasks.context.setting import Setting, cut_words
+from tasks.context.setting import Setting
 from tasks.context.teller import Teller
+from tasks.context.words import cut_words
 from tasks.counting.tokens import Tokens
 from tasks.model.prompt import Prompt
 from tasks.split.pieces import Piece, cut, windows

@@ -10,7 +10,7 @@ from tasks.split.span import Span
 
 __all__ = ["CONTEXTUALIZERS", "Contextualizer", "Setting", "contextualizer_of", "setting_of"]
 
-STRUCTURAL = 4
+STRUCTURAL = 5
 """The version of the structural context, with which others begin; prompts have a version of their own."""
 
 
@@ -23,7 +23,7 @@ CONTEXTUALIZERS: dict[str, Contextualizer] = {
     for one in (
         Contextualizer("none", 1, _none),
         Contextualizer("structural", STRUCTURAL, structural),
-        Contextualizer("window", 2, window),
+        Contextualizer("window", 3, window),
         Contextualizer("summary", STRUCTURAL, structural, sums_up=True),
         Contextualizer("llm", STRUCTURAL, path_first, situating),
     )

@@ -91,13 +91,3 @@ def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int, 
     turns = [e for e in parsed.elements if e.kind == "turn"]
     shown = Shown(parsed, outline, window)
     return Setting(parsed, outline, Enclosing(parsed), counter, budget, shown, tables, turns)
-
-
-def cut_words(text: str, budget: int, counter: Counter) -> str:
-    """Return as many whole words from the front of a text as a number of tokens allows."""
-    words = text.split()
-    low, high = 0, len(words)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if counter.count(" ".join(words[:middle])) <= budget else (low, middle - 1)
-    return " ".join(words[:low]).rstrip(" |")

@@ -1,7 +1,9 @@
 """Structural context: the title, the headings above a chunk, and what it begins within."""
 
+from tasks.context.about import LEAST_WORDS
 from tasks.context.begun import begun
-from tasks.context.setting import Setting, cut_words
+from tasks.context.setting import Setting
+from tasks.context.words import cut_words, word_ends
 from tasks.split.span import Span
 
 SEPARATOR = " \u203a "
@@ -24,9 +26,11 @@ def structural(setting: Setting, span: Span) -> str:
     title = " ".join(setting.parsed.title.split())
     if title and title.casefold() not in said:
         names.insert(0, title)
-    more = (setting.lead(span) or begun(setting, span)).splitlines()
+    above = {name.casefold() for name in names} | said
+    more = [one for one in (setting.lead(span) or begun(setting, span)).splitlines() if one.casefold() not in above]
     line = "" if names or said else setting.about(span)
     names += setting.enclosing.signatures(span)
+    names = [name for i, name in enumerate(names) if not i or name != names[i - 1]]
     key = (line, *names, "", *more)
     if key not in setting.done:
         context = _path(setting, list(filter(None, names)), setting.budget)
@@ -37,8 +41,10 @@ def structural(setting: Setting, span: Span) -> str:
 
 
 def _joined(setting: Setting, context: str, line: str, above: bool = False) -> str:
-    """Return a context with a line more, of which as many words are said as the budget allows."""
+    """Return a context with a line more, of which as many words are said as the budget allows, four or none `above`."""
     words = cut_words(line, setting.budget - setting.count(context), setting.counter)
+    if above and words != line and len(word_ends(words)) < LEAST_WORDS:
+        return context
     longer = "\n".join(filter(None, (words, context) if above else (context, words)))
     return longer if setting.count(longer) <= setting.budget else context
 

@@ -1,7 +1,8 @@
 """Window: the structural context, and a sentence of each neighbour."""
 
-from tasks.context.setting import Setting, cut_words
+from tasks.context.setting import Setting
 from tasks.context.structural import structural
+from tasks.context.words import cut_words
 from tasks.split.central import most_central, prose_sentences
 from tasks.split.span import Span
 

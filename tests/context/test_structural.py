@@ -94,7 +94,27 @@ def test_a_document_with_a_title_does_not_say_more() -> None:
             "Opens a valve by hand.",
         ),
         ("a.go", "// Package valve opens a valve.\npackage valve\n", "Package valve opens a valve."),
+        ("a.rs", "//! Opens a valve by hand.\n\nuse std::fs;\n\nfn main() {}\n", "Opens a valve by hand."),
+        ("a.py", "# -*- coding: utf-8 -*-\n# Opens a valve by hand.\nx = 1\n", "Opens a valve by hand."),
+        ("a.yaml", "---\n# Settings of all the valves\nvalves:\n  - 1\n", "Settings of all the valves"),
         ("a.py", "x = 1\n", ""),
+        (
+            "A.java",
+            "import a.B;\n\n/**\n * Opens a valve by hand.\n */\n@Tool\npublic class A {\n" + "  int i;\n" * 20 + "}\n",
+            "Opens a valve by hand.",
+        ),
+        ("a.md", "[![build](a.svg)](b) ![two words](c)\n\nOpens a valve by hand.\n", "Opens a valve by hand."),
+        ("a.py", 'import os\n\ndef f():\n    """Open a valve by hand."""\n', ""),
+        ("a.c", '#include <stdio.h>\nint f() { return printf("%s is a %s, not a valve"); }\n' * 3, ""),
+        ("a.toml", "[valve]\nsize = 3  # as the norm of 1999 has it\nkind = 1\n", ""),
+        ("a.log", "2024-01-01 10:00:00 INFO the first valve was opened\n" * 4, ""),
+        ("a.json", '[{"name": "the valve that is open"}, {"name": "the other valve"}]', ""),
+        ("a.txt", "Questions\n\nQ: How do I open a valve?\nA: By hand.\n\nAnd then wait for the water.\n", ""),
+        (
+            "a.txt",
+            "\u5f00\u5173\n\n\u8bf7\u7528\u624b\u6253\u5f00\u9600\u95e8\u3002\n",
+            "\u8bf7\u7528\u624b\u6253\u5f00\u9600\u95e8\u3002",
+        ),
         ("a.txt", "Notes\n\nToo short.\n\nThis is what the notes say.\n", "This is what the notes say."),
         ("a.txt", "", ""),
     ],
@@ -111,6 +131,27 @@ def test_the_budget_keeps_the_question_before_the_line_and_cuts_between_words() 
     *_, last = chunks(parsed("faq.csv", f"question,answer\n{question},{LONG}\n"), budget=16)
     assert last.context
     assert question.startswith(last.context)
+
+
+def test_the_line_is_left_out_where_less_than_four_words_of_it_fit() -> None:
+    signature = "def open_the_valve_that_is_at_the_end_of_the_line(pressure, temperature, speed, direction)"
+    body = "".join(f"    valve_{i}.turn({i})\n" for i in range(60))
+    text = f'"""Opens any valve by hand, slowly and with care."""\n\n\n{signature}:\n{body}'
+    contexts = {budget: chunks(parsed("a.py", text), 64, "code", budget)[-1].context for budget in (34, 48)}
+    assert contexts == {34: signature, 48: f"Opens any valve by hand, slowly and with care.\n{signature}"}
+
+
+def test_what_a_heading_says_is_not_said_again() -> None:
+    rows = "".join(f"| valve {i} |\n" for i in range(40))
+    *_, last = chunks(parsed("a.md", f"# Valves\n\n## Valves\n\n| Valves |\n|---|\n{rows}"))
+    assert last.context == "Valves"
+
+
+def test_a_line_without_spaces_is_cut_between_its_signs() -> None:
+    heading = "\u9600\u95e8" * 60
+    *_, last = chunks(parsed("a.md", f"# {heading}\n\n{LONG}"), budget=20)
+    assert len(last.context) > 10
+    assert heading.startswith(last.context)
 
 
 def test_no_context_where_the_budget_is_nothing() -> None:
