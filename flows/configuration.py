@@ -98,7 +98,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 def _anchor(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Take the relative paths of a file's values from its folder."""
     anchored = dict(values)
-    if isinstance(values.get("store"), str):
+    if isinstance(values.get("store"), str) and values["store"]:
         anchored["store"] = _join(folder, values["store"])
     if isinstance(values.get("sources"), list):
         anchored["sources"] = [_anchor_source(folder, s) if isinstance(s, str) else s for s in values["sources"]]
@@ -112,6 +112,8 @@ def _anchor(values: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _anchor_source(folder: Path, source: str) -> str:
+    if not source:
+        return source
     name, separator, path = source.partition("=")
     if separator and "/" not in name and not (folder / source).exists():
         return f"{name}={_join(folder, path)}"

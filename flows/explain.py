@@ -120,7 +120,7 @@ def _holder(path: Path) -> tuple[Path, str]:
     for one in (path, *path.parents):
         if one.is_file():
             return one, "" if one == path else path.relative_to(one).as_posix()
-    raise SourceError(f"{path}: no such file")
+    raise SourceError(f"{path}: a folder; name one file of it" if path.is_dir() else f"{path}: no such file")
 
 
 def _place(settings: Settings, path: Path) -> tuple[str, str]:

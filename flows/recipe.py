@@ -1,6 +1,7 @@
 """From settings to the values that the tasks take."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -25,6 +26,7 @@ from tasks.parse import ParseOptions
 from tasks.rewrite import rewriter
 from tasks.route import Route, RouteTable, default_routes
 from tasks.sources.source import DiscoverOptions
+from tasks.split import options_of
 from tasks.workers.pool import Limits
 from tasks.workers.process import Recipe
 
@@ -126,6 +128,7 @@ def rewrite_of(settings: Settings) -> Rewrite | None:
 def routes_of(settings: Settings) -> RouteTable:
     """Return the default routes with those of the settings on top."""
     base = default_routes()
+    _check_split(settings.split)
 
     def options(strategy: str, own: object = None) -> dict[str, object]:
         return {**settings.split.get(strategy, {}), **(own if isinstance(own, dict) else {})}
@@ -148,6 +151,15 @@ def routes_of(settings: Settings) -> RouteTable:
     default = Route(base.default.strategy, options(base.default.strategy, dict(base.default.options)))
     chosen = frozenset(r.type for r in settings.routes if r.type)
     return RouteTable(by_glob, by_type, default, chosen, settings.split, contexts)
+
+
+def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise `ConfigError` for options of a strategy that no document may ever ask for."""
+    for strategy, values in split.items():
+        try:
+            options_of(strategy, values)
+        except ConfigError as error:
+            raise ConfigError(f"[split] {error}") from None
 
 
 def check_model(settings: Settings, recipe: Recipe) -> None:

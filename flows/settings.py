@@ -18,6 +18,17 @@ def _decode_texts(value: Any) -> Any:
     return _decode(value) if value.lstrip().startswith("[") else (value,)
 
 
+def _check_store(value: Any) -> Any:
+    """Refuse what a path would silently make a folder of: no name at all, and an address of another kind."""
+    if isinstance(value, str):
+        if not value.strip():
+            raise ValueError("a store needs a name; it is a folder or s3://BUCKET/PREFIX")
+        if "://" in value and not value.startswith("s3://"):
+            raise ValueError("a store is a folder or s3://BUCKET/PREFIX")
+    return value
+
+
+Store = Annotated[Path, BeforeValidator(_check_store)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_decode_texts)]
 
 
@@ -230,7 +241,7 @@ Options = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
 class Settings(Section):
     """Everything that can be set. A plain value: `flows.configuration.load` gathers it."""
 
-    store: Path = Field(default=Path("store"), description="The folder that keeps everything, or s3://BUCKET/PREFIX.")
+    store: Store = Field(default=Path("store"), description="The folder that keeps everything, or s3://BUCKET/PREFIX.")
     sources: Texts = Field(
         default=(),
         description="Folders, globs, files, s3://BUCKET/PREFIX where the command names none; NAME=PATH gives a name.",

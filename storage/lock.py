@@ -41,6 +41,8 @@ def _open(root: Path) -> int:
         with boundary("lock"):
             root.mkdir(parents=True, exist_ok=True)
             return os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except (FileExistsError, NotADirectoryError):
+        raise StoreError(f"{root} cannot be a store: a file has the name of a folder; name another") from None
     except OSError as error:
         if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise

@@ -80,8 +80,15 @@ class SettingsCommand(TyperCommand):
         except (DocmillError, OSError) as error:
             if debug:
                 traceback.print_exc(file=sys.stderr)
-            note(str(error))
+            note(_spelled(error))
             raise typer.Exit(1) from None
+
+
+def _spelled(error: Exception) -> str:
+    """Return what a failure says, one of the operating system's without its number."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def takes(*sections: str) -> type[SettingsCommand]:

@@ -7,6 +7,7 @@ import typer
 
 from flows.cli.command import settings_of, takes
 from flows.cli.output import note, plain, print_found, print_json
+from storage.errors import QueryError
 
 if TYPE_CHECKING:
     from storage.upkeep.compact import Compaction
@@ -49,6 +50,8 @@ def publish(
     settings = settings_of(context)
     from storage.history import candidates, snapshots
 
+    if not name and (discard or force):
+        raise QueryError("name what is held back; without --discard and --force all are listed")
     if name and discard:
         candidates.discard(settings.store, name, settings.wait_s)
         name = None

@@ -68,6 +68,7 @@ def _load(path: Path, qrels: Path | None) -> Iterator[Question]:
     elif qrels is not None:
         yield from _judged(_trec_topics(path), _judgements(qrels))
     else:
+        path.stat()  # of a missing file that is the first thing to say
         raise QueryError(f"{path}: questions without answers; name their qrels with --qrels FILE")
 
 

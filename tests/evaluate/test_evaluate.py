@@ -67,6 +67,7 @@ def test_a_file_without_questions_is_refused(tmp_path: Path, text: str) -> None:
 def test_what_is_wrong_with_questions_is_said(tmp_path: Path) -> None:
     for name, text, said in (
         ("none.csv", None, "none.csv: cannot be read: No such file"),
+        ("none.txt", None, "none.txt: cannot be read: No such file"),
         ("names.csv", "name,uri\na,b\n", "no column `question`, only name, uri"),
         ("twice.csv", "id,question,uri\n7,One?,a.md\n7,Two?,b.md\n", "'7' is the id of two questions"),
     ):

@@ -127,6 +127,25 @@ def test_a_store_that_is_missing_is_one_line_and_status_1(command: str) -> None:
     assert not Path("nowhere").exists()
 
 
+def test_a_file_where_the_store_should_be_is_told_so(folder: Path) -> None:
+    (folder / "taken").write_text("")
+    write_documents(folder / "docs")
+    for name in ("taken", "taken/store"):
+        result = call("ingest", "docs", "--store", name)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert f"docmill: {name} cannot be a store: a file has the name of a folder" in result.stderr
+
+
+def test_a_failure_of_the_system_is_told_without_its_number() -> None:
+    result = call("search", "--queries", "gone.txt")
+    assert (result.exit_code, result.stderr) == (1, "docmill: gone.txt: No such file or directory\n")
+
+
+def test_publish_wants_the_name_of_what_it_is_to_force_or_give_up() -> None:
+    assert "name what is held back" in call("publish", "--discard").stderr
+    assert call("publish", "--force").exit_code == 1
+
+
 def test_debug_shows_where_an_error_came_from() -> None:
     result = call("status", "--store", "nowhere", "--debug")
     assert "Traceback" in result.stderr

@@ -3,11 +3,13 @@
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flows.cli.template import template
 from flows.configuration import Key, find_file, keys, load
+from flows.recipe import routes_of
 from flows.settings import Settings
 from storage.errors import ConfigError
 
@@ -100,6 +102,8 @@ def test_lists_and_tables_are_json_in_a_variable_and_one_text_is_a_list(monkeypa
         ("qq = 3", "qq: no such key; there are store, sources, engine"),
         ("[search]\nweight = 5", "search.weight: input should be less than or equal to 1, got 5"),
         ("[search]\nweight = nan", "search.weight: input should be a finite number, got nan"),
+        ('store = ""', "store: a store needs a name; it is a folder or s3://BUCKET/PREFIX, got ''"),
+        ('store = "gs://bucket/docs"', "store: a store is a folder or s3://BUCKET/PREFIX, got 'gs://bucket/docs'"),
         ('engine = "ray"', "engine: input should be 'auto', 'local' or 'prefect', got 'ray'"),
         ('[[routes]]\nglob = "a"\nstrategi = "x"', "the nearest is routes[0].strategy"),
         ('[[routes]]\nstrategy = "x"', "routes[0]: must have either glob or type"),
@@ -121,6 +125,26 @@ def test_a_wrong_value_is_told_by_the_name_that_set_it(monkeypatch: pytest.Monke
         load()
     with pytest.raises(ConfigError, match=r"^--chunk-context-tokens: .*got 'few'$"):
         load({CONTEXT_TOKENS: "few"})
+
+
+def test_an_empty_name_is_not_the_working_directory(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"^--store: a store needs a name"):
+        load({("store",): ""})
+    write(folder, 'sources = ["", "docs"]')
+    assert load().sources == ("", str(folder / "docs"))
+
+
+@pytest.mark.parametrize(
+    ("split", "message"),
+    [
+        ({"fixd": {"size": 30}}, r"^\[split\] strategy 'fixd' does not exist; the nearest is 'fixed'$"),
+        ({"fixed": {"sise": 30}}, r"^\[split\] fixed has no option 'sise'; the nearest is 'size'$"),
+        ({"fixed": {"size": 3}}, r"^\[split\] fixed: size must be a whole number in \[16, 8192\], got 3$"),
+    ],
+)
+def test_options_of_a_strategy_are_checked_though_no_route_takes_it(split: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        routes_of(load({("split",): split}))
 
 
 def test_an_unknown_variable_is_told_the_nearest_right_one(monkeypatch: pytest.MonkeyPatch) -> None:
