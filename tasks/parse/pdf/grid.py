@@ -188,7 +188,7 @@ def _components(rules: Rules) -> list[tuple[list[Rule], list[Rule]]]:
     touch = (x > left - _TOUCH) & (x < right + _TOUCH) & (y > top - _TOUCH) & (y < bottom + _TOUCH)
     groups: list[tuple[list[Rule], list[Rule]]] = []
     seen = np.zeros(len(level), bool)
-    for first in range(len(level)):
+    for first in np.flatnonzero(touch.any(1)):
         if seen[first]:
             continue
         rows, columns = np.zeros(len(level), bool), np.zeros(len(upright), bool)
