@@ -3,8 +3,9 @@
 Files are uncompressed, so reading maps them into memory and copies nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +26,12 @@ def write_arrays(root: Path, suffix: str, arrays: Arrays) -> FileRef:
     return write_immutable(root, FOLDER, suffix, lambda path: _write(path, arrays))
 
 
-def map_arrays(root: Path, arrays: Arrays) -> dict[str, pa.Array]:
+def map_arrays(root: Path, arrays: Arrays) -> dict[str, Any]:
     """Return arrays memory-mapped, from a file that loses its name at once: memory that the system can have back."""
     with temporary(root / FOLDER) as draft:
         with boundary(f"spill {FOLDER}"):
             _write(draft, arrays)
-        return _map(draft)
+        return _map(draft, arrays)
 
 
 def _write(path: Path, arrays: Arrays) -> None:
@@ -41,18 +42,26 @@ def _write(path: Path, arrays: Arrays) -> None:
         writer.write_batch(batch)
 
 
-def read_arrays(root: Path, file: FileRef) -> dict[str, pa.Array]:
-    """Return the memory-mapped arrays of a file."""
-    return _map(path_of(root, file))
+def read_arrays(root: Path, file: FileRef, names: Iterable[str]) -> dict[str, Any]:
+    """Return some memory-mapped arrays of a file by name: strings as Arrow has them, numbers for numpy."""
+    return _map(path_of(root, file), names)
 
 
-def _map(path: Path) -> dict[str, pa.Array]:
+def _map(path: Path, names: Iterable[str]) -> dict[str, Any]:
     try:
         batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-    except (pa.ArrowInvalid, OSError) as error:
+        layout = (batch.schema.metadata or {}).get(_LAYOUT_KEY, b"none")
+        if layout != LAYOUT:
+            known = LAYOUT.decode()
+            raise StoreError(f"{path} has layout {layout.decode()}, this docmill reads {known}; use a newer docmill")
+        batch.validate()
+        arrays = {name: batch.column(name).values for name in names}
+        return {name: one if pa.types.is_string(one.type) else _integers(one) for name, one in arrays.items()}
+    except (pa.ArrowException, OSError, LookupError, ValueError, TypeError) as error:
         raise StoreError(f"{path} is damaged: {error}; rebuild the keyword index with: docmill repair") from error
-    layout = (batch.schema.metadata or {}).get(_LAYOUT_KEY, b"none")
-    if layout != LAYOUT:
-        known = LAYOUT.decode()
-        raise StoreError(f"{path} has layout {layout.decode()}, this docmill reads {known}; use a newer docmill")
-    return {name: column.values for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+
+
+def _integers(array: pa.Array) -> Any:
+    if not pa.types.is_integer(array.type):
+        raise TypeError(f"integers are of type {array.type}")
+    return array.to_numpy()

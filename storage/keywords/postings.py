@@ -115,7 +115,6 @@ def check_distinct(parts: Sequence[Postings]) -> None:
 
 
 _FIELDS = tuple(Postings.__dataclass_fields__)
-_STRINGS = ("terms", "chunk_ids")
 
 
 def write_postings(root: Path, postings: Postings) -> FileRef:
@@ -125,13 +124,9 @@ def write_postings(root: Path, postings: Postings) -> FileRef:
 
 def read_postings(root: Path, file: FileRef) -> Postings:
     """Return the memory-mapped postings of a file."""
-    return _of(read_arrays(root, file))
+    return Postings(**read_arrays(root, file, _FIELDS))
 
 
 def spill_postings(root: Path, postings: Postings) -> Postings:
     """Return the same postings, memory-mapped from a file without a name."""
-    return _of(map_arrays(root, {name: getattr(postings, name) for name in _FIELDS}))
-
-
-def _of(arrays: dict[str, pa.Array]) -> Postings:
-    return Postings(**{name: arrays[name] if name in _STRINGS else arrays[name].to_numpy() for name in _FIELDS})
+    return Postings(**map_arrays(root, {name: getattr(postings, name) for name in _FIELDS}))

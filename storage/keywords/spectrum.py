@@ -56,5 +56,4 @@ def read_spectrum(root: Path, file: FileRef | None) -> Spectrum:
     """Return the spectrum in a file, the empty one where there is none."""
     if file is None:
         return EMPTY
-    arrays = read_arrays(root, file)
-    return Spectrum(arrays["frequencies"].to_numpy(), arrays["terms"].to_numpy())
+    return Spectrum(**read_arrays(root, file, ("frequencies", "terms")))

@@ -56,5 +56,4 @@ def read_tombstones(root: Path, file: FileRef | None) -> Tombstones:
     """Return the tombstones in a file, none where there is no file."""
     if file is None:
         return NONE
-    arrays = read_arrays(root, file)
-    return Tombstones(*(arrays[name].to_numpy() for name in ("rows", "terms", "counts")))
+    return Tombstones(**read_arrays(root, file, ("rows", "terms", "counts")))

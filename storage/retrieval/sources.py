@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +13,13 @@ import pyarrow.compute as pc
 
 from storage.artifacts import Packs, decode_parsed
 from storage.columns import from_table
-from storage.commit import vector_rows
+from storage.commit import posting_rows, vector_rows
 from storage.embedding.encoder import Encoder, load_encoder
 from storage.errors import StoreError
 from storage.history import snapshots
 from storage.history.snapshots import Snapshot
-from storage.keywords import KeywordHit, KeywordIndex
+from storage.keywords import KeywordHit, KeywordIndex, rebuild
+from storage.lance.fence import schema
 from storage.lance.matrix import Matrix
 from storage.lance.vectors import VectorIndex
 from storage.opened import OpenedTable
@@ -110,7 +112,7 @@ class Sources:
             rows = vector_rows(
                 self.root, self.snapshot.artifacts["embeddings"], read_table(self.root, self.snapshot, "chunks")
             )
-            return Matrix(pa.Table.from_batches(rows))
+            return Matrix(pa.Table.from_batches(rows, schema(self.snapshot.space.dimension)))
 
     @cached_property
     def _chunks(self) -> OpenedTable:
@@ -118,7 +120,16 @@ class Sources:
 
     @cached_property
     def _keywords(self) -> KeywordIndex:
-        return KeywordIndex(self.root, self.snapshot.keywords)
+        try:
+            return KeywordIndex(self.root, self.snapshot.keywords)
+        except StoreError:
+            if self.snapshot.number == snapshots.numbers(self.root)[-1]:
+                raise
+            # No repair mends an old snapshot's postings: lost, or of an older analyser, they are built again.
+            with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # what is mapped outlives it
+                rows = posting_rows(read_table(self.root, self.snapshot, "chunks"))
+                state = rebuild(Path(folder), rows, self.snapshot.keywords.language)
+                return KeywordIndex(Path(folder), state)
 
 
 def _mean(vectors: Sequence[Vector]) -> Vector:
