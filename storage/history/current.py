@@ -22,24 +22,38 @@ FOLDER = ".current"
 
 def publish(root: Path, snapshot: Snapshot) -> None:
     """Make `current/` and `views.sql` show a snapshot."""
-    folder = root / FOLDER / f"{snapshot.number:06d}"
+    folder, before = _folder(root, snapshot.number), _folder(root, published(root) or 0)
     remove(folder)
     for name in SCHEMAS:
         _link_table(root, snapshot, name, folder / name)
     _swap(root, folder)
+    _write_views(root)
+    for old in sorted((root / FOLDER).iterdir()):
+        if old not in (folder, before):
+            remove(old)
+
+
+def _folder(root: Path, number: int) -> Path:
+    return root / FOLDER / f"{number:06d}"
+
+
+def _write_views(root: Path) -> None:
+    """Make `views.sql` lead to where the store is now."""
     evaluations.prepare(root)
     script = views_sql(root).encode()
     path = root / "views.sql"
     if not path.exists() or path.read_bytes() != script:
         write_whole(path, script)
-    for old in sorted((root / FOLDER).iterdir())[:-2]:
-        remove(old)
 
 
 def catch_up(root: Path) -> None:
-    """Show the newest snapshot where the run that committed it died before it could."""
+    """Show the newest snapshot where the run that committed it died before it could, or the store was moved since."""
     newest = snapshots.newest(root)
-    if newest is not None and published(root) != newest.number:
+    if newest is None:
+        return
+    if published(root) == newest.number:
+        _write_views(root)
+    else:
         publish(root, newest)
 
 
@@ -63,6 +77,8 @@ def _swap(root: Path, folder: Path) -> None:
     fresh = root / FOLDER / "next"
     remove(fresh)
     fresh.symlink_to(folder.relative_to(root))
+    if not (root / LINK).is_symlink():  # a folder, in a copy that was made without links
+        remove(root / LINK)
     with boundary("swap current"):
         fresh.replace(root / LINK)
     sync_folder(root)
