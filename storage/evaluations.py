@@ -77,10 +77,25 @@ def prepare(root: Path) -> None:
 
 
 def read(root: Path) -> pa.Table:
-    """Return all rows, the oldest first."""
-    files = sorted((root / FOLDER).glob("[!.]*.parquet"))
-    tables = [pq.read_table(file, schema=EVALUATIONS, partitioning=None) for file in files]
+    """Return all rows, the oldest first, without those of damaged files."""
+    tables = [table for file in _files(root) if (table := _read(file)) is not None]
     return pa.concat_tables([EVALUATIONS.empty_table(), *tables]).sort_by([("created", "ascending")])
+
+
+def damaged(root: Path) -> list[Path]:
+    """Return the files that cannot be read. What they said can only be measured again."""
+    return [file for file in _files(root) if _read(file) is None and file.exists()]
+
+
+def _files(root: Path) -> list[Path]:
+    return sorted((root / FOLDER).glob("[!.]*.parquet"))
+
+
+def _read(file: Path) -> pa.Table | None:
+    try:
+        return pq.read_table(file, schema=EVALUATIONS, partitioning=None)
+    except (OSError, pa.ArrowException):
+        return None
 
 
 def _encode(table: pa.Table) -> bytes:

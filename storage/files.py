@@ -52,6 +52,16 @@ def hash_file(path: Path) -> str:
     return digest.hexdigest()
 
 
+def fault(root: Path, file: FileRef, deep: bool = True) -> str:
+    """Return what is wrong with a file, or nothing; without `deep` its content is not read."""
+    path = root / file.path
+    if not path.is_file():
+        return f"{file.path} is missing"
+    if path.stat().st_size != file.bytes:
+        return f"{file.path} has {path.stat().st_size} bytes, not {file.bytes}"
+    return f"{file.path} has another content than was written" if deep and hash_file(path) != file.hash else ""
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)

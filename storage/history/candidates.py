@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from storage import staging
 from storage.commit import put
-from storage.errors import QueryError
+from storage.errors import QueryError, StoreError
 from storage.files import remove, settle, write_whole
 from storage.history import snapshots
 from storage.history.retention import lock_is_held
@@ -93,7 +93,7 @@ def _renumbered(run: pa.Table, number: int) -> pa.Table:
 def discard(root: Path, name: str, wait_s: float = 0.0) -> None:
     """Give a candidate up; the next compaction takes its files."""
     with writer_lock(snapshots.existing(root), wait_s):
-        _read(root, name)
+        _check_name(root, name)
         discard_held(root, [name])
 
 
@@ -101,7 +101,7 @@ def discard_held(root: Path, names: Iterable[str]) -> list[str]:
     """Remove candidates that no reader has open, for a caller that holds the writer's lock; return those gone."""
     gone = [name for name in names if not lock_is_held(snapshots.candidate_path(root, name))]
     for name in gone:
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, StoreError):  # damaged; a later compaction takes the tag away
             vectors.untag(root, snapshots.read_candidate(root, name).vectors, name)
         unshare(root, snapshots.CANDIDATES, name)
         remove(snapshots.candidate_path(root, name))
@@ -111,12 +111,17 @@ def discard_held(root: Path, names: Iterable[str]) -> list[str]:
 def expired(root: Path, keep_days: float) -> list[str]:
     """Return the candidates that are older than a retention keeps."""
     horizon = datetime.now(UTC) - timedelta(days=keep_days)
-    states = ((name, snapshots.read_candidate(root, name)) for name in snapshots.candidates(root))
-    return [name for name, state in states if datetime.fromisoformat(state.created) < horizon]
+    return [
+        name for name, state in snapshots.held_back(root).items() if datetime.fromisoformat(state.created) < horizon
+    ]
 
 
 def _read(root: Path, name: str) -> Snapshot:
+    _check_name(root, name)
+    return snapshots.read_candidate(root, name)
+
+
+def _check_name(root: Path, name: str) -> None:
     held = snapshots.candidates(root)
     if name not in held:
         raise QueryError(f"no candidate {name!r}; there are {', '.join(held) or 'none'}")
-    return snapshots.read_candidate(root, name)

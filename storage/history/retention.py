@@ -6,6 +6,7 @@ what is held is not removed. What a tag names is never removed.
 
 import fcntl
 import os
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,8 @@ from storage.boundary import boundary
 from storage.errors import StoreError
 from storage.history import snapshots, tags
 from storage.history.snapshots import Snapshot, path_of
+
+_POLL_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,8 @@ def _created(root: Path, number: int) -> datetime:
 
 
 def removable(root: Path, retention: Retention) -> list[int]:
-    """Return the expired snapshots that no tag names and no reader holds."""
+    """Return the expired snapshots that no tag names and no reader holds; raise `StoreError` for a damaged tag."""
+    tags.check(root)
     named = set(tags.tags(root).values())
     return [number for number in expired(root, retention) if number not in named and not is_held(root, number)]
 
@@ -76,8 +80,11 @@ def is_held(root: Path, number: int) -> bool:
 
 
 def lock_is_held(path: Path) -> bool:
-    """Say whether a reader has the snapshot in a file open."""
-    handle = os.open(path, os.O_RDONLY)
+    """Say whether a reader has the snapshot in a file open; nobody has one that is gone."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -95,17 +102,16 @@ def hold(root: Path, at: int | str | None) -> tuple[Snapshot, int]:
                 handle = _share(snapshots.candidate_path(root, at))
                 if handle is not None:
                     return snapshots.read_candidate(root, at), handle
-                continue
-            snapshot = snapshots.read(root, tags.find(root, at))
-            handle = _share(path_of(root, snapshot.number))
-            if handle is not None:
-                return snapshot, handle
-        if at is not None:
-            raise StoreError(f"snapshot {at} of {root} has just been removed; open another one")
+            else:
+                snapshot = snapshots.read(root, tags.find(root, at))
+                handle = _share(path_of(root, snapshot.number))
+                if handle is not None:
+                    return snapshot, handle
+        time.sleep(_POLL_S)  # another process looks whether somebody holds it, or has removed it: the next look tells
 
 
 def _share(path: Path) -> int | None:
-    """Return an open file with a shared lock, or None where the file is being removed."""
+    """Return an open file with a shared lock, or None where another process removes it or looks who holds it."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except FileNotFoundError:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from storage.embedding.encoder import EmbeddingSpace
 from storage.errors import StoreError
 from storage.files import FileRef
+from storage.keys import hash_bytes
 from storage.keywords.state import KeywordState
 from storage.lance.vectors import VectorState
 from storage.remote.address import shown
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 FOLDER = "snapshots"
 CANDIDATES = "candidates"
+_CHECKSUM = re.compile(rb',\n "checksum": "(\w+)"\n}$')
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +118,43 @@ def read_candidate(root: Path, name: str) -> Snapshot:
     return decode(candidate_path(root, name))
 
 
+def held_back(root: Path) -> dict[str, Snapshot]:
+    """Return the snapshots that are held back by name, without the damaged."""
+    states = {}
+    for name in candidates(root):
+        with suppress(FileNotFoundError, StoreError):
+            states[name] = read_candidate(root, name)
+    return states
+
+
 def needed(root: Path) -> list[Snapshot]:
     """Return every snapshot whose files have to stay: those that are kept, and those held back; see `damaged`."""
-    return [*each(root), *(read_candidate(root, name) for name in candidates(root))]
+    return [*each(root), *held_back(root).values()]
 
 
 def damaged(root: Path) -> list[int]:
     """Return the numbers of the snapshots that cannot be read; nobody knows which files such a one needs."""
-    whole = {snapshot.number for snapshot in each(root)}
-    return [number for number in numbers(root) if number not in whole]
+    return [number for number in numbers(root) if not _is_whole(path_of(root, number))]
+
+
+def damaged_candidates(root: Path) -> list[str]:
+    """Return the names of what is held back and cannot be read, of which the same is true."""
+    return [name for name in candidates(root) if not _is_whole(candidate_path(root, name))]
+
+
+def all_known(root: Path) -> bool:
+    """Say whether every file that has to stay is known: no snapshot and no candidate is damaged."""
+    return not damaged(root) and not damaged_candidates(root)
+
+
+def _is_whole(file: Path) -> bool:
+    try:
+        decode(file)
+    except FileNotFoundError:  # removed since it was listed
+        return True
+    except StoreError:
+        return False
+    return True
 
 
 def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
@@ -172,11 +202,20 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
     if version != FORMAT:
         raise StoreError(f"{where} has store format {version}, this docmill reads format {FORMAT}; use a newer docmill")
     try:
+        _check_sum(data)
         return _adapter().validate_json(data)
     except ValueError as error:
         raise StoreError(f"{where} is damaged: {error}") from error
 
 
 def encode(snapshot: Snapshot) -> bytes:
-    """Return the content of a snapshot's file."""
-    return _adapter().dump_json(snapshot, indent=1)
+    """Return the content of a snapshot's file, JSON whose last key is the hash of all before it."""
+    body = _adapter().dump_json(snapshot, indent=1).removesuffix(b"\n}")
+    return body + f',\n "checksum": "{hash_bytes(body)}"\n}}'.encode()
+
+
+def _check_sum(data: bytes) -> None:
+    """Raise `ValueError` where a snapshot says another checksum than it has; those of older releases say none."""
+    found = _CHECKSUM.search(data)
+    if found and found[1].decode() != hash_bytes(data[: found.start()]):
+        raise ValueError("its checksum is another one")

@@ -25,7 +25,7 @@ def set_tag(root: Path, name: str, at: int | str | None = None, wait_s: float = 
         value = {"snapshot": number, "created": datetime.now(UTC).isoformat("T", "seconds")}
         share_tag(root, name, json.dumps(value).encode())
         if not put_if_absent(root / tags.FOLDER / f"{name}.json", json.dumps(value).encode()):
-            held = tags.tags(root)[name]
+            held = tags.find(root, name)
             if held != number:
                 raise QueryError(f"tag {name!r} names snapshot {held}; delete it first: docmill tag {name} --delete")
         return number
@@ -34,7 +34,7 @@ def set_tag(root: Path, name: str, at: int | str | None = None, wait_s: float = 
 def delete_tag(root: Path, name: str, wait_s: float = 0.0) -> None:
     """Take a name away; the snapshot stays as long as the retention says."""
     with writer_lock(snapshots.existing(root), wait_s):
-        if name not in tags.tags(root):
+        if name not in tags.files(root):
             raise QueryError(f"no tag {name!r}; there are {', '.join(tags.tags(root)) or 'none'}")
         unshare(root, tags.FOLDER, name)
         remove(root / tags.FOLDER / f"{name}.json")

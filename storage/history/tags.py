@@ -4,6 +4,7 @@
 """
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 from storage.errors import StoreError
@@ -12,17 +13,34 @@ from storage.history import snapshots
 FOLDER = "tags"
 
 
+def files(root: Path) -> dict[str, Path]:
+    """Return the file of each tag, by name, those of damaged ones among them."""
+    folder = root / FOLDER
+    return {file.stem: file for file in sorted(folder.glob("*.json"))} if folder.is_dir() else {}
+
+
 def tags(root: Path) -> dict[str, int]:
-    """Return the snapshot of each tag, by name."""
-    files = sorted((root / FOLDER).glob("*.json")) if (root / FOLDER).is_dir() else []
-    return {file.stem: _number(file) for file in files}
+    """Return the snapshot of each tag, by name, without the damaged."""
+    held = {}
+    for name, file in files(root).items():
+        with suppress(FileNotFoundError, StoreError):  # taken away since it was listed, or damaged
+            held[name] = _number(file)
+    return held
+
+
+def check(root: Path) -> None:
+    """Raise `StoreError` for a damaged tag: nobody knows which snapshot it names."""
+    for file in files(root).values():
+        with suppress(FileNotFoundError):
+            _number(file)
 
 
 def _number(file: Path) -> int:
     try:
         return int(json.loads(file.read_bytes())["snapshot"])
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{file} is not a tag: {error}; remove it and tag the snapshot again") from error
+        mend = f"docmill tag {file.stem} --delete"
+        raise StoreError(f"{file} is not a tag: {error}; give it up and tag the snapshot again: {mend}") from error
 
 
 def find(root: Path, at: int | str | None) -> int | None:
@@ -32,6 +50,8 @@ def find(root: Path, at: int | str | None) -> int | None:
     if at.isdecimal():
         return int(at)
     held = tags(root)
+    if at not in held and (file := files(root).get(at)):
+        return _number(file)
     if at not in held:
         names = [*held, *snapshots.candidates(root)]
         raise StoreError(f"{root} has no snapshot or tag {at!r}; its tags are {', '.join(names) or 'none'}")

@@ -34,6 +34,11 @@ def far_faults(root: Path, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str
             yield kind, str(failed[file])
 
 
+def far_sizes(root: Path) -> dict[str, int]:
+    """Return the length of each object by its key, from which a mirror takes what it lacks; of a folder none."""
+    return objects_of(root).sizes() if mark_of(root) else {}
+
+
 def restore(root: Path) -> list[str]:
     """Bring mirror and object store in line: each gets again what only the other has whole; say what was done.
 

@@ -50,7 +50,7 @@ def collect(root: Path, grace_hours: float) -> int:
     What is younger than `grace_hours`, to the second, stays, and what a snapshot names that was dropped since then.
     Where a snapshot is damaged, so that what it names is not known, all stays. The caller holds the writer's lock.
     """
-    if mark_of(root) is None or snapshots.damaged(root):
+    if mark_of(root) is None or not snapshots.all_known(root):
         return 0
     objects = objects_of(root)
     horizon = confirm(objects, root) - timedelta(hours=grace_hours)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from storage import keywords
 from storage.commit import put
+from storage.errors import StoreError
 from storage.history import snapshots, tags
 from storage.history.candidates import discard_held
 from storage.history.candidates import expired as expired_candidates
@@ -37,7 +38,14 @@ class Compaction:
 
 
 def due(root: Path, snapshot: Snapshot, retention: Retention) -> bool:
-    """Say whether a store has grown so many files or snapshots that a compaction pays."""
+    """Say whether a store has grown so many files or snapshots that a compaction pays.
+
+    Not where a tag is damaged: that waits for a person, and a run does not.
+    """
+    try:
+        tags.check(root)
+    except StoreError:
+        return False
     if crowded(snapshot):
         return True
     beyond = len(snapshots.numbers(root)) - max(1, retention.keep_snapshots)
@@ -59,7 +67,7 @@ def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: floa
         done = _tidy(root, retention, replace_all=False) if gone else None
         sweep(root)
         freed = collect(root, retention.grace_hours)
-        return Compaction(tuple(gone), freed or before - _size(root), done, tuple(snapshots.damaged(root)))
+        return Compaction(tuple(gone), freed or max(0, before - _size(root)), done, tuple(snapshots.damaged(root)))
 
 
 def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction:
@@ -77,7 +85,7 @@ def compact_held(root: Path, retention: Retention, replace_all: bool = False) ->
     gone += _drop_former(root, retention) if done else []
     sweep(root)
     freed = collect(root, retention.grace_hours)
-    return Compaction(tuple(gone), freed or before - _size(root), done, tuple(snapshots.damaged(root)))
+    return Compaction(tuple(gone), freed or max(0, before - _size(root)), done, tuple(snapshots.damaged(root)))
 
 
 def _drop_former(root: Path, retention: Retention) -> list[int]:
@@ -118,17 +126,18 @@ def _kept_versions(root: Path, base: Snapshot, retention: Retention) -> dict[str
     """
     retired = {n for n in expired(root, retention) if n in tags.tags(root).values() and not is_held(root, n)}
     states = {vector_tag(state.number): state for state in snapshots.each(root) if state.number not in retired}
-    states |= {name: snapshots.read_candidate(root, name) for name in snapshots.candidates(root)}
-    unknown = {vector_tag(number): 0 for number in snapshots.damaged(root)}  # so that no version goes
+    states |= snapshots.held_back(root)
+    lost = [*map(vector_tag, snapshots.damaged(root)), *snapshots.damaged_candidates(root)]
+    unknown = dict.fromkeys(lost, 0)  # so that no version goes
     return unknown | {tag: s.vectors.version for tag, s in states.items() if s.vectors.table == base.vectors.table}
 
 
 def _bytes(root: Path, gone: list[int]) -> int:
     """Return the bytes of the files that only these snapshots name; what the vectors hold is not counted."""
-    if snapshots.damaged(root):
+    if not snapshots.all_known(root):
         return 0
     states = [state for state in snapshots.each(root) if state.number not in gone]
-    states += [snapshots.read_candidate(root, name) for name in snapshots.candidates(root)]
+    states += snapshots.held_back(root).values()
     return sum(path.stat().st_size for path in garbage(root, states))
 
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import keywords
+from storage import evaluations, keywords
 from storage.artifacts import Packs, pack_embeddings, write_pack
 from storage.commit import posting_rows, vector_rows
 from storage.embedding.encoder import load_encoder
 from storage.embedding.late import encode_windows, late_rows, windows_of
 from storage.embedding.parts import by_vector
 from storage.errors import StoreError
-from storage.files import hash_file, write_immutable
+from storage.files import fault, remove, write_immutable
 from storage.history import current, snapshots
 from storage.history.snapshots import Piece, Snapshot, vector_tag
 from storage.lance import vectors
@@ -26,6 +26,7 @@ from storage.remote.check import restore
 from storage.remote.writing import writer_lock
 from storage.schema import indexed_text
 from storage.tables import read_table, replace_documents
+from storage.upkeep import past
 from storage.upkeep.verify import verify
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
@@ -64,7 +65,7 @@ def repair(root: Path, encode: Encode, wait_s: float = 0.0) -> Repaired:
 def _without_damage(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
     """Return the snapshot without files that are damaged and without the documents that lose by it."""
     names = ("documents", "chunks")
-    broken = {name: [p for p in base.tables.get(name, ()) if not _is_whole(root, p)] for name in base.tables}
+    broken = {name: [p for p in base.tables.get(name, ()) if fault(root, p.file)] for name in base.tables}
     buckets = {piece.bucket for name in names for piece in broken.get(name, ())}
     tables = {
         name: tuple(p for p in pieces if p not in broken[name] and not (name in names and p.bucket in buckets))
@@ -72,7 +73,7 @@ def _without_damage(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
     }
     result.lost += [f"the documents of {p.file.path}" for name in names for p in broken.get(name, ())]
     result.lost += [f"the rows of {name}" for name in broken if name not in names and broken[name]]
-    packs = {kind: tuple(p for p in pieces if _is_whole(root, p)) for kind, pieces in base.artifacts.items()}
+    packs = {kind: tuple(p for p in pieces if not fault(root, p.file)) for kind, pieces in base.artifacts.items()}
     left = replace(base, tables=tables, artifacts={**base.artifacts, "texts": packs["texts"]})
     return _without_textless(root, left, result)
 
@@ -122,14 +123,20 @@ def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode:
         mended = replace(mended, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
         push.commit(root, mended)
         yield f"committed snapshot {number}"
-    if mended is not base or "current" in kinds:
+    for path in evaluations.damaged(root) if "evaluations" in kinds else ():
+        remove(path)
+        yield f"removed {path.name}, the results of an evaluation, which could not be read: measure again"
+    for file in past.damaged_postings(root, mended) if kinds & {"past", "keywords"} else ():
+        remove(root / file.path)
+        yield f"removed {file.path}, postings of older snapshots; searches of these build them again"
+    if mended is not base or kinds & {"current", "evaluations"}:
         current.publish(root, mended)
         yield f"current/ shows snapshot {mended.number}"
 
 
 def _restore_embeddings(root: Path, base: Snapshot, chunks: pa.Table, encode: Encode) -> tuple[tuple[Piece, ...], int]:
     """Return packs that are whole, with one more for the texts whose vector they lack, and how many these are."""
-    whole = tuple(piece for piece in base.artifacts["embeddings"] if _is_whole(root, piece))
+    whole = tuple(piece for piece in base.artifacts["embeddings"] if not fault(root, piece.file))
     packs = Packs([root / piece.file.path for piece in whole])
     chunks = by_vector(chunks)
     lost = packs.missing(chunks.column("embedding_key").to_pylist())
@@ -148,8 +155,3 @@ def _encoded(root: Path, base: Snapshot, rows: pa.Table, encode: Encode) -> npt.
         encoder = load_encoder(base.space.model, base.space.revision)
         return encode_windows(windows_of(*late_rows(root, base, rows)), encoder)
     return encode([*map(indexed_text, *(rows.column(name).to_pylist() for name in ("context", "text")))])
-
-
-def _is_whole(root: Path, piece: Piece) -> bool:
-    path = root / piece.file.path
-    return path.is_file() and path.stat().st_size == piece.file.bytes and hash_file(path) == piece.file.hash

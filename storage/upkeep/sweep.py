@@ -26,15 +26,15 @@ def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
 def sweep(root: Path) -> int:
     """Remove unnamed files and tables and return how many there were; the caller holds the writer's lock.
 
-    Where a snapshot is damaged, so that what it names is not known, only unfinished files go.
+    Where a snapshot or a candidate is damaged, so that what it names is not known, only unfinished files go.
     """
     states = snapshots.needed(root)
-    unsure = bool(snapshots.damaged(root))
-    found = [] if unsure else garbage(root, states)
+    known = snapshots.all_known(root)
+    found = garbage(root, states) if known else []
     found += [path for folder in (root, *map(root.joinpath, _OTHERS)) for path in folder.glob(f"{TEMPORARY}*")]
     for path in found:
         remove(path)
-    return len(found) + (0 if unsure else len(vectors.sweep(root, [snapshot.vectors for snapshot in states])))
+    return len(found) + (len(vectors.sweep(root, [snapshot.vectors for snapshot in states])) if known else 0)
 
 
 def garbage(root: Path, kept: Iterable[Snapshot]) -> list[Path]:

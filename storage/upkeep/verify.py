@@ -1,5 +1,7 @@
 """Verify: hold every part of the newest snapshot against every other, and say what mends a difference."""
 
+import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,13 +10,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from storage import evaluations
 from storage.artifacts import Packs, decode_parsed
 from storage.commit import vector_rows
 from storage.embedding.late import keys_of, late_rows, windows_of
 from storage.embedding.parts import KEYS, by_vector, vector_keys
 from storage.errors import StoreError
-from storage.files import hash_file
+from storage.files import fault
 from storage.history import current, snapshots
+from storage.history.retention import hold
 from storage.history.snapshots import Snapshot, vector_tag
 from storage.keys import embedding_key
 from storage.keywords import KeywordIndex
@@ -24,14 +28,19 @@ from storage.remote.address import mark_of, shown
 from storage.remote.check import far_faults
 from storage.schema import indexed_text
 from storage.tables import read_table
+from storage.upkeep import past
 from storage.upkeep.sweep import named_files
 
 _DOCUMENTS_AT_ONCE = 256
+_LOOKS, _LOOK_S = 30, 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A difference. `kind` is tables, texts, embeddings, space, vectors, keywords, current or past; `mend` says how."""
+    """A difference. `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations or past.
+
+    What is past, the newest snapshot does not need. `mend` says what to do.
+    """
 
     kind: str
     message: str
@@ -45,18 +54,28 @@ class Finding:
 def verify(root: Path, deep: bool = False) -> list[Finding]:
     """Return what is wrong with the newest snapshot; nothing, when all parts agree.
 
-    `deep` also reads every file again to compare its content hash, every key of a vector with its text, and
-    every vector of the index with the one that was computed.
+    The files of older snapshots are looked for, too. `deep` also reads every file again to compare its content hash,
+    every key of a vector with its text, and every vector of the index with the one that was computed. What others
+    write meanwhile changes nothing.
     """
-    snapshot = snapshots.read(root)
+    snapshot, handle = hold(root, None)
+    try:
+        return _findings(root, snapshot, deep)
+    finally:
+        os.close(handle)
+
+
+def _findings(root: Path, snapshot: Snapshot, deep: bool) -> list[Finding]:
     findings = [Finding(kind, said, _repair(root)) for kind, said in far_faults(root, snapshot, deep)]
     findings += _check_files(root, snapshot, deep)
+    broken = {finding.kind for finding in findings} & {"keywords"}  # what is mapped could end this process
     for kind, check in (_CHECKS | (_DEEP_CHECKS if deep else {})).items():
         try:
-            findings += check(root, snapshot)
+            findings += check(root, snapshot) if kind not in broken else ()
         except (StoreError, OSError, pa.ArrowException, ValueError, KeyError) as error:
             kind = "vectors" if kind == "values" else kind
             findings.append(Finding(kind, str(error), _mend(root, kind)))
+    findings += [Finding("past", said, mend or _repair(root)) for said, mend in past.faults(root, snapshot, deep)]
     return list(dict.fromkeys(findings))
 
 
@@ -66,20 +85,15 @@ def _repair(root: Path) -> str:
 
 def _mend(root: Path, kind: str) -> str:
     command = _repair(root)
-    if kind in ("vectors", "keywords", "embeddings", "current"):
+    if kind in ("vectors", "keywords", "embeddings", "current", "evaluations"):
         return command
     return f"restore the file from a copy of the store, or: {command}, then ingest what it says is lost"
 
 
 def _check_files(root: Path, snapshot: Snapshot, deep: bool) -> Iterator[Finding]:
     for kind, file in named_files(snapshot):
-        path = root / file.path
-        if not path.is_file():
-            yield Finding(kind, f"{file.path} is missing", _mend(root, kind))
-        elif path.stat().st_size != file.bytes:
-            yield Finding(kind, f"{file.path} has {path.stat().st_size} bytes, not {file.bytes}", _mend(root, kind))
-        elif deep and hash_file(path) != file.hash:
-            yield Finding(kind, f"{file.path} has another content than was written", _mend(root, kind))
+        if said := fault(root, file, deep):
+            yield Finding(kind, said, _mend(root, kind))
 
 
 def _check_tables(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
@@ -192,18 +206,21 @@ def _compare(root: Path, kind: str, chunks: pa.ChunkedArray, indexed: pa.Array) 
         yield Finding(kind, f"{len(unknown)} indexed chunks are in no table", _mend(root, kind))
 
 
-def _check_current(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
-    published = current.published(root)
-    if published != snapshot.number and not mark_of(root):  # a mirror of readers shows none
-        yield Finding("current", f"current/ shows snapshot {published}, not {snapshot.number}", _mend(root, "current"))
+def _check_current(root: Path, _: Snapshot) -> Iterator[Finding]:
+    if mark_of(root):  # a mirror of readers shows none
+        return
+    for _look in range(_LOOKS):  # a commit is put before it is shown
+        published, newest = current.published(root), snapshots.numbers(root)[-1]
+        if published == newest:
+            return
+        time.sleep(_LOOK_S)
+    yield Finding("current", f"current/ shows snapshot {published}, not {newest}", _mend(root, "current"))
 
 
-def _check_past(root: Path, _: Snapshot) -> Iterator[Finding]:
-    """Find older snapshots that cannot be read; repair cannot mend them, and the newest does not need them."""
-    for number in snapshots.damaged(root):
-        path = snapshots.path_of(root, number)
-        mend = "restore it from a copy, or remove it; until then no file of an older snapshot is removed"
-        yield Finding("past", f"{path} is damaged", mend)
+def _check_evaluations(root: Path, _: Snapshot) -> Iterator[Finding]:
+    for path in evaluations.damaged(root):
+        message = f"{path.relative_to(root)} cannot be read; what it says has to be measured again"
+        yield Finding("evaluations", message, _mend(root, "evaluations"))
 
 
 _CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
@@ -213,7 +230,7 @@ _CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
     "vectors": _check_vectors,
     "keywords": _check_keywords,
     "current": _check_current,
-    "past": _check_past,
+    "evaluations": _check_evaluations,
 }
 _DEEP_CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
     "space": _check_space,

@@ -12,6 +12,7 @@ from flows.cli.app import app
 from storage import boundary
 from storage.errors import ConfigError, QueryError, StoreError
 from storage.history import candidates, snapshots
+from storage.history.current import catch_up
 from storage.history.retention import Retention
 from storage.history.tagging import set_tag
 from storage.store import open_store
@@ -151,6 +152,7 @@ def test_a_gate_that_cannot_be_asked_is_refused_before_any_work(bench: Workbench
 
 
 def test_a_run_that_fails_while_it_holds_back_harms_nothing(bench: Workbench) -> None:
+    catch_up(bench.root)  # as it was copied from elsewhere
     spoil(bench)
     names: list[str] = []
     boundary.watch = names.append

@@ -15,7 +15,9 @@ import pytest
 from storage.embedding.encoder import load_encoder
 from storage.errors import StoreError
 from storage.history import snapshots
+from storage.history.retention import Retention
 from storage.history.snapshots import Snapshot, path_of
+from storage.upkeep.compact import vacuum
 from storage.upkeep.repair import repair
 from storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
@@ -158,6 +160,13 @@ def test_an_index_is_rebuilt_without_embedding_and_finds_the_same(bench: Workben
     assert verify(bench.root, deep=True) == []
 
 
+def all_is_past(bench: Workbench) -> bool:
+    """Say whether the newest snapshot is whole, and nothing is wrong any more once the older ones are gone."""
+    found = verify(bench.root, deep=True)
+    vacuum(bench.root, Retention(keep_snapshots=1))
+    return {finding.kind for finding in found} <= {"past"} and not verify(bench.root, deep=True)
+
+
 def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
 
@@ -186,7 +195,7 @@ def test_a_damaged_file_is_named_and_what_hangs_on_it_comes_back(bench: Workbenc
     assert bool(done.lost) == (folder != "artifacts/embeddings")
     report = bench.ingest()
     assert report.embedded == 0
-    assert verify(bench.root, deep=True) == []
+    assert all_is_past(bench)
     assert hits(bench) == before
     assert bench.chunks() == chunks
 
@@ -196,7 +205,7 @@ def test_a_damaged_table_of_rejects_or_runs_is_told_and_left_behind(bench: Workb
         flip(bench.root / newest(bench).tables[name][0].file.path)
     assert sorted(repair(bench.root, never).lost) == ["the rows of rejects", "the rows of runs"]
     assert bench.ingest().documents.rejected == 1
-    assert verify(bench.root, deep=True) == []
+    assert all_is_past(bench)
 
 
 def test_a_snapshot_that_was_cut_short_is_named(bench: Workbench) -> None:
