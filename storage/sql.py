@@ -4,12 +4,13 @@ The tables are handed over as Arrow datasets, and DuckDB is allowed no path at a
 allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also in `json_execute_serialized_sql`).
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -80,6 +81,42 @@ def select_ids(
             connection, f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n{where}\n)", limits
         )
         return set(found.column(0).to_pylist())
+
+
+_HELD = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_boolean,
+    pa.types.is_string,
+    pa.types.is_binary,
+    pa.types.is_null,
+)
+"""The kinds of columns whose every value Python has, too."""
+
+
+def columns_of(table: pa.Table) -> list[list[Any]]:
+    """Return the columns of a table as numbers, texts, booleans, None, and lists and dicts of these.
+
+    Bytes are given in hexadecimal. A date, an interval and the like is a text as DuckDB writes it: Python has no
+    year 0, no infinity and no nanosecond. `Decimal` stays, as it is exact.
+    """
+    named = table.rename_columns([f"c{place}" for place in range(table.num_columns)])
+    odd = [field.name for field in named.schema if not any(held(field.type) for held in _HELD)]
+    spelled = _as_json(named.select(odd)) if odd else {}
+    columns = (spelled[n] if n in spelled else named.column(n).to_pylist() for n in named.column_names)
+    return [[cell.hex() if isinstance(cell, bytes) else cell for cell in column] for column in columns]
+
+
+def _as_json(table: pa.Table) -> dict[str, list[Any]]:
+    import duckdb
+
+    with closing(duckdb.connect(":memory:")) as connection:
+        connection.register("found", table)
+        cells = ", ".join(f'to_json("{name}")::VARCHAR AS "{name}"' for name in table.column_names)
+        found = connection.sql(f"SELECT {cells} FROM found").to_arrow_table()
+    pairs = zip(found.column_names, found.columns, strict=True)
+    return {name: [None if c is None else json.loads(c) for c in column.to_pylist()] for name, column in pairs}
 
 
 @contextmanager

@@ -143,42 +143,51 @@ def sql(
     settings = settings_of(context)
     from storage.store import open_store
 
-    data = _render(open_store(settings.store, at).sql(query), form)
+    data = render(open_store(settings.store, at).sql(query), form)
     if output is not None:
         output.write_bytes(data)
     else:
         typer.get_binary_stream("stdout").write(data)
 
 
-def _render(table: "pa.Table", form: Format) -> bytes:
+def render(table: "pa.Table", form: Format) -> bytes:
+    """Return the rows of a table in a format; raise `QueryError` where it cannot hold them."""
     twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
     if twice and form in (Format.json, Format.parquet):
         raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
-    columns = [column.to_pylist() for column in table.columns]
-    rows = list(zip(*columns, strict=True))
-    match form:
-        case Format.table:
-            return f"{aligned(table.column_names, rows)}\n".encode()
-        case Format.json:
-            return f"{as_json_text([dict(zip(table.column_names, row, strict=True)) for row in rows])}\n".encode()
-        case Format.csv:
-            return _csv(table.column_names, rows)
-        case Format.parquet:
-            return _parquet(table)
+    if form is Format.parquet:
+        return _parquet(table)
+    from storage.sql import columns_of
+
+    rows = list(zip(*columns_of(table), strict=True))
+    if form is Format.json:
+        return f"{as_json_text([dict(zip(table.column_names, row, strict=True)) for row in rows])}\n".encode()
+    words = [[_word(value) for value in row] for row in rows]
+    if form is Format.csv:
+        return _csv(table.column_names, words)
+    return f"{aligned(table.column_names, words)}\n".encode()
+
+
+def _word(value: Any) -> Any:
+    """Return a truth as SQL says it, and a list or a struct as JSON."""
+    return as_json_text(value) if isinstance(value, bool | list | dict) else value
 
 
 def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Return CSV with a header; a list or a struct becomes JSON."""
+    """Return CSV with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([as_json_text(v) if isinstance(v, list | dict) else v for v in row] for row in rows)
+    writer.writerows(rows)
     return text.getvalue().encode()
 
 
 def _parquet(table: "pa.Table") -> bytes:
-    from pyarrow import parquet
+    from pyarrow import ArrowNotImplementedError, parquet
 
     data = io.BytesIO()
-    parquet.write_table(table, data)
+    try:
+        parquet.write_table(table, data)
+    except ArrowNotImplementedError as error:
+        raise QueryError(f"parquet cannot hold a column ({error}); cast it, as in length::VARCHAR") from None
     return data.getvalue()

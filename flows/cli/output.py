@@ -6,6 +6,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import typer
@@ -46,7 +47,9 @@ def _json(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Replace what JSON has no number for by null."""
+    """Replace what JSON has no number for by null, and let a decimal be a number."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -90,7 +93,7 @@ def _cell(value: Any) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return value is None or (isinstance(value, int | float | Decimal) and not isinstance(value, bool))
 
 
 def _width(text: str) -> int:

@@ -1,0 +1,47 @@
+"""What SQL gives, written for people and machines: every type of DuckDB's, in every format."""
+
+import json
+
+import pytest
+
+from flows.cli.answers import Format, render
+from storage.errors import QueryError
+from storage.sql import columns_of, query
+
+ODD = "DATE 'infinity' AS d, make_timestamp_ns(1) AS t, INTERVAL '2 days' AS i, true AS b, [NULL, 1] AS l"
+
+
+def written(sql: str, form: Format) -> str:
+    return render(query({}, {}, sql), form).decode()
+
+
+def test_columns_are_values_that_every_format_has_a_word_for() -> None:
+    sql = (
+        "SELECT DATE '0044-03-15 (BC)' AS a, make_timestamp_ns(1) AS a, {'m': MAP {'k': DATE '2026-01-02'}} AS s,"
+        " 5::HUGEINT AS h, '\\xAA'::BLOB AS b, NULL::DATE AS n FROM range(2)"
+    )
+    found = columns_of(query({}, {}, sql))
+    assert [column[0] for column in found] == [
+        "0044-03-15 (BC)", "1970-01-01 00:00:00.000000001", {"m": {"k": "2026-01-02"}}, 5, "aa", None,
+    ]  # fmt: skip
+    assert [len(column) for column in found] == [2] * 6
+    assert columns_of(query({}, {}, "SELECT DATE '2026-01-02' AS d WHERE false")) == [[]]
+
+
+def test_values_that_python_lacks_are_written_as_sql_does() -> None:
+    words = ["infinity", "1970-01-01 00:00:00.000000001", "2 days"]
+    assert written(f"SELECT {ODD}", Format.table).splitlines()[2].split("  ") == [*words, "true", "[null, 1]"]
+    assert written(f"SELECT {ODD}", Format.csv).splitlines()[1] == ",".join([*words, "true", '"[null, 1]"'])
+    assert list(json.loads(written(f"SELECT {ODD}", Format.json))[0].values()) == [*words, True, [None, 1]]
+
+
+def test_sums_and_decimals_are_numbers() -> None:
+    sql = "SELECT sum(n) AS n, 1.50 AS d FROM range(4) t(n)"
+    assert written(sql, Format.json) == '[{"n": 6, "d": 1.5}]\n'
+    assert written(sql, Format.table).splitlines() == ["n     d", "─  ────", "6  1.50"]
+    assert written(sql, Format.csv) == "n,d\n6,1.50\n"
+
+
+def test_parquet_says_what_it_cannot_hold() -> None:
+    with pytest.raises(QueryError, match=r"parquet cannot hold a column .*interval.*; cast it"):
+        written(f"SELECT {ODD}", Format.parquet)
