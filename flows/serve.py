@@ -1,22 +1,25 @@
 """`docmill serve`: the ingest on a schedule, in one process for one machine, with a server of its own if need be."""
 
+import fcntl
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from flows.configuration import keys
 from flows.engine import configured_api
+from flows.report import artifact_key
 from flows.server import embedded_server, environment, prefect_home
 from flows.settings import Settings
-from storage.errors import ConfigError
+from storage.errors import ConfigError, Locked
+from storage.files import flocked
+from storage.keys import key_of
 from storage.remote.address import absolute
 
-NAME = "serve"
 PORT = 4200  # Prefect's own, so that its page is where people look for it
 HOUSE = Path(__file__).parent.parent
 LOCALTIME = Path("/etc/localtime")
@@ -25,20 +28,42 @@ LOCALTIME = Path("/etc/localtime")
 def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
     """Ingest `sources` whenever `cron` says, in local time, until the process is stopped.
 
-    Serves the flow as the deployment `ingest/serve` of the configured Prefect API, else of a server
-    that stands as long as this process. Runs never overlap: a run that is due too early is cancelled.
+    Serves the flow as a deployment of the configured Prefect API, else of a server that stands as long as this
+    process and its like. Runs never overlap: a run that is due too early is cancelled. Raises `Locked` where the
+    same sources are served into the same store already.
     """
     url = configured_api()
+    name = deployment_name(settings.store, sources)
     with ExitStack() as stack:
+        stack.enter_context(alone(name))
         stack.enter_context(environment(_surroundings(settings, url)))
         schedule = _schedule(cron)
         if url is None:
             url = stack.enter_context(embedded_server(PORT))
         page = url.removesuffix("/api")
-        print(f"ingest/{NAME}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
+        print(f"ingest/{name}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
         from flows.polling import poll
 
-        poll(NAME, schedule, {"sources": list(sources), "store": absolute(settings.store)})
+        poll(name, schedule, {"sources": list(sources), "store": absolute(settings.store)})
+
+
+def deployment_name(store: Path, sources: Sequence[str]) -> str:
+    """Return a name that is the same whenever these sources are served into this store, and no other's.
+
+    Two processes that share a deployment would run with each other's parameters, and pause each other's schedule.
+    """
+    return f"{artifact_key('serve', store)}-{key_of(absolute(store), str(Path.cwd()), *sources)[:8]}"
+
+
+@contextmanager
+def alone(name: str) -> Iterator[None]:
+    """Be the one process on this machine that serves a deployment; raise `Locked` where there is one."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(flocked(prefect_home() / f"docmill-{name}.lock", fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600))
+        except BlockingIOError:
+            raise Locked(f"another process serves these sources into this store, as ingest/{name}; stop it") from None
+        yield
 
 
 def _schedule(cron: str) -> Any:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -184,6 +184,28 @@ def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path) ->
     assert server is not None
     assert not is_running(server)
     assert numbers(place / "store") == [1]
+
+
+def test_two_that_serve_at_once_do_not_run_for_each_other(place: Path) -> None:
+    (place / "more").mkdir()
+    (place / "more" / "river.md").write_text("# River\n\nThe river floods in March.\n")
+    environment = surroundings(place, PREFECT_RUNNER_POLL_FREQUENCY="1")
+
+    def serving(source: str, log: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        arguments = command("flows.cli.app", "serve", source, "--store", f"of {source}", "--cron", "* * * * *")
+        return running(arguments, place / log, environment)
+
+    with serving("docs", "one.log") as one, serving("more", "two.log") as two:
+        wait_for(lambda: has_run(place / "one.log") and has_run(place / "two.log"), "a run of both")
+        for process in (one, two):
+            process.terminate()
+            assert process.wait(60) == 0
+    assert [
+        open_store(place / f"of {source}").sql("SELECT uri FROM documents").to_pylist() for source in ("docs", "more")
+    ] == [
+        [{"uri": "valley.md"}],
+        [{"uri": "river.md"}],
+    ]
 
 
 def test_serve_keeps_a_store_on_an_object_store(place: Path, far: FarBench) -> None:
