@@ -20,6 +20,7 @@ SIGNS |= str.maketrans(
     }
 )
 _LIGATURE = re.compile("[ﬀ-ﬆ]")
+NO_LETTER = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
 SOFT = f"\u00ad\ufffe{HYPHEN}"
 
 

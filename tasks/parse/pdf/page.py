@@ -16,7 +16,7 @@ from statistics import median
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.calls import boxes_from, calls, reference, sides_from
 from tasks.parse.pdf.fonts import PLAIN, Font, read_font
-from tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED, SIGNS, SOFT, clean, clean_raised
+from tasks.parse.pdf.letters import HYPHEN, LOWERED, NO_LETTER, RAISED, SIGNS, SOFT, clean, clean_raised
 from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
@@ -67,8 +67,8 @@ class TextLayer:
         self._number = number
         self._fonts: dict[int | None, Font] = {}
         self._sizes: dict[float, float] = {}
-        self.odd = 0  # characters in rows with signs that are no letters, such as hyphens at their ends, once read
         self.text = self._read()
+        self.unknown = self.text.count("\ufffd")  # characters without a known meaning, once the lines are read
 
     def _read(self) -> str:
         count = self._calls["FPDFText_CountChars"](self._raw)
@@ -100,7 +100,7 @@ class TextLayer:
                     firsts.append(first)
                     lasts.append(first + len(text) - 1)
             else:
-                self.odd += len(row)
+                self.unknown += len(NO_LETTER.findall(row))
                 for match in _LINE.finditer(self.text, start, start + len(row)):
                     text, first = match[1].rstrip(), match.start(1)
                     texts.append(text)

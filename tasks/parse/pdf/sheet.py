@@ -1,7 +1,6 @@
 """PDF sheets: one page as it is read, before it is known what repeats on others."""
 
 import ctypes
-import re
 from dataclasses import dataclass, field
 
 from tasks.parse.canvas import Box
@@ -14,7 +13,6 @@ from tasks.parse.pdf.rules import page_rules
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
 _REACH = 500.0
-_BAD = re.compile(r"[\ufffd\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
 _MOSTLY = 0.4
 _FEW = 4
 
@@ -61,7 +59,7 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
     try:
         layer = TextLayer(text_page, place, number)
         lines = layer.lines()
-        if _is_garbled(layer.text, layer.odd):
+        if _is_garbled(layer):
             sheet.garbled = True
             return sheet
         sheet.turn = _turn(lines, layer)
@@ -77,12 +75,8 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
     return sheet
 
 
-def _is_garbled(text: str, odd: int) -> bool:
-    """Return whether most of a text has no known meaning; at most `odd` characters have none, but for U+FFFD."""
-    letters = len(text) - text.count(" ") - 2 * text.count("\n")
-    return odd + text.count("\ufffd") > _MOSTLY * letters and len(_BAD.findall(text)) > _MOSTLY * len(
-        "".join(text.split())
-    )
+def _is_garbled(layer: TextLayer) -> bool:
+    return layer.unknown > 0 and layer.unknown > _MOSTLY * len("".join(layer.text.split()))
 
 
 def _turn(lines: list[Line], layer: TextLayer) -> int:
