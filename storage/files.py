@@ -7,10 +7,11 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from stat import S_ISREG
 
 from storage.boundary import boundary
 from storage.errors import Transient
@@ -40,7 +41,7 @@ def explain_full_disk(root: Path) -> Iterator[None]:
         if error.errno not in _FULL:
             raise
         reason = os.strerror(error.errno)
-        raise Transient(f"{root}: {reason}; the last snapshot is as it was: make room and run again") from error
+        raise Transient(f"{root}: {reason}; what was committed is whole: make room and run again") from error
 
 
 def hash_file(path: Path) -> str:
@@ -173,6 +174,18 @@ def remove(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+
+
+def disk_use(root: Path) -> int:
+    """Return the bytes of all files below a folder, a file of several names once, without what goes meanwhile."""
+    sizes = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            with suppress(FileNotFoundError):
+                status = Path(folder, name).lstat()
+                if S_ISREG(status.st_mode):
+                    sizes[status.st_ino] = status.st_size
+    return sum(sizes.values())
 
 
 @contextmanager

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any, Unpack
 from weakref import finalize
 
@@ -17,6 +16,7 @@ from storage import evaluations
 from storage.artifacts import Packs, decode_parsed
 from storage.columns import SCHEMAS, from_table
 from storage.errors import QueryError
+from storage.files import disk_use
 from storage.history import snapshots, tags
 from storage.history.snapshots import Snapshot
 from storage.remote.address import shown
@@ -163,7 +163,7 @@ class Store:
             "content_types": _counts(documents.column("content_type")),
             "model": self.snapshot.space.model,
             "dimension": self.snapshot.space.dimension,
-            "bytes": _disk_use(self.root),
+            "bytes": disk_use(self.root),
         }
 
     def history(self) -> list[dict[str, Any]]:
@@ -188,12 +188,6 @@ def _history_row(snapshot: Snapshot) -> dict[str, Any]:
         "vector_version": snapshot.vectors.version,
         "segments": len(snapshot.keywords.segments),
     }
-
-
-def _disk_use(root: Path) -> int:
-    """Return the bytes of all files below a folder, a file of several names once."""
-    found = [file.lstat() for file in root.rglob("*")]
-    return sum({status.st_ino: status.st_size for status in found if S_ISREG(status.st_mode)}.values())
 
 
 def _counts(column: pa.ChunkedArray) -> dict[str, int]:

@@ -20,7 +20,7 @@ from storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_enco
 from storage.embedding.late import encode_windows, keys_of, windows_of
 from storage.embedding.parts import KEYS, by_vector, with_keys
 from storage.errors import StoreError
-from storage.files import TEMPORARY, explain_full_disk
+from storage.files import TEMPORARY
 from storage.growth import conform
 from storage.history import current, snapshots
 from storage.history.retention import Retention
@@ -68,7 +68,7 @@ def reembed(
     Readers and older snapshots stay with the old vectors. Raises `StoreError`, with nothing done, where the model
     takes fewer tokens than a chunk has.
     """
-    with explain_full_disk(root), writer_lock(snapshots.existing(root), terms.wait_s):
+    with writer_lock(snapshots.existing(root), terms.wait_s):
         complete(root)
         if staging.take_over(root):
             sweep(root)

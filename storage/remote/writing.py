@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from storage.errors import StoreError
+from storage.files import explain_full_disk
 from storage.lock import locked
 from storage.remote.address import mark_of
 from storage.remote.lease import leased
@@ -21,10 +22,11 @@ FORMAT = 1
 def writer_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the store at `root` for writing, a mirror with its list of snapshots up to date.
 
-    Raises `Locked` if another writer has it for longer than `wait_s` seconds.
+    Raises `Locked` if another writer has it for longer than `wait_s` seconds, `Transient` where the disk is full.
     """
     deadline = time.monotonic() + wait_s
     with ExitStack() as stack:
+        stack.enter_context(explain_full_disk(root))
         stack.enter_context(locked(root, deadline))
         mark = mark_of(root)
         if mark:

@@ -7,6 +7,7 @@ from pathlib import Path
 from storage import keywords
 from storage.commit import put
 from storage.errors import StoreError
+from storage.files import disk_use
 from storage.history import snapshots, tags
 from storage.history.candidates import discard_held
 from storage.history.candidates import expired as expired_candidates
@@ -61,13 +62,14 @@ def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: floa
         gone = removable(root, retention)
         return Compaction(tuple(gone), _bytes(root, gone), None, tuple(snapshots.damaged(root)))
     with writer_lock(snapshots.existing(root), wait_s):
-        before = _size(root)
+        before = disk_use(root)
         discard_held(root, expired_candidates(root, retention.keep_days))
         gone = drop(root, removable(root, retention))
+        sweep(root)  # first, as it may be for want of room that somebody calls this
         done = _tidy(root, retention, replace_all=False) if gone else None
         sweep(root)
         freed = collect(root, retention.grace_hours)
-        return Compaction(tuple(gone), freed or max(0, before - _size(root)), done, tuple(snapshots.damaged(root)))
+        return Compaction(tuple(gone), freed or max(0, before - disk_use(root)), done, tuple(snapshots.damaged(root)))
 
 
 def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction:
@@ -78,14 +80,15 @@ def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction
 
 def compact_held(root: Path, retention: Retention, replace_all: bool = False) -> Compaction:
     """Do the same for a caller that holds the writer's lock; unless `replace_all` leave what is large as it is."""
-    before = _size(root)
+    before = disk_use(root)
     discard_held(root, expired_candidates(root, retention.keep_days))
     gone = drop(root, removable(root, retention))
+    sweep(root)
     done = _tidy(root, retention, replace_all)
     gone += _drop_former(root, retention) if done else []
     sweep(root)
     freed = collect(root, retention.grace_hours)
-    return Compaction(tuple(gone), freed or max(0, before - _size(root)), done, tuple(snapshots.damaged(root)))
+    return Compaction(tuple(gone), freed or max(0, before - disk_use(root)), done, tuple(snapshots.damaged(root)))
 
 
 def _drop_former(root: Path, retention: Retention) -> list[int]:
@@ -139,9 +142,3 @@ def _bytes(root: Path, gone: list[int]) -> int:
     states = [state for state in snapshots.each(root) if state.number not in gone]
     states += snapshots.held_back(root).values()
     return sum(path.stat().st_size for path in garbage(root, states))
-
-
-def _size(root: Path) -> int:
-    """Return the bytes of all files below a folder, a file of several names once."""
-    found = (path.lstat() for path in root.rglob("*") if path.is_file() and not path.is_symlink())
-    return sum({status.st_ino: status.st_size for status in found}.values())

@@ -1,11 +1,12 @@
 """Files are whole or absent, and one name is taken once."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from storage.files import adopt, hash_file, put_if_absent, write_immutable, write_whole
+from storage.files import adopt, disk_use, hash_file, put_if_absent, write_immutable, write_whole
 from storage.keys import hash_bytes
 
 
@@ -59,3 +60,26 @@ def test_adopting_a_file_moves_it_under_its_content_name(tmp_path: Path) -> None
     assert not (tmp_path / "draft").exists()
     assert (tmp_path / ref.path).read_bytes() == b"pack"
     assert os.access(tmp_path / ref.path, os.R_OK)
+
+
+def test_the_use_of_the_disk_is_told_while_others_write(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_bytes(b"content")
+    (tmp_path / "again").hardlink_to(tmp_path / "kept")
+    done = threading.Event()
+
+    def come_and_go() -> None:
+        while not done.is_set():
+            for number in range(50):
+                (tmp_path / f"folder-{number}").mkdir()
+                (tmp_path / f"folder-{number}" / "empty").touch()
+            for number in range(50):
+                (tmp_path / f"folder-{number}" / "empty").unlink()
+                (tmp_path / f"folder-{number}").rmdir()
+
+    writer = threading.Thread(target=come_and_go)
+    writer.start()
+    try:
+        assert {disk_use(tmp_path) for _ in range(200)} == {7}
+    finally:
+        done.set()
+        writer.join()

@@ -1,7 +1,10 @@
 """What is kept and what goes: deleted documents, old snapshots, small files, and readers in the midst of it."""
 
+import errno
 import json
+import os
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from storage.errors import QueryError, StoreError
+from storage import boundary
+from storage.errors import QueryError, StoreError, Transient
+from storage.files import disk_use
 from storage.history import snapshots
 from storage.history.retention import Retention, expired
 from storage.history.tagging import set_tag
@@ -251,4 +256,34 @@ def test_five_hundred_small_commits_leave_few_files(bench: Workbench) -> None:
     assert max(counts) < 1500
     assert len(snapshots.numbers(bench.root)) <= 10 + 16 + 32
     assert len(list((bench.root / "vectors").glob("*.lance/_versions/*.manifest"))) < 400
+    assert verify(bench.root, deep=True) == []
+
+
+def no_room(name: str) -> None:
+    if name.startswith("before") and any(word in name for word in ("write", "rename", "lance", "put")):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_vacuum_makes_room_where_there_is_none(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(bench, 5)
+    before = disk_use(bench.root)
+    monkeypatch.setattr(boundary, "watch", no_room)
+    with pytest.raises(Transient, match=r"No space left on device; .*: make room and run again"):
+        vacuum(bench.root, Retention(keep_snapshots=1))
+    assert snapshots.numbers(bench.root) == [6]
+    assert disk_use(bench.root) < before - 20_000
+    monkeypatch.undo()
+    vacuum(bench.root, Retention(keep_snapshots=1))
+    assert verify(bench.root, deep=True) == []
+
+
+@pytest.mark.parametrize("work", [compact, lambda root, kept: undelete(root, ["notes.txt"], kept)])
+def test_who_finds_the_disk_full_is_told_what_to_do(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch, work: Callable[[Path, Retention], object]
+) -> None:
+    delete(bench, "notes.txt")
+    monkeypatch.setattr(boundary, "watch", no_room)
+    with pytest.raises(Transient, match=rf"{bench.root}: No space left on device; .*: make room and run again"):
+        work(bench.root, ALL)
+    monkeypatch.undo()
     assert verify(bench.root, deep=True) == []
