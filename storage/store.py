@@ -21,7 +21,7 @@ from storage.history import snapshots, tags
 from storage.history.snapshots import Snapshot
 from storage.remote.address import shown
 from storage.remote.pull import ensure, take
-from storage.retrieval import Hit, How, Mode, Rewrite, SearchOptions, Sources, check_query, search
+from storage.retrieval import Hit, How, Mode, Query, Rewrite, SearchOptions, Sources, check_query, search
 from storage.schema import ChunkRow, DocumentRow, Element
 from storage.sql import query, select_ids
 from storage.tables import read_table
@@ -90,12 +90,20 @@ class Store:
         rewrite: Rewrite | None = None,
         **how: Unpack[How],
     ) -> list[list[Hit]]:
-        """Return the hits of each query, in their order: as `search`, with the predicate evaluated once."""
+        """Return the hits of each query, in their order: as `search`, with the predicate evaluated once.
+
+        All are encoded at once, which is quicker, and rounds the vectors otherwise (1e-6).
+        """
         options = SearchOptions(k, mode, where, **how)
         for text in texts:
             check_query(text)
         allowed = self._allowed(where) if texts else None
-        return [search(text, options, self._sources, allowed, rewrite) for text in texts]
+        at_once = len(texts) > 1 and mode != "keyword" and (allowed is None or allowed)
+        vectors = self._sources.encoder.encode_queries(texts) if at_once else [None] * len(texts)
+        return [
+            search(Query(text, options, self._sources, allowed, vector), rewrite)
+            for text, vector in zip(texts, vectors, strict=True)
+        ]
 
     def _allowed(self, where: str | None) -> set[str] | None:
         if where is None:

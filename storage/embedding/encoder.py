@@ -139,11 +139,16 @@ class Encoder:
             )
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
-        """Return float32 (dim,), of unit L2 norm."""
-        rows = self._tokenized([text], self.space.query_prefix)
-        self._check_query(len(rows[0]))
-        vector: npt.NDArray[np.float32] = self._embed(rows)[0]
+        """Return float32 (dim,), of unit L2 norm. Raises `QueryError` for a text beyond the model's tokens."""
+        vector: npt.NDArray[np.float32] = self.encode_queries([text])[0]
         return vector
+
+    def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return float32 (n, dim), the vectors of `encode_query` but for the rounding of another batch (1e-6)."""
+        rows = self._tokenized(texts, self.space.query_prefix)
+        for row in rows:
+            self._check_query(len(row))
+        return self._embed(rows)
 
     def _check_query(self, tokens: int) -> None:
         limit = self._network.max_tokens

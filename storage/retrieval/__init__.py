@@ -3,6 +3,7 @@
 from storage.retrieval.hit import Hit, Note
 from storage.retrieval.options import FUSION_NAMES, Fusion, How, Mode, Rewrite, SearchOptions, check_query
 from storage.retrieval.pipeline import search
+from storage.retrieval.query import Query
 from storage.retrieval.sources import Sources
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "How",
     "Mode",
     "Note",
+    "Query",
     "Rewrite",
     "SearchOptions",
     "Sources",

@@ -1,6 +1,6 @@
 """Pipeline: the steps of a search, in the order in which they are taken."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from storage.errors import QueryError
@@ -12,7 +12,6 @@ from storage.retrieval.hit import Candidate, Hit, as_hit
 from storage.retrieval.options import Rewrite, SearchOptions, check_query
 from storage.retrieval.query import Query
 from storage.retrieval.rerank import rerank
-from storage.retrieval.sources import Sources
 from storage.retrieval.spread import spread
 
 
@@ -35,26 +34,19 @@ STEPS: Mapping[str, Step] = {
 """The steps after the ranking, by the name under which hits speak of them."""
 
 
-def search(
-    text: str,
-    options: SearchOptions,
-    sources: Sources,
-    allowed: Collection[str] | None = None,
-    rewrite: Rewrite | None = None,
-) -> list[Hit]:
-    """Return the hits of a query, best first; only chunks that are `allowed` are ranked.
+def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
+    """Return the hits of a query, best first.
 
     Raises `QueryError` for a query that is empty, wordless or too long, or of stop words where only keywords are asked.
     """
-    check_query(text)
-    if allowed is not None and not allowed:
+    check_query(query.text)
+    if query.allowed is not None and not query.allowed:
         return []
-    query = Query(text, options, sources, allowed)
     found = _first(query, rewrite)
     for step in STEPS.values():
-        if found and step.wanted(options):
+        if found and step.wanted(query.options):
             found = step.take(found, query)
-    best = found[: options.k]
+    best = found[: query.options.k]
     rows = query.rows([one.key for one in best])
     return [as_hit(rank, one, rows[one.key]) for rank, one in enumerate(best, start=1)]
 

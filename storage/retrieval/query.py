@@ -12,19 +12,30 @@ from storage.schema import ChunkRow
 
 
 class Query:
-    """A question with its options; `allowed` are the chunks that a filter leaves, None without one."""
+    """A question with its options; `allowed` are the chunks that a filter leaves, None without one.
 
-    def __init__(self, text: str, options: SearchOptions, sources: Sources, allowed: Collection[str] | None) -> None:
+    `vector` is that of the question where many were encoded at once.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        options: SearchOptions,
+        sources: Sources,
+        allowed: Collection[str] | None = None,
+        vector: Vector | None = None,
+    ) -> None:
         self.text = text
         self.options = options
         self.sources = sources
         self.allowed = allowed
+        self._vector = vector
         self._rows: dict[str, ChunkRow] = {}
 
     @cached_property
     def vector(self) -> Vector:
         """The vector of the question, (dim,) of unit L2 norm."""
-        return self.sources.encoder.encode_query(self.text)
+        return self.sources.encoder.encode_query(self.text) if self._vector is None else self._vector
 
     def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return the rows of chunks, each read once."""

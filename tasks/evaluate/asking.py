@@ -41,7 +41,11 @@ class Way:
 
     def ask(self, store: Store, text: str, k: int) -> list[Hit]:
         """Return the hits of one question."""
-        return store.search(text, k, self.mode, rewrite=self.rewrite, **self.how)
+        return self.ask_all(store, [text], k)[0]
+
+    def ask_all(self, store: Store, texts: Sequence[str], k: int) -> list[list[Hit]]:
+        """Return the hits of each question."""
+        return store.search_all(texts, k, self.mode, rewrite=self.rewrite, **self.how)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,8 @@ def evaluate(
 def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], reading: Reading) -> Evaluation:
     questions, depth = excerpts.questions, reading.depth
     k = depth * _CHUNKS_PER_DOCUMENT
-    hits = {question.id: reading.read(way.ask(excerpts.store, question.text, k)) for question in questions}
+    found_all = way.ask_all(excerpts.store, [question.text for question in questions], k)
+    hits = {question.id: reading.read(found) for question, found in zip(questions, found_all, strict=True)}
     rankings = {question.id: ranked(question, hits[question.id])[:depth] for question in questions}
     found = measure(questions, rankings, [name for name in measures if not excerpt_measure(name)])
     found |= {name: excerpts.measure(hits, name) for name in measures if excerpt_measure(name)}

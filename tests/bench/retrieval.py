@@ -80,11 +80,11 @@ class Remembering(Encoder):
         flat = Packs(self._packs()).take(keys).column("vector").combine_chunks().flatten()
         return np.asarray(flat, np.float32).reshape(len(texts), -1)
 
-    def encode_query(self, text: str) -> npt.NDArray[np.float32]:
-        """Return the vector of a query, which is asked several times."""
-        if text not in self._asked:
-            self._asked[text] = super().encode_query(text)
-        return self._asked[text]
+    def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the vectors of queries, which are asked several times."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._asked]
+        self._asked |= zip(new, super().encode_queries(new), strict=True)
+        return np.stack([self._asked[text] for text in texts])
 
     def _add(self, texts: Mapping[str, str]) -> None:
         missing = sorted(Packs(self._packs()).missing(list(texts)))
@@ -183,8 +183,7 @@ def rows(trial: Trial, ways: Sequence[str]) -> Iterator[str]:
     """Yield a row for each way to search."""
     model = load_encoder(trial.store.snapshot.space.model)
     if isinstance(model, Remembering):  # not in the time of whichever way is the first
-        for asked in trial.collection.questions:
-            model.encode_query(asked.text)
+        model.encode_queries([asked.text for asked in trial.collection.questions])
     for name, (mode, how) in {**WAYS, **widened(trial)}.items():
         if ways and name not in ways:
             continue

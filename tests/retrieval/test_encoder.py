@@ -261,6 +261,13 @@ def test_vectors_equal_those_of_sentence_transformers() -> None:
 
 
 @pytest.mark.slow
+def test_queries_at_once_have_the_vectors_of_each_alone() -> None:
+    encoder = load_encoder(PACKAGED)
+    together = encoder.encode_queries(TEXTS)
+    assert np.abs(together - np.stack([encoder.encode_query(text) for text in TEXTS])).max() < 1e-6
+
+
+@pytest.mark.slow
 def test_a_vector_does_not_depend_on_what_else_is_encoded() -> None:
     encoder = load_encoder(PACKAGED)
     together = encoder.encode(TEXTS)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from storage.embedding.encoder import Encoder, TokenVectors, load_encoder
@@ -15,6 +16,7 @@ from storage.retrieval.options import LONGEST_QUERY
 from storage.retrieval.rerank import late_interaction
 from storage.retrieval.tokens import Tokens
 from storage.store import Store, open_store
+from tests.fake_encoder import TokenCounts
 from tests.workbench import Workbench
 
 BIRDS = ["heron", "plover", "godwit", "curlew", "dunlin", "knot", "ruff", "snipe", "teal", "gadwall"]
@@ -228,8 +230,25 @@ def test_many_queries_at_once_have_the_hits_of_each_alone(store: Store) -> None:
     where = "uri <> 'copy.md'"
     assert store.search_all(queries, 3, where=where) == [store.search(query, 3, where=where) for query in queries]
     assert store.search_all([], 3) == []
+    assert store.search_all(queries, 3, "keyword") == [store.search(query, 3, "keyword") for query in queries]
+    assert store.search_all(queries, 3, where="false") == [[], [], []]
     with pytest.raises(QueryError, match="the query is empty"):
         store.search_all(["heron", " "])
+
+
+def test_many_queries_are_encoded_at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    embed = TokenCounts.embed
+
+    def counted(self: TokenCounts, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
+        sizes.append(len(rows))
+        return embed(self, rows)
+
+    monkeypatch.setattr(TokenCounts, "embed", counted)
+    store.search_all(["heron", "rye mill", "snipe"], 3)
+    store.search_all(["heron", "rye mill"], 3, "keyword")
+    store.search_all(["heron", "rye mill"], 3, where="false")
+    assert sizes == [3]
 
 
 @pytest.mark.parametrize(
