@@ -12,12 +12,14 @@ from storage.remote.naming import share_tag, unshare
 from storage.remote.writing import writer_lock
 
 _NAME = re.compile(r"[^\W\d_][\w.-]{0,99}")
+_BYTES = 200  # with its suffix it is the name of a file, of 255 at most
 
 
 def set_tag(root: Path, name: str, at: int | str | None = None, wait_s: float = 0.0) -> int:
     """Give a snapshot, the newest unless `at` says which, a name; return its number."""
-    if not _NAME.fullmatch(name):
-        raise QueryError(f"a tag begins with a letter and goes on with letters, digits, '.', '-' and '_', got {name!r}")
+    if not _NAME.fullmatch(name) or len(name.encode()) > _BYTES:
+        said = "a tag begins with a letter and goes on with letters, digits, '.', '-' and '_'"
+        raise QueryError(f"{said}, at most 100 of them in {_BYTES} bytes, got {name!r}")
     if name.startswith("candidate-"):
         raise QueryError(f"candidate-… names what the gate has held back; take another name than {name!r}")
     with writer_lock(snapshots.existing(root), wait_s):
