@@ -160,6 +160,8 @@ def topics(texts: Sequence[str], count: int = 10, words: int = 10) -> dict[str, 
     best = [np.argsort(-row, kind="stable")[:words] for row in model.components_ if (row > 0).sum() > 1]
     held = (weights > 0).astype(np.float64)
     scores = [_together((held[:, terms].T @ held[:, terms]).toarray(), len(texts)) for terms in best]
+    if not scores:  # each topic is one word
+        return {}
     means: Mapping[str, float] = dict(
         zip(("topics NPMI", "topics UMass"), np.mean(scores, axis=0).tolist(), strict=True)
     )

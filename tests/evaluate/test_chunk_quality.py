@@ -86,6 +86,7 @@ def test_topics_whose_words_go_together_score_higher() -> None:
     assert found["topics NPMI"] == pytest.approx(1.0)
     assert found["topics UMass"] == pytest.approx(math.log(4 / 3))
     assert measures.topics(["one", "two"]) == {}
+    assert measures.topics(["knob one", "knob two"]) == {}
 
 
 def test_needles_differ_and_stand_where_they_should() -> None:
