@@ -6,7 +6,7 @@ allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also 
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,7 @@ _SANDBOX = {
 }
 
 
+_ROWS_AT_ONCE = 10_000
 _MACRO = """CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || named || '"')"""
 
 
@@ -206,17 +207,29 @@ def _run(connection: "duckdb.DuckDBPyConnection", sql: str, limits: SqlLimits) -
     import duckdb
 
     try:
-        return connection.sql(sql).to_arrow_table()
-    except duckdb.Error as error:
+        reader = connection.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
+        return pa.Table.from_batches(_bounded(reader, limits), reader.schema)
+    except (duckdb.Error, pa.ArrowException, OSError) as error:  # what fails on the way comes through Arrow
         raise QueryError(_explain(error, limits)) from None
 
 
-def _explain(error: "duckdb.Error", limits: SqlLimits) -> str:
+def _bounded(batches: Iterable[pa.RecordBatch], limits: SqlLimits) -> Iterator[pa.RecordBatch]:
+    """Yield what comes as long as it is within the limit of memory, of which DuckDB counts no result."""
+    size = 0
+    for batch in batches:
+        size += batch.nbytes
+        if size > limits.memory_mb << 20:
+            raise QueryError(f"the result is of more than {limits.memory_mb} MB; ask for fewer rows or columns")
+        yield batch
+
+
+def _explain(error: Exception, limits: SqlLimits) -> str:
     import duckdb
 
-    if isinstance(error, duckdb.InterruptException):
+    said = str(error)
+    if isinstance(error, duckdb.InterruptException) or said.startswith("INTERRUPT"):
         return f"the statement ran for more than {limits.seconds:g} s and was stopped; make it smaller"
-    if isinstance(error, duckdb.OutOfMemoryException):
+    if isinstance(error, duckdb.OutOfMemoryException) or said.startswith("Out of Memory"):
         return f"the statement needed more than {limits.memory_mb} MB and was stopped; make it smaller"
     if isinstance(error, duckdb.PermissionException):
         return f"SQL sees this store's tables only, no files and no network: {error}"

@@ -276,6 +276,16 @@ def test_a_large_statement_is_stopped(shelf: Shelf) -> None:
         shelf.ask("SELECT list(range || 'some text that is long') FROM range(20000000)", memory_mb=100)
 
 
+def test_a_result_larger_than_the_limit_of_memory_is_stopped_on_its_way(shelf: Shelf) -> None:
+    assert len(shelf.ask("SELECT range FROM range(100000)", memory_mb=100)) == 100_000
+    with pytest.raises(QueryError, match="the result is of more than 100 MB; ask for fewer rows or columns"):
+        shelf.ask("SELECT range, range AS again FROM range(1000000000)", memory_mb=100)
+    with pytest.raises(QueryError, match=r"ran for more than 0\.5 s"):
+        shelf.ask("SELECT 1::TINYINT FROM range(1000000000) a, range(1000) WHERE a.range % 1000 = 0", seconds=0.5)
+    with pytest.raises(QueryError, match="Could not convert string"):
+        shelf.ask("SELECT CAST(CASE WHEN range > 90000 THEN 'x' ELSE '1' END AS INT) FROM range(100000)")
+
+
 def test_nothing_outlives_a_statement(shelf: Shelf) -> None:
     for _ in range(2):
         with pytest.raises(QueryError):
