@@ -16,6 +16,8 @@ _SENTENCE_END = re.compile(  # a stop, which is searched for quickly, and what b
     r"(?:(?<=[\u3002\uff01\uff1f])[\u3002\uff01\uff1f]*[\u300d\u300f\u201d\u2019\uff09]*|(?<=[.!?])[.!?]*[\"'\u201d\u2019)\]]*\s+)"
 )
 _ENUMERATOR = re.compile(r"\((\w{1,4})\)")
+_NUMBER = re.compile(r"[ \t>*_#-]*\d+[.)]\s*")  # of what follows it, and no sentence
+_LONGEST_NUMBER = 16
 _LONG_WORD = 2000
 _SHORT_TEXT = 2000
 _SLICE = 1 << 16  # what needs little memory
@@ -65,7 +67,13 @@ def _found(text: str, start: int, end: int) -> Iterator[int]:
     if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:
         yield from (match.end() for match in _SENTENCE_END.finditer(text, start, end))
     else:
-        yield from (start + sentence["start_index"] for sentence in get_sentence_boundaries("en", piece)[1:])
+        last = start
+        for sentence in get_sentence_boundaries("en", piece)[1:]:
+            place = start + sentence["start_index"]
+            line = text[text.rfind("\n", last, place - 1) + 1 or last : place]
+            if not (len(line) <= _LONGEST_NUMBER and _NUMBER.fullmatch(line)):
+                yield place
+            last = place
 
 
 def _marks(text: str, span: Span) -> Iterator[int]:

@@ -48,6 +48,8 @@ def split_sentences(part: Part, options: Sentence) -> list[Span]:
 def sentences(part: Part, room: Room) -> Iterator[Piece]:
     """Yield the sentences of a part with their seams: of prose; else headings, lines of code, rows of tables.
 
+    A fence is one with the line of code beside it.
+
     The seam is `BARRIER` after front matter, `GLUE` after a heading, else `BLOCK`, `ITEM` or `SENTENCE`. The header of
     a table is one with the rule below it. What is too long for the room is cut, a header before its rule first.
     """
@@ -64,8 +66,10 @@ def _cuts(text: str, block: Block) -> list[tuple[int, int]]:
     span = Span(block.start, block.end)
     if block.kind == "title":
         return []
-    if block.kind in ("code", "table"):
-        return code_lines(text, span) if block.kind == "code" else rows_and_header(text, span)
+    if block.kind == "code":
+        return [(place, seam) for place, seam in code_lines(text, span) if seam != GLUE]  # which is that of a fence
+    if block.kind == "table":
+        return rows_and_header(text, span)
     return [(place, SENTENCE) for place, seam in prose_cuts(text, span) if seam >= SENTENCE]
 
 

@@ -99,7 +99,10 @@ def _is_indented(text: str, start: int) -> bool:
 
 
 def small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Allow:
-    """Return which sections may share a chunk: small ones whole, under the same heading or one below the other."""
+    """Return which sections may share a chunk: small ones whole, beside each other or one below the other.
+
+    The last part of a section goes with no other section: what it is a part of would not be said of it any more.
+    """
 
     def begins(i: int) -> bool:
         return i == 0 or pieces[i].seam >= HEADING
@@ -110,7 +113,8 @@ def small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Al
             return False
         if not small.fits(pieces[middle].start, pieces[right].end):
             return False
-        parent = outline.headings[outline.at(pieces[middle].start)].parent
-        return parent in (-1, *outline.path(outline.at(pieces[left].start)))
+        first, other = outline.at(pieces[left].start), outline.at(pieces[middle].start)
+        above = outline.headings[first].parent if first >= 0 else -1
+        return above == outline.headings[other].parent or first in outline.path(other)
 
     return allow

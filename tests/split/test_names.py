@@ -1,5 +1,7 @@
 """What names a part of a document, a heading, a caption or a question, stands in a chunk with what it names."""
 
+import re
+
 import pytest
 
 from storage.schema import Draft
@@ -117,3 +119,17 @@ def test_a_long_paragraph_that_announces_stands_with_what_it_announces() -> None
     for number in range(6):  # which of two seams alike is closed first, the text decides
         announced = f"{number} times. {FILLER * 4}Do this:\n\n{code}"
         assert texts(f"{FILLER * 5}\n\n{announced}\n", "structure")[-1] == announced
+
+
+def test_a_number_stands_with_the_sentence_that_it_counts() -> None:
+    text = f"1. {FILLER * 2}\n2. {FILLER * 2}\n10. Dr. Rye came. He left.\n"
+    for strategy in ("structure", "recursive", "sentence"):
+        assert not [one for one in texts(text, strategy, 24) if re.search(r"(?:\A|\n)\d+\.\Z", one)], strategy
+
+
+def test_a_fence_is_no_sentence() -> None:
+    found = texts(f"# Mill\n\n{FILLER}\n\n```sh\ngrind rye\ngrind oat\n```\n\n{FILLER}\n", "hierarchical")
+    assert [one for one in found if one.startswith("```") or one.endswith("```")][-2:] == [
+        "```sh\ngrind rye",
+        "grind oat\n```",
+    ]

@@ -41,6 +41,26 @@ def test_small_sections_under_one_heading_share_a_chunk_and_others_do_not() -> N
     assert second.startswith("# Numbers")
 
 
+def test_the_last_part_of_a_section_does_not_join_the_next_section() -> None:
+    parsed = document(
+        ("title", "# Versions", 1),
+        ("title", "## Two", 2),
+        ("title", "### Added", 3),
+        ("paragraph", SENTENCE * 8),
+        ("title", "### Fixed", 3),
+        ("paragraph", "The dam."),
+        ("title", "## One", 2),
+        ("title", "### Added", 3),
+        ("paragraph", "The mill."),
+        ("title", "### Fixed", 3),
+        ("paragraph", "The wheel."),
+    )
+    *_, fixed, one = chunk(parsed, "", Route("structure"), tokenizer(), ChunkOptions(256))
+    assert fixed.text == "### Fixed\n\nThe dam."
+    assert fixed.headings == ("Versions", "Two", "Fixed")
+    assert one.text == "## One\n\n### Added\n\nThe mill.\n\n### Fixed\n\nThe wheel."
+
+
 def test_the_end_of_a_long_section_does_not_join_the_next_one() -> None:
     parsed = document(
         ("title", "# One", 1),
