@@ -26,10 +26,16 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The chunks of a document: by its own routes, or by one strategy for all of it."""
+    """The chunks of a document: by its own routes, or by one strategy for all of it; `asked` are the strategies."""
 
     name: str
     chunks: list[Draft]
+    asked: frozenset[str]
+
+    def spelled(self) -> str:
+        """Return the name, and what split instead of a strategy that had no model to ask."""
+        others = sorted({chunk.strategy for chunk in self.chunks} - self.asked)
+        return f"{self.name}, here by {' and '.join(others)}" if others else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,8 @@ def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Expl
             name: tuple(Routed(one.region, route, "--strategy") for one in routed) for name, route in trials.items()
         }
         splits = tuple(
-            Split(name, _chunks(pool, settings, _splitting(recipe, document, way))) for name, way in ways.items()
+            Split(name, _chunks(pool, settings, _splitting(recipe, document, way)), _asked(way))
+            for name, way in ways.items()
         )
     return Explanation(path, uri, source, recipe.routes.matching(uri), document, routed, splits)
 
@@ -102,6 +109,10 @@ def _chunks(pool: Pool, settings: Settings, task: Splitting) -> list[Draft]:
         return chunks
     encoder, asked = load_encoder(settings.embedding.model, settings.embedding.revision), list(lookup.wanted)
     return _call(pool, split, replace(task, lookup=Lookup(dict(zip(asked, encoder.encode(asked), strict=True)))))[0]
+
+
+def _asked(way: Sequence[Routed]) -> frozenset[str]:
+    return frozenset(route.strategy for one in way for route in one.route.ensemble)
 
 
 def _splitting(recipe: Recipe, document: Read, routed: Sequence[Routed]) -> Splitting:

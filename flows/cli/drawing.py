@@ -64,8 +64,9 @@ def _line_range(found: "Explanation", start: int, end: int) -> str:
 def _summary(split: "Split") -> str:
     sizes = sorted(chunk.tokens for chunk in split.chunks)
     if not sizes:
-        return f"{split.name}: no chunks"
-    return f"{split.name}: {len(sizes)} chunks of {sizes[0]} to {sizes[-1]} tokens, half below {sizes[len(sizes) // 2]}"
+        return f"{split.spelled()}: no chunks"
+    half = sizes[len(sizes) // 2]
+    return f"{split.spelled()}: {len(sizes)} chunks of {sizes[0]} to {sizes[-1]} tokens, half below {half}"
 
 
 def _chunks(text: str, chunks: Sequence["Draft"], limit: int) -> Iterator["Text"]:

@@ -111,7 +111,7 @@ def _way(text: str, split: "Split") -> str:
         f"{len(sizes)} chunks of {sizes[0]} to {sizes[-1]} tokens, half below {sizes[len(sizes) // 2]}" if sizes else ""
     )
     said_twice = f", {100 * (covered - once) / max(1, len(text)):.0f} % of the text twice" if covered > once else ""
-    return f'<div class="head"><b>{escape(split.name)}</b><span class="soft">{facts}{said_twice}</span></div>\n'
+    return f'<div class="head"><b>{escape(split.spelled())}</b><span class="soft">{facts}{said_twice}</span></div>\n'
 
 
 def _covered_once(chunks: Iterable["Draft"]) -> int:

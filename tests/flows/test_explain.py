@@ -114,6 +114,10 @@ def test_front_matter_is_the_rule_where_it_names_a_route(folder: Path) -> None:
     assert "the nearest is 'recursive'" in run("own.md", status=1)
 
 
+def test_what_split_instead_of_a_strategy_without_its_model_is_said() -> None:
+    assert "agentic, here by recursive: " in run("mixed.md", "--strategy", "agentic")
+
+
 def test_other_strategies_are_tried_beside_the_routes() -> None:
     found = explained("mixed.md", "--strategy", "fixed", "--option", "fixed.overlap=20", "--strategy", "recursive",
                       "--option", "size=60")  # fmt: skip
