@@ -1,4 +1,4 @@
-"""Comments that say what a file of code is about: before all code, or above a definition that is most of it."""
+"""Comments that say what a file of code is about: before all code, or of a definition that is most of it."""
 
 import re
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ _COMMENT = re.compile(
 _ABOVE = re.compile(
     rf"(?:/\*+((?:(?!\*/).)+)\*/\s*|^({_LINES}))(?:[ \t]*(?:@|#?\[)[^\n]*\n)*[ \t]*\Z", re.DOTALL | re.MULTILINE
 )
+_WITHIN = re.compile(r"(?:@[^\n]*\n[ \t]*)*[^\n]*:[ \t]*\n\s*[rRuU]?(?:\"\"\"|''')(.+?)(?:\"\"\"|''')", re.DOTALL)
 _SEARCHED = 4000
 
 
@@ -29,7 +30,6 @@ def comments(text: str, language: str) -> Iterator[Span]:
         match = _BEFORE.match(text, comment.end(), end)
     definitions = definitions_of(text, language)
     for one in definitions.all if definitions else ():
-        if 2 * (one.end - one.start) < len(text) or one.start > _SEARCHED:
-            return
-        if above := _ABOVE.search(text, 0, one.start):
-            yield Span(*above.span(above.lastindex or 0))
+        most = 2 * (one.end - one.start) >= len(text) and one.start <= _SEARCHED
+        if most and (own := _ABOVE.search(text, 0, one.start) or _WITHIN.match(text, one.start, one.start + _SEARCHED)):
+            yield Span(*own.span(own.lastindex or 0))

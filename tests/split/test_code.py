@@ -84,9 +84,9 @@ def test_a_method_that_is_cut_says_its_class_and_itself() -> None:
     assert len(parts) > 4
     assert parts[0].text.startswith("def read(self, times, offset=1):")
     assert parts[0].headings == ("class Gauge(Sensor)",)
-    assert parts[0].context == "Counts what came in.\nclass Gauge(Sensor)"
+    assert parts[0].context == "A gauge on the roof.\nclass Gauge(Sensor)"
     path = ("class Gauge(Sensor)", "def read(self, times, offset=1)")
-    said = "Counts what came in.\n" + " › ".join(path)
+    said = "A gauge on the roof.\n" + " › ".join(path)
     assert {(draft.headings, draft.context) for draft in parts[1:]} == {(path, said)}
     assert all(draft.text.startswith(("value_", "return")) for draft in parts[1:])
 
