@@ -39,7 +39,7 @@ def run_prefect(
     with ExitStack() as stack:
         stack.enter_context(environment({name: os.environ.get(name, value) for name, value in QUIET.items()}))
         if url:
-            _check_reachable(url)
+            check_reachable(url, "unset PREFECT_API_URL, or take --engine local")
         else:
             stack.enter_context(embedded_server())
         from flows.ingest import ingest
@@ -56,17 +56,24 @@ def run_prefect(
                 _wait_for_records(own)
 
 
-def _check_reachable(url: str) -> None:
+def check_reachable(url: str, otherwise: str) -> None:
+    """Raise `Transient` where no Prefect API of a fitting version answers; `otherwise` is what else can be done."""
+    try:
+        _connect(url)
+        from prefect import get_client
+
+        with get_client(sync_client=True) as client:
+            client.raise_for_api_version_mismatch()
+    except Exception as error:  # of the socket, of the client, or of what answers there
+        raise Transient(f"Prefect's API at {url} cannot be used ({error}); start it, {otherwise}") from None
+
+
+def _connect(url: str) -> None:
+    """Meet a host that is not there sooner than Prefect would; a proxy may reach it all the same."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
-        return
-    try:
+    if not any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
         socket.create_connection((parts.hostname or "", port), CONNECT_S).close()
-    except OSError as error:
-        raise Transient(
-            f"Prefect's API at {url} does not answer ({error}); start it, unset PREFECT_API_URL, or take --engine local"
-        ) from None
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from flows.configuration import keys
 from flows.engine import configured_api
+from flows.inprocess import check_reachable
 from flows.report import artifact_key
 from flows.server import embedded_server, environment, prefect_home
 from flows.settings import Settings
@@ -40,6 +41,8 @@ def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
         schedule = _schedule(cron)
         if url is None:
             url = stack.enter_context(embedded_server(PORT))
+        else:
+            check_reachable(url, "or unset PREFECT_API_URL")
         page = url.removesuffix("/api")
         print(f"ingest/{name}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
         from flows.polling import poll
