@@ -16,7 +16,7 @@ _SENTENCE_END = re.compile(  # a stop, which is searched for quickly, and what b
     r"(?:(?<=[\u3002\uff01\uff1f])[\u3002\uff01\uff1f]*[\u300d\u300f\u201d\u2019\uff09]*|(?<=[.!?])[.!?]*[\"'\u201d\u2019)\]]*\s+)"
 )
 _ENUMERATOR = re.compile(r"\((\w{1,4})\)")
-_NUMBER = re.compile(r"[ \t>*_#-]*\d+[.)]\s*")  # of what follows it, and no sentence
+_NUMBER = re.compile(r"[ \t>*_#-]*\d+[.)]\s*")
 _LONGEST_NUMBER = 16
 _LONG_WORD = 2000
 _SHORT_TEXT = 2000
@@ -70,10 +70,15 @@ def _found(text: str, start: int, end: int) -> Iterator[int]:
         last = start
         for sentence in get_sentence_boundaries("en", piece)[1:]:
             place = start + sentence["start_index"]
-            line = text[text.rfind("\n", last, place - 1) + 1 or last : place]
-            if not (len(line) <= _LONGEST_NUMBER and _NUMBER.fullmatch(line)):
+            if not (text[place - 3 : place - 2].isdigit() and _is_number(text, last, place)):
                 yield place
             last = place
+
+
+def _is_number(text: str, start: int, end: int) -> bool:
+    """Return whether the last line of a stretch is a number of a list: "2. ", which stands with what follows."""
+    line = text[text.rfind("\n", start, end - 1) + 1 or start : end]
+    return len(line) <= _LONGEST_NUMBER and _NUMBER.fullmatch(line) is not None
 
 
 def _marks(text: str, span: Span) -> Iterator[int]:
