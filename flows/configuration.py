@@ -98,17 +98,25 @@ def _read_file(path: Path) -> dict[str, Any]:
 def _anchor(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Take the relative paths of a file's values from its folder."""
     anchored = dict(values)
-    if isinstance(values.get("store"), str) and values["store"]:
-        anchored["store"] = _join(folder, values["store"])
-    if isinstance(values.get("sources"), list):
-        anchored["sources"] = [_anchor_source(folder, s) if isinstance(s, str) else s for s in values["sources"]]
+    for name in ("store", "mirrors"):
+        if isinstance(values.get(name), str) and values[name]:
+            anchored[name] = _join(folder, values[name])
+    sources = [values["sources"]] if isinstance(values.get("sources"), str) else values.get("sources")
+    if isinstance(sources, list):
+        anchored["sources"] = [_anchor_source(folder, s) if isinstance(s, str) else s for s in sources]
     if isinstance(values.get("gate"), dict):
         named = {key: _join(folder, v) for key, v in values["gate"].items() if key in ("questions", "qrels") and v}
         anchored["gate"] = {**values["gate"], **named}
-    embedding = values.get("embedding")
-    if isinstance(embedding, dict) and str(embedding.get("model")).startswith((".", "~")):
-        anchored["embedding"] = {**embedding, "model": _join(folder, embedding["model"])}
+    for section, key in (("embedding", "model"), ("chunk", "tokenizer"), ("search", "rerank")):
+        table = values.get(section)
+        if isinstance(table, dict) and _is_path(str(table.get(key))):
+            anchored[section] = {**table, key: _join(folder, table[key])}
     return anchored
+
+
+def _is_path(value: str) -> bool:
+    """Tell a path from the name of a model or an encoding."""
+    return value.startswith((".", "~")) or value.endswith(".json")
 
 
 def _anchor_source(folder: Path, source: str) -> str:

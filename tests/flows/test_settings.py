@@ -59,6 +59,21 @@ def test_the_file_of_a_folder_above_is_found_and_its_paths_start_there(
     assert settings.embedding.model == f"{folder}/model"
 
 
+def test_every_path_of_the_file_starts_at_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(
+        folder,
+        'sources = "docs"\nmirrors = "near"\nchunk.tokenizer = "sizes/tokenizer.json"\nsearch.rerank = "./judge"',
+    )
+    (folder / "below").mkdir()
+    monkeypatch.chdir(folder / "below")
+    settings = load()
+    assert (settings.sources, settings.mirrors) == ((f"{folder}/docs",), f"{folder}/near")
+    assert settings.chunk.tokenizer == f"{folder}/sizes/tokenizer.json"
+    assert settings.search.rerank == f"{folder}/judge"
+    write(folder, 'chunk.tokenizer = "cl100k_base"\nsearch.rerank = "late"')
+    assert (load().chunk.tokenizer, load().search.rerank) == ("cl100k_base", "late")
+
+
 def test_a_flag_s_path_stays_relative_to_the_working_directory(folder: Path) -> None:
     write(folder, 'store = "kept"')
     assert load({("store",): "here"}).store == Path("here")
