@@ -12,6 +12,9 @@ from storage.remote.address import is_address
 from tasks.sources.incoming import open_prefix
 from tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Skipped, Source, readable
 
+_STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
+"""What every store holds once it has a snapshot."""
+
 
 def open_source(argument: str) -> Source:
     """Return the source that `PATH`, `GLOB` or `NAME=PATH` names; a path may be an address `s3://BUCKET/PREFIX`."""
@@ -57,7 +60,7 @@ def _source(name: str, root: Path, pattern: str) -> Source:
 
 
 def discover(source: Source, options: DiscoverOptions) -> Listing:
-    """List the files of a source, following links but no loops, and not into the store.
+    """List the files of a source, following links but no loops, and not into a store.
 
     Raises `SourceError` where it cannot be listed, and where a glob or a named file offers nothing.
     """
@@ -98,6 +101,9 @@ def _walk(
         if not above:
             raise
         listing.skipped.append(Skipped(source.prefix + uri, "unreadable", error.strerror or str(error)))
+        return
+    if {entry.name for entry in children} >= _STORE:
+        listing.skipped.append(Skipped(source.prefix + uri, "store", "it is a store of docmill's"))
         return
     for entry in children:
         name = readable(entry.name)

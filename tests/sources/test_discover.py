@@ -92,6 +92,14 @@ def test_the_store_is_no_source_whatever_leads_to_it(tmp_path: Path) -> None:
     assert uris(tmp_path, store=tmp_path / "not yet there") == ["a.md", "deep/store/lock", *uris(tmp_path)[2:]]
 
 
+def test_another_store_is_no_source_either(tmp_path: Path) -> None:
+    parts = ("lock", "snapshots/1.json", "tables/a/b", "artifacts/a/b", "vectors/a", "keywords/a")
+    write(tmp_path, "a.md", "tables/b.md", *(f"other/{part}" for part in parts))
+    seen = listing(tmp_path)
+    assert [file.uri for file in seen.found] == ["a.md", "tables/b.md"]
+    assert {s.uri: s.reason for s in seen.skipped} == {"other": "store"}
+
+
 def test_what_is_named_and_offers_nothing_is_an_error_unless_that_is_accepted(tmp_path: Path) -> None:
     write(tmp_path, "a.md", ".hidden")
     os.mkfifo(tmp_path / "pipe")
