@@ -14,12 +14,14 @@ class DiscoverOptions:
     """Which files of a source count. Patterns are those of `.gitignore`, relative to the source.
 
     A glob that matches no file, and a prefix of an object store without an object, is an error unless it
-    `may_be_empty`. `store` is the folder that the documents go to, which is no document itself.
+    `may_be_empty`. `store` is the folder that the documents go to, which is no document itself; nor are
+    `ignore_file` and `settings_file`, in which passwords may stand.
     """
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     ignore_file: str = ".docmillignore"
+    settings_file: str = "docmill.toml"
     hidden: bool = False
     may_be_empty: bool = False
     store: Path | None = None
@@ -125,7 +127,8 @@ class Rules:
 
     def drop(self, uri: str, name: str, is_folder: bool) -> bool:
         """Say whether the patterns leave out a path of the source, whose folders they have not left out."""
-        if name == self.options.ignore_file or (name.startswith(".") and not self.options.hidden):
+        own = name in (self.options.ignore_file, self.options.settings_file)
+        if own or (name.startswith(".") and not self.options.hidden):
             return True
         path = f"{uri}/" if is_folder else uri
         if self._exclude is not None and self._exclude.match_file(path):

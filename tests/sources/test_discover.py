@@ -60,6 +60,11 @@ def test_patterns_and_ignore_files_leave_files_out(tmp_path: Path) -> None:
     assert uris(tmp_path, exclude=("deep/", "*.txt")) == ["a.md"]
 
 
+def test_the_settings_are_no_document_as_passwords_may_stand_in_them(tmp_path: Path) -> None:
+    write(tmp_path, "docmill.toml", "a/docmill.toml", "pyproject.toml")
+    assert uris(tmp_path, hidden=True) == ["pyproject.toml"]
+
+
 def test_loops_special_files_and_broken_links_are_skipped_with_a_reason(tmp_path: Path) -> None:
     write(tmp_path, "a/b.md")
     (tmp_path / "a" / "loop").symlink_to(tmp_path)
