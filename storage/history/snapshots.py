@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 FOLDER = "snapshots"
 CANDIDATES = "candidates"
-_CHECKSUM = re.compile(rb',\n "checksum": "(\w+)"\n}$')
+_CHECKSUM = b',\n "checksum": "'
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +211,11 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
 def encode(snapshot: Snapshot) -> bytes:
     """Return the content of a snapshot's file, JSON whose last key is the hash of all before it."""
     body = _adapter().dump_json(snapshot, indent=1).removesuffix(b"\n}")
-    return body + f',\n "checksum": "{hash_bytes(body)}"\n}}'.encode()
+    return body + _CHECKSUM + f'{hash_bytes(body)}"\n}}'.encode()
 
 
 def _check_sum(data: bytes) -> None:
     """Raise `ValueError` where a snapshot says another checksum than it has; those of older releases say none."""
-    found = _CHECKSUM.search(data)
-    if found and found[1].decode() != hash_bytes(data[: found.start()]):
+    body, found, end = data.rpartition(_CHECKSUM)
+    if found and end != f'{hash_bytes(body)}"\n}}'.encode():
         raise ValueError("its checksum is another one")
