@@ -178,7 +178,12 @@ def discover_options(settings: Settings, may_be_empty: bool) -> DiscoverOptions:
     """Return which files count; the store does not, wherever it lies."""
     chosen = settings.discover
     return DiscoverOptions(
-        chosen.include, chosen.exclude, chosen.ignore_file, chosen.hidden, may_be_empty, settings.store
+        chosen.include,
+        chosen.exclude,
+        chosen.ignore_file,
+        hidden=chosen.hidden,
+        may_be_empty=may_be_empty,
+        store=settings.store,
     )
 
 
