@@ -11,10 +11,13 @@ from flows.pipeline import ingest
 from flows.report import Report
 from flows.settings import Settings
 from storage.columns import CHUNKS, from_table
+from storage.history.retention import Retention
 from storage.history.snapshots import newest
 from storage.schema import ChunkRow
 from storage.store import Store, open_store
 from storage.tables import read_table
+from storage.upkeep.compact import vacuum
+from storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
 
 
@@ -64,6 +67,13 @@ class Workbench:
         snapshot = newest(self.root)
         assert snapshot is not None
         return [piece.file.hash for piece in snapshot.tables[table]]
+
+
+def all_is_past(bench: Workbench) -> bool:
+    """Say whether the newest snapshot is whole, and nothing is wrong any more once the older ones are gone."""
+    found = verify(bench.root, deep=True)
+    vacuum(bench.root, Retention(keep_snapshots=1))
+    return {finding.kind for finding in found} <= {"past"} and not verify(bench.root, deep=True)
 
 
 def summary(report: Report) -> dict[str, int]:

@@ -24,7 +24,7 @@ from tasks.split.span import Span
 from tests.documents import tokenizer
 from tests.fake_encoder import NAME
 from tests.retrieval.test_encoder import put
-from tests.workbench import Workbench, summary
+from tests.workbench import Workbench, all_is_past, summary
 
 ROOM = 64
 LATE = {"embedding": {"model": NAME, "late": True}, "split": {"structure": {"size": 32}}}
@@ -206,7 +206,7 @@ def test_repair_reads_lost_vectors_in_their_windows_again(bench: Workbench) -> N
     done = repair(bench.root, lambda texts: pytest.fail(f"embedded {texts} by themselves"))
     assert any("embedded" in line for line in done.done)
     assert vectors(bench) == pytest.approx(before, abs=1e-6)
-    assert verify(bench.root, deep=True) == []
+    assert all_is_past(bench)
 
 
 def test_a_changed_route_reads_stored_texts_again(bench: Workbench) -> None:

@@ -15,13 +15,11 @@ import pytest
 from storage.embedding.encoder import load_encoder
 from storage.errors import StoreError
 from storage.history import snapshots
-from storage.history.retention import Retention
 from storage.history.snapshots import Snapshot, path_of
-from storage.upkeep.compact import vacuum
 from storage.upkeep.repair import repair
 from storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
-from tests.workbench import Workbench
+from tests.workbench import Workbench, all_is_past
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 
@@ -158,13 +156,6 @@ def test_an_index_is_rebuilt_without_embedding_and_finds_the_same(bench: Workben
     bench.write({"more.md": "# More\n\nA page more.\n"})
     assert bench.ingest().embedded == 1
     assert verify(bench.root, deep=True) == []
-
-
-def all_is_past(bench: Workbench) -> bool:
-    """Say whether the newest snapshot is whole, and nothing is wrong any more once the older ones are gone."""
-    found = verify(bench.root, deep=True)
-    vacuum(bench.root, Retention(keep_snapshots=1))
-    return {finding.kind for finding in found} <= {"past"} and not verify(bench.root, deep=True)
 
 
 def cut(path: Path) -> None:
