@@ -1,5 +1,6 @@
 """Compaction and vacuum: what the retention keeps no longer goes, and what is left lies in few files."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,14 +63,7 @@ def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: floa
         gone = removable(root, retention)
         return Compaction(tuple(gone), _bytes(root, gone), None, tuple(snapshots.damaged(root)))
     with writer_lock(snapshots.existing(root), wait_s):
-        before = disk_use(root)
-        discard_held(root, expired_candidates(root, retention.keep_days))
-        gone = drop(root, removable(root, retention))
-        sweep(root)  # first, as it may be for want of room that somebody calls this
-        done = _tidy(root, retention, replace_all=False) if gone else None
-        sweep(root)
-        freed = collect(root, retention.grace_hours)
-        return Compaction(tuple(gone), freed or max(0, before - disk_use(root)), done, tuple(snapshots.damaged(root)))
+        return _reduced(root, retention, lambda gone: (_tidy(root, retention, False) if gone else None, []))
 
 
 def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction:
@@ -80,15 +74,28 @@ def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction
 
 def compact_held(root: Path, retention: Retention, replace_all: bool = False) -> Compaction:
     """Do the same for a caller that holds the writer's lock; unless `replace_all` leave what is large as it is."""
+
+    def tidy(_gone: list[int]) -> tuple[int | None, list[int]]:
+        done = _tidy(root, retention, replace_all)
+        return done, _drop_former(root, retention) if done else []
+
+    return _reduced(root, retention, tidy)
+
+
+def _reduced(root: Path, retention: Retention, tidy: Callable[[list[int]], tuple[int | None, list[int]]]) -> Compaction:
+    """Remove what has expired, and the files that are named no more before and after `tidy`.
+
+    That takes the snapshots removed, and returns the number of the one that it commits, and which it removes.
+    """
     before = disk_use(root)
     discard_held(root, expired_candidates(root, retention.keep_days))
     gone = drop(root, removable(root, retention))
-    sweep(root)
-    done = _tidy(root, retention, replace_all)
-    gone += _drop_former(root, retention) if done else []
+    sweep(root)  # first, as it may be for want of room that somebody calls this
+    done, more = tidy(gone)
     sweep(root)
     freed = collect(root, retention.grace_hours)
-    return Compaction(tuple(gone), freed or max(0, before - disk_use(root)), done, tuple(snapshots.damaged(root)))
+    damaged = tuple(snapshots.damaged(root))
+    return Compaction((*gone, *more), freed or max(0, before - disk_use(root)), done, damaged)
 
 
 def _drop_former(root: Path, retention: Retention) -> list[int]:

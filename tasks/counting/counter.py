@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from tasks.counting.signs import SPACES, STOPS
+from tasks.counting.signs import DROPPED, SPACES, STOPS
 from tasks.counting.wordpiece import Runs
 
 _LONG_TEXT = 1 << 16
 _MAX_KNOWN = 200_000
 _PARTS = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9\s]")
-_DROPPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # by BERT, which joins what stands on its sides
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -41,7 +40,7 @@ class Counter:
         """Return the number of tokens of a short text, such as a heading."""
         if not text:
             return 0
-        plain = text.isascii() and len(text) < _LONG_TEXT and not _DROPPED.search(text)
+        plain = text.isascii() and len(text) < _LONG_TEXT and not DROPPED.search(text)
         if self._known is not None and plain and not any(added in text for added in self.added):
             return sum(map(self._known.__getitem__, _PARTS.findall(text)))
         return self.counts([text])[0]

@@ -15,6 +15,8 @@ SPACES = frozenset(
 """What every tokenizer here takes for white space."""
 FALSE_SPACE = re.compile(r"[\x0b\x0c\x1c-\x1f\x85]")
 """What Python takes for white space, too, but BERT drops, joining what stands on its sides."""
+DROPPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""All of ASCII that BERT drops."""
 _FALSE_SPACES = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
 STOPS = frozenset(",;:.!?/")
 """The signs at which long words are cut."""

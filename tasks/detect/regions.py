@@ -13,7 +13,7 @@ from storage.schema import Element, Parsed
 from tasks.detect.islands import islands
 from tasks.detect.verdict import Verdict, detect, judge, of_format, part_features
 from tasks.parse.format import FileType
-from tasks.split.blocks import is_caption
+from tasks.split.blocks import introduces
 from tasks.split.span import cluster_start
 
 SHORT = 200
@@ -152,5 +152,4 @@ def _take_lead(text: str, elements: list[Element]) -> list[Element]:
 def _introduces(text: str, element: Element) -> bool:
     if element.kind in ("title", "page_break", "furniture"):
         return True
-    said = text[element.start : element.end]
-    return len(said) <= _LEAD and (is_caption(said) or said.rstrip("*_ \r\n").endswith((":", "\uff1a")))
+    return element.end - element.start <= _LEAD and introduces(text[element.start : element.end])

@@ -45,11 +45,14 @@ def _block(text: str, kind: str, start: int, end: int, level: int) -> Iterator[B
 
 
 def announces(text: str) -> bool:
-    """Return whether a block says "as follows:", is a caption, or is short and stands like a heading."""
-    end = text.rstrip("*_ \r\n")[-1:]
-    if end in (":", "\uff1a"):
-        return True
-    return is_caption(text) or (len(text) <= _LONGEST_HEADING and "\n" not in text and end.isalnum())
+    """Return whether a block introduces what follows, or is short and stands like a heading."""
+    like_heading = len(text) <= _LONGEST_HEADING and "\n" not in text and text.rstrip("*_ \r\n")[-1:].isalnum()
+    return like_heading or introduces(text)
+
+
+def introduces(text: str) -> bool:
+    """Return whether a block says "as follows:" or is a caption."""
+    return text.rstrip("*_ \r\n").endswith((":", "\uff1a")) or is_caption(text)
 
 
 def is_caption(text: str) -> bool:

@@ -83,10 +83,10 @@ _CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (tabl
 
 
 def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -> int:
-    if block.kind == "title":
-        return GLUE if before.kind == "title" else HEADING + max(0, _DEEPEST - block.level)
     if before.kind == "title" or (before.kind == "question" and block.kind == "answer"):
         return GLUE
+    if block.kind == "title":
+        return HEADING + max(0, _DEEPEST - block.level)
     if in_list and block.kind == "list_item":
         return ITEM + max(0, _DEEPEST - block.level)
     if nested:

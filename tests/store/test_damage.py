@@ -4,12 +4,10 @@ import fcntl
 import os
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 
 from storage import boundary
@@ -23,6 +21,7 @@ from storage.upkeep import verify as verification
 from storage.upkeep.compact import compact, due, vacuum
 from storage.upkeep.repair import repair
 from storage.upkeep.verify import verify
+from tests.store.test_repair import cut, never, newest
 from tests.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
@@ -41,18 +40,6 @@ def laid(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
 @pytest.fixture
 def bench(laid: Workbench, tmp_path: Path) -> Workbench:
     return laid.copy(tmp_path)
-
-
-def never(texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    pytest.fail(f"embedded {texts}")
-
-
-def newest(bench: Workbench) -> Snapshot:
-    return snapshots.read(bench.root)
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-9])
 
 
 def flip(path: Path) -> None:
