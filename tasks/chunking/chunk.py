@@ -28,7 +28,7 @@ from tasks.split.options import MIN_SIZE
 from tasks.split.places import Places
 from tasks.split.span import Span
 
-CHUNKER_VERSION = 5
+CHUNKER_VERSION = 6
 _SPECIAL_TOKENS = 8  # more than any model adds
 _WINDOWS = 4  # so much more than the model reads at once may be in a chunk with parts
 

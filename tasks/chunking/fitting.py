@@ -99,18 +99,18 @@ def _aligned(text: str, spans: Iterable[Span]) -> list[Span]:
     Spans that only touch share no cluster: it goes with the first. Those that overlap keep their overlap.
     """
     found: list[Span] = []
-    reached = 0
+    before = reached = 0
     for proposed in spans:
         span = trim(text, *proposed)
         start, end = cluster_start(text, span.start), cluster_end(text, span.end)
-        if start < reached <= span.start:  # the cluster went with the span before
+        if start < reached and before <= span.start:  # the cluster went with the span before
             start = reached
         if span.start >= span.end or start >= end or (found and start >= found[-1].start and end <= found[-1].end):
             continue
         if found and start <= found[-1].start:
             found.pop()
         found.append(Span(start, end))
-        reached = end
+        before, reached = span.end, end
     return found
 
 

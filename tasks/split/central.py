@@ -11,7 +11,7 @@ from math import log, sqrt
 
 from tasks.split.pieces import SENTENCE
 from tasks.split.prose import prose_cuts
-from tasks.split.span import Span, is_boundary, trim
+from tasks.split.span import Span, cluster_end, cluster_start, is_boundary, trim
 
 _WORD = re.compile(r"[^\W_]{2,}")
 
@@ -35,7 +35,8 @@ def _cosine(counts: Counter[str], centroid: Counter[str], weight: dict[str, floa
 
 
 def prose_sentences(text: str, start: int, end: int) -> list[Span]:
-    """Return the sentences of a span of prose, trimmed."""
+    """Return the sentences of a span of prose, trimmed, with the grapheme clusters at its ends whole."""
+    start, end = cluster_start(text, start), cluster_end(text, end)
     places = [
         place for place, seam in prose_cuts(text, Span(start, end)) if seam >= SENTENCE and is_boundary(text, place)
     ]

@@ -5,11 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from storage.upkeep.verify import verify
+from tests.drawing import examples
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")
@@ -20,7 +21,7 @@ NAMES = st.sampled_from(["a.md", "b.md", "c.txt", "d/e.md", "d/f.txt", "g.csv"])
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.dictionaries(NAMES, TEXT, min_size=1))
 def test_ingesting_twice_is_ingesting_once(tmp_path_factory: pytest.TempPathFactory, files: dict[str, str]) -> None:
     bench = Workbench(tmp_path_factory.mktemp("twice"))
@@ -87,6 +88,7 @@ class Changes(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
+@pytest.mark.hypothesis
 def test_the_way_to_a_state_leaves_no_trace(tmp_path: Path) -> None:
     Changes.folder = tmp_path
-    run_state_machine_as_test(Changes, settings=settings(max_examples=10, stateful_step_count=12, deadline=None))
+    run_state_machine_as_test(Changes, settings=examples(10, stateful_step_count=12))

@@ -15,6 +15,7 @@ from tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tasks.parse.mail.letter import unique_names
 from tasks.parse.mail.messages import attachments
 from tasks.parse.mail.mime import decoded
+from tests.drawing import examples
 from tests.writers import outlook
 
 
@@ -69,6 +70,7 @@ def test_what_is_no_mail_has_no_attachments() -> None:
     assert [attachments(data, kind) for kind in ("eml", "msg") for data in (b"", b"\0" * 99, nested)] == [[]] * 6
 
 
+@examples(100)
 @given(st.lists(st.text(max_size=20)))
 def test_names_of_attachments_are_distinct_and_have_no_folder(names: list[str]) -> None:
     found = [name for name, _ in unique_names([(name, b"") for name in names])]

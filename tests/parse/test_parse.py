@@ -4,13 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import Rejected
 from storage.schema import Element, Parsed
 from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
 from tasks.parse.spans import faults
+from tests.drawing import examples
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())
@@ -71,7 +72,7 @@ def test_lines_are_those_of_the_canonical_text(path: Path) -> None:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1), st.sampled_from(sorted(FORMATS)))
 def test_any_text_is_parsed_or_rejected_with_a_reason(text: str, name: str) -> None:
     try:
@@ -103,7 +104,7 @@ _LINES = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(st.sampled_from([*_LINES, "<Tab>", "</Tab>", "import x from 'y'", "\t- j", "===", "*k*"])),
     st.sampled_from(["\n", "\r\n", "\r"]),

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -11,6 +11,7 @@ from storage.schema import Element, Parsed
 from tasks.parse import FileType, ParseOptions, parse
 from tasks.parse.markup.marked import parse_markdown
 from tasks.parse.markup.table_rule import with_tables
+from tests.drawing import examples
 
 GUIDE = """\
 ---
@@ -252,7 +253,7 @@ CELLS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(CELLS, max_size=40).map("".join))
 def test_tables_are_those_that_the_library_finds(text: str) -> None:
     text = "|a|b|\n|-|-|\n" + text

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from docx import Document
 from docx.oxml import parse_xml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import Rejected
@@ -22,6 +22,7 @@ from tasks.parse.dates import iso_date
 from tasks.parse.pandoc import program
 from tasks.parse.spans import faults
 from tasks.workers.pool import Limits, Pool
+from tests.drawing import examples
 
 SPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -235,7 +236,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.sampled_from(["rst", "org", "latex"]), st.lists(WORDS | st.text(max_size=8), max_size=30).map("".join))
 def test_any_text_is_read_as_markup_with_exact_spans(form: str, text: str) -> None:
     with suppress(Rejected):

@@ -3,13 +3,14 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, parse
 from tasks.parse.pdf import opened
+from tests.drawing import examples
 from tests.writers.pdf import Pdf, text_width
 
 LEFT = [
@@ -308,7 +309,7 @@ def test_text_whose_letters_are_unknown_is_undecodable() -> None:
 places = st.tuples(st.integers(20, 560), st.integers(20, 820), st.sampled_from((7, 9, 10, 14)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(places, min_size=1, max_size=40, unique_by=lambda place: (place[0] // 40, place[1] // 18)))
 def test_no_word_is_lost_or_doubled_wherever_lines_stand(found: list[tuple[int, int, int]]) -> None:
     pdf = page()

@@ -5,13 +5,14 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, parse
 from tasks.parse.spans import faults
+from tests.drawing import examples
 
 
 def read(form: str, text: str | bytes) -> Parsed:
@@ -223,7 +224,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(VALUES)
 def test_every_plain_value_of_json_is_in_its_text(value: Any) -> None:
     with suppress(Rejected):
@@ -245,7 +246,7 @@ def words_in(value: Any) -> list[str]:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     st.sampled_from(["chat", "log"]),
     # Bytes with zeros may be UTF-16, and two of them are.
@@ -273,7 +274,7 @@ TREES = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(TREES)
 def test_words_of_any_xml_are_in_its_text(tree: str) -> None:
     with suppress(Rejected):
@@ -283,7 +284,7 @@ def test_words_of_any_xml_are_in_its_text(tree: str) -> None:
         assert "word2" in parsed.text
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(WORDS | st.text(max_size=10), max_size=30).map("".join))
 def test_any_subtitles_have_exact_spans(text: str) -> None:
     with suppress(Rejected):

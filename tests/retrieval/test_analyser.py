@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from storage.errors import ConfigError
 from storage.keywords.analyser import LONGEST_TERM, analyse
+from tests.drawing import examples
 
 
 @pytest.mark.parametrize(
@@ -58,11 +59,13 @@ def test_a_long_run_is_found_by_its_beginning() -> None:
     assert analyse("x" * 5000) == ["x" * LONGEST_TERM]
 
 
+@examples(100)
 @given(st.text())
 def test_any_text_gives_terms_that_are_not_empty(text: str) -> None:
     assert all(analyse(text))
 
 
+@examples(100)
 @given(st.text(), st.text())
 def test_a_text_is_analysed_piece_by_piece(left: str, right: str) -> None:
     assert analyse(f"{left}\n{right}") == analyse(left) + analyse(right)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pydantic import TypeAdapter
@@ -23,6 +23,7 @@ from storage.keywords.analyser import analyse
 from storage.keywords.lookup import Lookup
 from storage.keywords.memory import MemoryIndex
 from storage.keywords.merge import FULL_POSTINGS, MOST_SEGMENTS, choose
+from tests.drawing import examples
 
 WORDS = ["alpha", "beta", "gamma", "parseHTTPHeader", "snake_case", "the", "résumé", "3.8.8", "自然言語"]
 WORDS += [f"{first}{second}" for first in "bdfghk" for second in ("ax", "ox", "ux")]
@@ -108,7 +109,7 @@ class Postings(RuleBasedStateMachine):
         shutil.rmtree(self.root)
 
 
-Postings.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+Postings.TestCase.settings = examples(25, stateful_step_count=25)
 test_any_sequence_of_changes_keeps_the_scores_of_rank_bm25 = Postings.TestCase
 
 
@@ -124,8 +125,8 @@ def test_small_commits_merge_and_keep_the_scores(tmp_path: Path) -> None:
     assert_scores_equal(tmp_path, state, chunks, [" ".join(WORDS), "alpha gux", "kux"])
 
 
+@examples(50)
 @given(st.lists(st.text(), min_size=1, max_size=5))
-@settings(max_examples=50, deadline=None)
 def test_any_text_is_counted_as_it_is_analysed(texts: list[str]) -> None:
     chunks = {f"chunk-{number}": text for number, text in enumerate(texts)}
     with tempfile.TemporaryDirectory() as folder:

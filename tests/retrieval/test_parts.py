@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.settings import Settings
@@ -31,6 +31,7 @@ from tasks.chunking.chunk import chunk as split
 from tasks.reembed import Terms, reembed
 from tasks.route import Route
 from tests.documents import tokenizer
+from tests.drawing import examples
 from tests.fake_encoder import NAME, TokenCounts, write_model
 from tests.workbench import Workbench, all_is_past, summary
 
@@ -48,7 +49,7 @@ def counted(text: str) -> int:
     return len(tokenizer().encode(text).ids)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10_000), st.sampled_from([16, 24, 32]), st.sampled_from(["structure", "fixed", "recursive"]))
 def test_parts_make_up_their_chunk_and_each_fits_the_model(seed: int, size: int, strategy: str) -> None:
     text = prose(40, seed, WORDS)
@@ -93,6 +94,7 @@ def test_a_row_for_each_vector_and_back() -> None:
     assert by_vector(table.slice(1)) == table.slice(1)
 
 
+@examples(100)
 @given(st.integers(0, 1000), st.integers(1, 12))
 def test_the_nearest_chunks_are_those_of_the_nearest_vectors(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)

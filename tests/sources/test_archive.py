@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import ConfigError, Rejected
@@ -17,6 +17,7 @@ from tasks.archive.kinds import HEAD_BYTES, may_hold
 from tasks.archive.listing import Contents, extract, list_contents
 from tasks.archive.names import inner_path, uncompressed
 from tasks.archive.options import ArchiveOptions
+from tests.drawing import examples
 from tests.writers import archives
 from tests.writers.archives import Files, tarred, zipped
 
@@ -55,6 +56,7 @@ def test_no_name_leads_out_of_the_archive(name: str) -> None:
     assert caught.value.reason == "unsafe_path"
 
 
+@examples(100)
 @given(st.text(max_size=30))
 def test_a_path_is_one_or_is_refused(name: str) -> None:
     try:
@@ -190,7 +192,7 @@ def test_wanted_members_are_laid_from_any_depth(tmp_path: Path) -> None:
         extract(tmp_path / "x.zip", "x.zip", wanted, SMALL)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_no_damage_does_more_than_refuse(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     files = {"a.md": "# A\n\nText.\n" * 20, "b/c.csv": "a,b\n1,2\n"}

@@ -6,11 +6,12 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from storage.errors import SourceError
 from storage.upkeep.verify import verify
+from tests.drawing import examples
 from tests.workbench import Workbench, summary
 from tests.writers.archives import tarred, zipped
 
@@ -204,7 +205,7 @@ NAMES = st.lists(st.text("abc ä", min_size=1, max_size=3).map(str.strip).filter
 TREES = st.dictionaries(NAMES.map(lambda steps: "/".join(steps) + ".md"), st.text("ab #\n|-", min_size=1), min_size=1)
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=TREES, as_tar=st.booleans())
 def test_a_packed_folder_is_the_same_documents_as_the_folder(
     tmp_path_factory: pytest.TempPathFactory, files: dict[str, str], as_tar: bool

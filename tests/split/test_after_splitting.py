@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import ConfigError
@@ -12,6 +12,7 @@ from tasks.chunking.chunk import ChunkOptions, chunk
 from tasks.route import Route
 from tasks.split import options_of
 from tests.documents import document, documents, tokenizer
+from tests.drawing import examples
 
 SENTENCES = [
     "The mill grinds wheat for the town.",
@@ -47,7 +48,7 @@ def test_chunks_of_two_sections_are_never_joined() -> None:
     assert [d.text for d in split(parsed, "structure", small=0, optimize={})] == ["# A\n\nOne.", "# B\n\nTwo."]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(documents(), st.sampled_from([32, 256]))
 def test_words_of_the_neighbours_never_make_a_chunk_too_long(parsed: Parsed, limit: int) -> None:
     for draft in chunk(parsed, "", Route("structure"), tokenizer(), ChunkOptions(limit, "window", 8)):

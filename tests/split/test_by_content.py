@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from storage.schema import Draft, Element, Parsed
@@ -12,6 +12,7 @@ from tasks.route import Route
 from tasks.split import Span
 from tasks.split.beginnings import BEGINNINGS, beginnings
 from tests.documents import document, tokenizer
+from tests.drawing import examples
 
 FILLER = "The mill grinds the grain that the farmers bring down from the hills in autumn. "
 
@@ -58,7 +59,7 @@ SMALL = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(SMALL)
 @example([("title", "## Works", 2), ("title", "## Works", 1), *[("paragraph", FILLER.strip())] * 2])
 def test_no_heading_stands_alone_beside_small_sections_and_tables(blocks: list[tuple[str, str]]) -> None:
@@ -71,7 +72,7 @@ def test_no_heading_stands_alone_beside_small_sections_and_tables(blocks: list[t
 
 
 @pytest.mark.parametrize("strategy", ["sentence", "hierarchical", "table", "structure"])
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(columns=st.integers(1, 5), dashes=st.integers(3, 9), more=st.integers(0, 40))
 def test_the_rule_below_a_header_is_whole_where_it_fits(strategy: str, columns: int, dashes: int, more: int) -> None:
     cells = [f"column {i}" for i in range(columns)]

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from storage.errors import ConfigError
 from storage.schema import Parsed, indexed_text
@@ -17,6 +17,7 @@ from tasks.route import Route
 from tasks.split import Span
 from tasks.split.outline import Outline
 from tests.documents import document, documents, must_cover, tokenizer
+from tests.drawing import examples
 from tests.split.test_tokens import byte_pairs
 
 LIMIT = ChunkOptions(256)
@@ -62,7 +63,7 @@ def test_a_context_keeps_to_its_budget_and_drops_the_middle_first(budget: int) -
     assert budget < 20 or context.startswith("The title")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(documents())
 def test_a_tokenizer_whose_words_do_not_add_up_is_obeyed_as_well(parsed: Parsed) -> None:
     by = byte_pairs()

@@ -3,13 +3,14 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.detect import CONTENT_TYPES, Region, find_regions
 from tasks.detect.islands import LONG
 from tasks.detect.verdict import BY_FORMAT
 from tasks.parse import FORMATS, FileType, ParseOptions, parse
+from tests.drawing import examples
 
 PROSE = "The mill stands by the river, and the wheel turns while there is water enough to carry it round.\n\n"
 TABLE = (
@@ -120,7 +121,7 @@ def test_german_is_understood(text: str, kind: str) -> None:
     assert [region.verdict.content_type for region in regions_of(text, FileType("text"))] == [kind]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.sampled_from(sorted(BLOCKS)), max_size=9))
 def test_regions_are_the_document_and_hold_its_elements_whole(names: list[str]) -> None:
     text = "# Mill\n\n" + "".join(BLOCKS[name] for name in names)
@@ -135,7 +136,7 @@ def test_regions_are_the_document_and_hold_its_elements_whole(names: list[str]) 
     assert found == find_regions(parsed, FileType("markdown"))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.sampled_from(["prose", "table", "code", "heading", "list"]), min_size=2, max_size=8), st.data())
 def test_an_added_sentence_moves_no_bound_but_by_its_length(names: list[str], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(names)))

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 import tiktoken
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import ConfigError
 from tasks.counting.encodings import PATTERNS, byte_pairs, counting_folder
 from tasks.counting.tokens import load_tokenizer
 from tests.documents import texts
+from tests.drawing import examples
 from tests.workbench import Workbench
 
 PAIRS = [b"th", b"the", b" the", b"in", b"ing", b" m", b"ill", b" mill", b"\n\n", b"gr", b"12", b"\xc3\xa9", b"'s"]
@@ -31,7 +32,7 @@ def cl100k(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text=texts() | st.text(max_size=40))
 def test_counts_are_those_of_tiktoken(name: str, text: str) -> None:
     text = text.encode("utf-8", "replace").decode()

@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import ConfigError
@@ -23,6 +23,7 @@ from tasks.split.semantic import METHODS
 from tasks.split.sizing import Room
 from tasks.split.units import directions
 from tests.documents import document, documents, must_cover, tokenizer
+from tests.drawing import examples
 
 MILL = [f"The mill number {i} grinds grain into flour with its stone wheel." for i in range(8)]
 SHIP = [f"The ship number {i} sails over the sea with wind in every canvas." for i in range(8)]
@@ -110,7 +111,7 @@ def test_cluster_puts_like_pieces_together() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["semantic", "cluster"])
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(parsed=documents())
 def test_with_vectors_the_promises_of_every_strategy_hold(strategy: str, parsed: Parsed) -> None:
     tokens, lookup = Tokens(parsed.text, tokenizer()), Lookup()
@@ -125,8 +126,8 @@ def test_with_vectors_the_promises_of_every_strategy_hold(strategy: str, parsed:
     assert all(len(tokenizer().encode(text, add_special_tokens=False)) <= 256 for text in asked)
 
 
+@examples(100)
 @given(st.integers(1, 9), st.integers(0, 2**32 - 1), st.integers(16, 60))
-@settings(deadline=None)
 def test_the_grouping_is_the_best_of_all(count: int, seed: int, size: int) -> None:
     vectors = directions(np.random.default_rng(seed).normal(size=(count, 3)))
     parsed = Parsed("seven words of text are in here. " * count, ())

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import ConfigError, Rejected
@@ -18,6 +18,7 @@ from tasks.split import SPLITTERS, Part, options_of
 from tasks.split.prose import prose_cuts
 from tasks.split.span import Span
 from tests.documents import cluster_boundaries, documents, must_cover, tokenizer
+from tests.drawing import examples
 from tests.make_golden import PASSWORDS, samples
 
 STRATEGIES = sorted(SPLITTERS)
@@ -56,7 +57,7 @@ def texts_of(parsed: Parsed, strategy: str, **options: Any) -> list[str]:
 
 
 @each_case
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(parsed=documents(), limit=st.sampled_from([32, 64, 256]))
 def test_chunks_keep_every_promise(strategy: str, options: dict[str, Any], parsed: Parsed, limit: int) -> None:
     found = chunks(parsed, strategy, limit, context=8, **options)
@@ -73,6 +74,17 @@ def test_a_document_of_any_format_is_split_by_any_strategy(sample: Path) -> None
         return
     for strategy, options in CASES:
         check(parsed, chunks(parsed, strategy, **options), 256)
+
+
+def test_a_cluster_that_two_elements_share_goes_with_the_first_of_them() -> None:
+    first, second = "It. They. We. Bo", "\u0301th the mill they. Then."
+    text = first + second
+    parsed = Parsed(text, (Element("paragraph", 0, len(first)), Element("paragraph", len(first), len(text))))
+    found = chunks(parsed, "hierarchical", summaries=True)
+    check(parsed, found, 256)
+    said = [draft.text for draft in found if draft.role == "sentence"]
+    assert said == ["It.", "They.", "We.", "Bo\u0301", "th the mill they.", "Then."]
+    assert [draft.text for draft in found if draft.role == "summary"] == ["o\u0301th the mill they."]
 
 
 def check(parsed: Parsed, found: list[Draft], limit: int) -> None:
@@ -95,7 +107,7 @@ def check(parsed: Parsed, found: list[Draft], limit: int) -> None:
 
 
 @each_case
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(parsed=documents(), data=st.data())
 def test_a_part_is_split_as_the_whole_is(
     strategy: str, options: dict[str, Any], parsed: Parsed, data: st.DataObject

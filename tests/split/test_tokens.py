@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 
@@ -14,6 +14,7 @@ from storage.errors import ConfigError
 from tasks.counting.counter import Counter, counter_of
 from tasks.counting.tokens import Tokens, load_tokenizer, word_bounds
 from tests.documents import WORDS, texts, tokenizer
+from tests.drawing import examples
 
 
 def count(text: str, by: Tokenizer) -> int:
@@ -41,7 +42,7 @@ def cased(folds: bool) -> Tokenizer:
     return Tokenizer.from_str(json.dumps(parts))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(text=texts(), cuts=st.lists(st.floats(0, 1), min_size=2, max_size=2))
 def test_any_span_has_its_exact_count(text: str, cuts: list[float]) -> None:
     start, end = sorted(round(cut * len(text)) for cut in cuts)
@@ -50,7 +51,7 @@ def test_any_span_has_its_exact_count(text: str, cuts: list[float]) -> None:
         assert tokens.exact([(start, end), (0, len(text))]) == [count(text[start:end], by), count(text, by)]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.lists(st.sampled_from(["-" * 9, "|=", "[SEP]", "[", "mill", "ß", "\x00", " "]), min_size=20, max_size=40),
     st.data(),
@@ -64,7 +65,7 @@ def test_any_span_of_a_long_rule_has_its_exact_count(parts: list[str], data: st.
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(texts())
 @example("0\x1b0")
 @example("0\x000 \x7f1")
@@ -78,7 +79,7 @@ def test_it_is_known_which_tokenizers_keep_words_apart() -> None:
     assert not Counter(byte_pairs()).local
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text(string.ascii_letters + string.digits, min_size=1, max_size=130), st.sampled_from([True, False]))
 def test_a_run_of_plain_letters_falls_into_the_pieces_that_the_tokenizer_finds(run: str, folds: bool) -> None:
     assert counter_of(cased(folds)).count(run) == count(run, cased(folds))
@@ -90,12 +91,14 @@ def test_a_token_that_is_looked_for_after_normalizing_makes_words_depend_on_thei
     assert not Counter(other).local
 
 
+@examples(100)
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=9), max_size=30).map("".join))
 def test_words_are_those_of_python(text: str) -> None:
     starts, ends = word_bounds(text)
     assert [text[a:b] for a, b in zip(starts, ends, strict=True)] == text.split()
 
 
+@examples(100)
 @given(text=texts(), tokens=st.integers(1, 50))
 def test_reach_is_the_last_position_that_fits(text: str, tokens: int) -> None:
     counted = Tokens(text, tokenizer())

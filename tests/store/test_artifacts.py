@@ -4,12 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.artifacts import Packs, decode_parsed, pack_embeddings, pack_texts, write_pack
 from storage.errors import StoreError
 from storage.schema import Element, Parsed
+from tests.drawing import examples
 
 
 def write_vectors(path: Path, keys: list[str]) -> Path:
@@ -18,7 +19,7 @@ def write_vectors(path: Path, keys: list[str]) -> Path:
     return path
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.integers(0, 5999), min_size=1, max_size=50))
 def test_rows_come_in_the_order_of_the_keys(tmp_path_factory: pytest.TempPathFactory, wanted: list[int]) -> None:
     folder = tmp_path_factory.mktemp("packs")

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.keys import bucket_of, chunk_keys, document_key, embedding_key, key_of
+from tests.drawing import examples
 
 
 def test_repeated_text_has_distinct_stable_ids() -> None:
@@ -14,6 +15,7 @@ def test_repeated_text_has_distinct_stable_ids() -> None:
     assert after[1:] == before
 
 
+@examples(100)
 @given(st.lists(st.text(max_size=20), max_size=20), st.integers(0, 12))
 def test_a_chunk_lies_in_the_bucket_of_its_document(texts: list[str], power: int) -> None:
     document = document_key("folder/a.md")
@@ -21,6 +23,7 @@ def test_a_chunk_lies_in_the_bucket_of_its_document(texts: list[str], power: int
     assert {bucket_of(key, buckets) for key in chunk_keys(document, texts)} <= {bucket_of(document, buckets)}
 
 
+@examples(100)
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))
 def test_only_equal_parts_have_equal_keys(left: list[str], right: list[str]) -> None:
     assert (key_of(*left) == key_of(*right)) == (left == right)
