@@ -334,3 +334,58 @@ def test_a_lock_that_leaves_strings_open_is_named() -> None:
     data = page().to_bytes().replace(b"/Root", lock)
     with pytest.raises(Rejected, match="encrypted: its streams are locked and its strings are not"):
         parse(data, FileType("pdf"), ParseOptions(passwords=("sesame",)))
+
+
+@pytest.mark.parametrize("scale", [0.75, 0.24, 2])
+def test_a_page_that_is_drawn_at_another_scale_reads_the_same(scale: float) -> None:
+    plain, scaled = page(), page()
+    scaled.pages[-1].append(f"{scale} 0 0 {scale} 0 0 cm")
+    for pdf, unit in ((plain, 1.0), (scaled, 1 / scale)):
+        for y, text, size in (
+            (760, "The mill", 16),
+            (736, "A mill grinds what the farmers bring to it, and it", 10),
+            (724, "takes a tenth of it, which is 3 cm", 10),
+            (728, "2", 6),
+            (700, "Another paragraph begins after a gap that is small.", 10),
+        ):
+            x = 60 + (text == "2") * text_width("takes a tenth of it, which is 3 cm", 10)
+            pdf.text(x * unit, y * unit, text, size * unit)
+    assert read(scaled).text == read(plain).text
+    assert read(scaled).text.startswith(
+        "# The mill\n\nA mill grinds what the farmers bring to it, and it takes a tenth"
+    )
+    assert "3 cm^2^\n\nAnother" in read(scaled).text
+
+
+def test_the_size_of_a_font_that_is_scaled_for_each_line_is_known() -> None:
+    pdf = page()
+    for y, size, text in (
+        (740, 14, "The mill"),
+        (715, 10, "It grinds what is brought to"),
+        (703, 10, "it, and no more."),
+    ):
+        pdf.pages[-1].append(f"BT /F0 1 Tf {size} 0 0 {size} 60 {y} Tm ({text}) Tj ET")
+    assert read(pdf).text == "# The mill\n\nIt grinds what is brought to it, and no more."
+
+
+def test_code_is_no_measure_of_the_text_and_headings_may_be_set_as_code() -> None:
+    pdf = page()
+    pdf.text(60, 760, "mill.grind", 14, "mono-bold")
+    pdf.lines(60, 740, ["Grind what is in the hopper."], 11)
+    for number in range(12):
+        pdf.text(60, 715 - 10 * number, f"call_number_{number}(of='the mill', with_all='its words')", 8, "mono")
+    pdf.text(60, 580, "mill.stop", 10, "mono-bold")
+    pdf.lines(60, 565, ["Stop the stones."], 11)
+    parsed = read(pdf)
+    found = [(one.kind, one.level) for one in parsed.elements]
+    assert found == [("title", 1), ("paragraph", 0), ("code", 0), ("title", 2), ("paragraph", 0)]
+
+
+def test_a_list_of_contents_in_bold_is_no_heading_and_figures_are_no_note() -> None:
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    pdf.text(60, 640, "What mills are ............................ 4", 10, "bold")
+    pdf.text(60, 600, "2 4 6 8 10", 7)
+    pdf.text(60 + text_width(LEFT[-1], 10), 740 - 12.5 * 4 + 4, "2", 6)
+    assert [one.kind for one in read(pdf).elements] == ["paragraph"] * 3
+    assert "[^2]:" not in read(pdf).text

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 WIDTH, HEIGHT = 595, 842  # A4, in points
 FONTS = {"regular": "Helvetica", "bold": "Helvetica-Bold", "italic": "Helvetica-Oblique", "mono": "Courier"}
+MORE_FONTS = {"mono-bold": "Courier-Bold"}  # only in files that use them
 
 # Advance widths of Helvetica for the characters 32 to 126, in thousandths of the size (Adobe's AFM file).
 ADVANCES = (
@@ -110,7 +111,7 @@ ADVANCES = (
 
 def text_width(text: str, size: float, font: str = "regular") -> float:
     """Return the width of `text` in points; bold is taken as 6 % wider than regular."""
-    if font == "mono":
+    if font.startswith("mono"):
         return 0.6 * size * len(text)
     units = sum(ADVANCES[ord(c) - 32] if 32 <= ord(c) < 127 else 556 for c in text)
     return units * size / 1000 * (1.06 if font == "bold" else 1.0)
@@ -143,13 +144,16 @@ class Pdf:
     outline: list[tuple[int, str, int, float]] = field(default_factory=list)  # level, title, page from 0, y
     turns: dict[int, int] = field(default_factory=dict)  # degrees that a page, from 0, is shown turned by
     links: list[tuple[int, str, str]] = field(default_factory=list)  # page from 0, rectangle, address
+    fonts: dict[str, str] = field(default_factory=FONTS.copy)
 
     def add_page(self, turn: int = 0) -> None:
         self.turns[len(self.pages)] = turn
         self.pages.append([])
 
     def text(self, x: float, y: float, text: str, size: float = 10, font: str = "regular", up: bool = False) -> None:
-        name = list(FONTS).index(font)
+        if font in MORE_FONTS:
+            self.fonts[font] = MORE_FONTS[font]
+        name = list(self.fonts).index(font)
         place = f"0 1 -1 0 {x:.2f} {y:.2f} Tm" if up else f"{x:.2f} {y:.2f} Td"
         self.pages[-1].append(f"BT /F{name} {size:g} Tf {place} {literal(text)} Tj ET")
 
@@ -182,9 +186,9 @@ class Pdf:
 
     def to_bytes(self) -> bytes:
         """Return the file; object 1 is the catalog, 2 the page tree, 3 the information, then fonts and pages."""
-        fonts_at, pages_at = 4, 4 + len(FONTS)
+        fonts_at, pages_at = 4, 4 + len(self.fonts)
         outline_at = pages_at + 2 * len(self.pages)
-        fonts = " ".join(f"/F{i} {fonts_at + i} 0 R" for i in range(len(FONTS)))
+        fonts = " ".join(f"/F{i} {fonts_at + i} 0 R" for i in range(len(self.fonts)))
         kids = " ".join(f"{pages_at + 2 * i} 0 R" for i in range(len(self.pages)))
         objects = [
             f"<< /Type /Catalog /Pages 2 0 R /Outlines {outline_at} 0 R /Lang (en) >>",
@@ -192,7 +196,8 @@ class Pdf:
             "<< " + " ".join(f"/{key} {literal(value)}" for key, value in self.info.items()) + " >>",
         ]
         objects += [
-            f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>" for name in FONTS.values()
+            f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>"
+            for name in self.fonts.values()
         ]
         for number, operators in enumerate(self.pages):
             stream = "\n".join(operators)

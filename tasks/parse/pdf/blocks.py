@@ -119,17 +119,17 @@ def _mark_note(block: Block, body: float) -> None:
     """Note the number of what may be a footnote: small text that begins with a number."""
     first = block.lines[0]
     match = _NOTE.match(first.text) if first.size < body * _SMALL else None
-    if match:
+    if match and any(map(str.isalpha, first.text)):  # figures alone are a chart's
         block.note = match[1] or match[2]
 
 
 def _continues(block: list[Line], line: Line, code: bool) -> bool:
     last, first = block[-1], block[0]
-    if line.furniture or last.furniture:
+    if line.furniture or last.furniture or line.level != last.level:
         return False
-    if code and (line.font.mono or last.font.mono):
+    if code and not line.level and (line.font.mono or last.font.mono):
         return line.font.mono and last.font.mono and -last.size < line.box[1] - last.box[3] < 2.2 * last.size
-    if line.level != last.level or abs(line.size - last.size) > 0.15 * last.size:
+    if abs(line.size - last.size) > 0.15 * last.size:
         return False
     gap = line.box[1] - last.box[3]
     if line.box[1] <= last.box[1] or (gap > 0.6 * last.size and gap > _usual_gap(block) + 0.35 * last.size):

@@ -62,6 +62,7 @@ class Handle(ctypes.c_void_p):
 _OFTEN: dict[str, Any] = {
     "FPDFText_GetUnicode": ctypes.c_uint,
     "FPDFText_GetLooseCharBox": _INT,
+    "FPDFText_GetMatrix": _INT,
     "FPDFText_GetFontSize": _DOUBLE,
     "FPDFText_GetTextObject": Handle,
     "FPDFText_GetRect": _INT,
@@ -70,11 +71,12 @@ _OFTEN: dict[str, Any] = {
     "FPDFPageObj_GetType": _INT,
     "FPDFPageObj_GetBounds": _INT,
 }
-# The type of a box's four sides, and in how many places a function wants to put them.
-_BOXES: dict[str, tuple[Any, int]] = {
-    "FPDFText_GetLooseCharBox": (ctypes.c_float, 1),
-    "FPDFText_GetRect": (_DOUBLE, 4),
-    "FPDFPageObj_GetBounds": (ctypes.c_float, 4),
+# The type of the numbers that a function gives, how many they are, and in how many places it wants to put them.
+_GIVEN: dict[str, tuple[Any, int, int]] = {
+    "FPDFText_GetLooseCharBox": (ctypes.c_float, 4, 1),
+    "FPDFText_GetRect": (_DOUBLE, 4, 4),
+    "FPDFPageObj_GetBounds": (ctypes.c_float, 4, 4),
+    "FPDFText_GetMatrix": (ctypes.c_float, 6, 1),
 }
 
 
@@ -99,24 +101,25 @@ def address(handle: Any) -> int:
 
 
 def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:
-    """Return the box that a function gives for its first arguments and each of the items; zeros where it fails.
-
-    Its sides are ordinary numbers, none above `FAR`.
-    """
-    each = iter(sides_from(name, items, *first))
+    """Return the box that a function gives for its first arguments and each of the items; see `numbers_from`."""
+    each = iter(numbers_from(name, items, *first))
     return [*zip(each, each, each, each, strict=True)]
 
 
-def sides_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
-    """Return the sides of the same boxes, four of one after four of another."""
-    call, (numbers, zeros, places) = calls()[name], _rows(*_BOXES[name])
+def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
+    """Return what a function gives for its first arguments and each of the items, those of one after another's.
+
+    They are ordinary numbers, none above `FAR`; zeros where it fails.
+    """
+    width = _GIVEN[name][1]
+    call, (numbers, zeros, places) = calls()[name], _rows(*_GIVEN[name])
     found: list[float] = []
     for start in range(0, len(items), _ROWS):
         some = items[start : start + _ROWS]
-        sides = numbers[: 4 * len(some)]
-        sides[:] = zeros[: len(sides)]
+        given = numbers[: width * len(some)]
+        given[:] = zeros[: len(given)]
         deque(map(call, *map(repeat, first), some, *places), maxlen=0)
-        found += _ordinary(sides.tolist())
+        found += _ordinary(given.tolist())
     return found
 
 
@@ -126,10 +129,10 @@ def _ordinary(numbers: Sequence[float]) -> Sequence[float]:
 
 
 @cache
-def _rows(kind: type[Any], results: int) -> tuple[memoryview, memoryview, list[list[Any]]]:
-    """Return memory for rows of four numbers, as much of zeros, and references to where each row or number begins."""
+def _rows(kind: type[Any], width: int, results: int) -> tuple[memoryview, memoryview, list[list[Any]]]:
+    """Return memory for rows of numbers, as much of zeros, and references to where each row or number begins."""
     size = ctypes.sizeof(kind)
-    cells = (kind * (4 * _ROWS))()
-    places = [[ctypes.byref(cells, size * (4 * row + place)) for row in range(_ROWS)] for place in range(results)]
+    cells = (kind * (width * _ROWS))()
+    places = [[ctypes.byref(cells, size * (width * row + place)) for row in range(_ROWS)] for place in range(results)]
     numbers = memoryview(cells).cast("B").cast(kind._type_)
     return numbers, memoryview(bytes(numbers.nbytes)).cast(kind._type_), places

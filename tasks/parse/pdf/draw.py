@@ -8,6 +8,7 @@ from tasks.parse.canvas import Box, Canvas
 from tasks.parse.pdf.blocks import Block, blocks, marker_of
 from tasks.parse.pdf.columns import columns, join_rows
 from tasks.parse.pdf.flow import connect
+from tasks.parse.pdf.fonts import PLAIN
 from tasks.parse.pdf.furniture import body_size, mark_furniture
 from tasks.parse.pdf.grid import Item, Table
 from tasks.parse.pdf.headings import Outline, mark_headings
@@ -19,17 +20,17 @@ from tasks.parse.pdf.words import Words, joined
 
 _RAISED = re.compile(f"{RAISED}(.*?){LOWERED}")
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LOWERED}|\\d+)\\s*")
-_MONO_SHARE = 0.5
+_ALL = 0.97
 _BAND, _LOWEST = 20, 20_000
 
 
 def draw(sheets: list[Sheet], outline: Outline) -> Canvas:
     """Return the document; furniture comes first on each page."""
-    body = body_size(sheets)
+    code = not _is_mono(sheets)
+    body = body_size(sheets, code)
     mark_furniture(sheets, body)
     pages = [_flows(sheet) for sheet in sheets]
     mark_headings([[item for item in chain(*page[1:]) if isinstance(item, Line)] for page in pages], outline, body)
-    code = not _is_mono(sheets)
     found: list[Block] = []
     for page in pages:
         on_page = [block for flow in page for block in blocks(flow, body, code)]
@@ -52,10 +53,10 @@ def _text(lines: list[Line]) -> list[Item]:
 
 
 def _is_mono(sheets: list[Sheet]) -> bool:
-    """Return whether the whole text is set in a font of one width, which then says nothing of code."""
+    """Return whether all plain text is set in a font of one width, which then says nothing of code."""
     lines = [item for sheet in sheets for item in sheet.items if isinstance(item, Line)]
     mono = sum(len(line.text) for line in lines if line.font.mono)
-    return mono > _MONO_SHARE * sum(len(line.text) for line in lines)
+    return mono > _ALL * (mono + sum(len(line.text) for line in lines if line.font is PLAIN))
 
 
 def _check_notes(found: list[Block]) -> None:

@@ -84,11 +84,11 @@ def _mark_counts(lines: list[tuple[bool, Line]], written: int) -> None:
         line.furniture |= any((line.page, round(line.box[3]) + near) in counts for near in (-1, 0, 1))
 
 
-def body_size(sheets: list[Sheet]) -> float:
-    """Return the font size that most letters of a document have."""
+def body_size(sheets: list[Sheet], code: bool) -> float:
+    """Return the font size that most letters of a document have; those of one width do not count if they are `code`."""
     weights: Counter[float] = Counter()
     for sheet in sheets:
         for line in sheet.items:
-            if isinstance(line, Line):
+            if isinstance(line, Line) and not (code and line.font.mono):
                 weights[line.size] = weights.get(line.size, 0) + len(line.text)
     return max(weights, key=lambda size: (weights[size], size), default=0.0)

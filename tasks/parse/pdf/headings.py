@@ -9,10 +9,14 @@ from tasks.parse.pdf.page import Line
 Pages = list[list[Line]]
 Outline = Mapping[tuple[int, str], int]
 
+_LEADERS = re.compile(r"\.{5}|(?: \.){4}")  # of a list of contents
+_THREE_LETTERS = re.compile(r"[^\W\d_]{3}")
 _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|[IVX]{1,5}\.)\s+\S")
 _HEADING_RATIO = 1.12
 MAX_HEADING = 200
 _MAX_BOLD = 100
+_MOST_BOLD = 0.4
+_MONO_SMALLER = 0.2  # fonts of one width are set smaller than those beside them
 _LEVELS = 6
 _MAX_TITLES = 200  # of one page
 
@@ -78,7 +82,9 @@ def _unmark_text(page: list[Line]) -> None:
 
 
 def _is_short(line: Line) -> bool:
-    return len(line.text) <= MAX_HEADING and sum(map(str.isalpha, line.text)) > 1 and not line.font.mono
+    if line.font.mono and not line.font.bold:
+        return False
+    return len(line.text) <= MAX_HEADING and sum(map(str.isalpha, line.text)) > 1 and not _LEADERS.search(line.text)
 
 
 def _levels_by_size(known: dict[float, int], sizes: set[float]) -> dict[float, int]:
@@ -100,14 +106,16 @@ def _ranks(sizes: Iterable[float]) -> dict[float, int]:
 
 
 def _mark_bold(pages: Pages, body: float, level: int) -> None:
-    share = [line.font.bold for page in pages for line in page if len(line.text) < _MAX_BOLD]
-    if sum(share) > 0.4 * len(share):
+    lines = [line for page in pages for line in page]
+    if sum(len(line.text) for line in lines if line.font.bold) > _MOST_BOLD * sum(len(line.text) for line in lines):
         return
     for text in pages:
         for before, line, after in zip([None, *text], text, [*text[1:], None], strict=False):
-            if not line.font.bold or line.level or line.size < 0.95 * body:
+            if not line.font.bold or line.level or line.size < (0.95 - _MONO_SMALLER * line.font.mono) * body:
                 continue
             alone = before is None or before.level or not before.font.bold or _is_apart(before, line)
+            if line.font.mono and before is not None and before.font.mono and not before.level:
+                alone = alone and line.box[1] - before.box[3] > line.size  # else a line of code
             ends = after is None or not after.font.bold or _is_apart(line, after)
             if alone and ends and _reads_as_heading(line):
                 line.level = level
@@ -119,9 +127,12 @@ def _is_apart(upper: Line, lower: Line) -> bool:
 
 def _reads_as_heading(line: Line) -> bool:
     text = line.text.rstrip()
-    starts = text[0].isupper() or _NUMBERED.match(text) is not None
-    words = any(len(word) > 2 and word.isalpha() for word in text.split())
-    return len(text) < _MAX_BOLD and starts and words and text[-1] not in ".,;:"
+    starts = text[0].isupper() or line.font.mono or _NUMBERED.match(text) is not None
+    if line.font.mono:
+        words = _THREE_LETTERS.search(text) is not None
+    else:
+        words = any(len(word) > 2 and word.isalpha() for word in text.split())
+    return len(text) < _MAX_BOLD and starts and words and text[-1] not in ".,;:" and not _LEADERS.search(text)
 
 
 def squeeze(text: str) -> str:

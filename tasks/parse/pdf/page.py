@@ -11,10 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
+from math import hypot
 from statistics import median
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import boxes_from, calls, reference, sides_from
+from tasks.parse.pdf.calls import boxes_from, calls, numbers_from, reference
 from tasks.parse.pdf.fonts import PLAIN, Font, read_font
 from tasks.parse.pdf.letters import HYPHEN, LOWERED, NO_LETTER, RAISED, SIGNS, SOFT, clean, clean_raised
 from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
@@ -30,7 +31,6 @@ _MOST_ADVANCE = 0.55
 _LONG = 20
 _ON_LEVEL = 100
 _FEW = 4
-_TINY = 2
 _MAX_BOUNDED = 500
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -114,7 +114,8 @@ class TextLayer:
     def _made(self, texts: list[str], firsts: list[int], lasts: list[int]) -> list[Line]:
         """Return a line for each text between two characters of the page, but for blank ones."""
         middles = [(first + last) // 2 for first, last in zip(firsts, lasts, strict=True)]
-        sizes = map(self._calls["FPDFText_GetFontSize"], repeat(self._reference), middles)
+        middles = [middle + (self.text[middle] == " ") for middle in middles]  # spaces that pdfium adds have no font
+        sizes = self._real_sizes(middles)
         objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
         pointers = map(self._calls["FPDFTextObj_GetFont"], objects)
         boxes = self._boxes(firsts, lasts)
@@ -130,10 +131,19 @@ class TextLayer:
                 if font.mono and "  " in text:
                     plain = text.translate(SIGNS).replace("\r", "").expandtabs()
             height = box[3] - box[1]
-            if not (0.5 * size <= height <= 2.5 * size and size > _TINY):
-                size = 0.85 * height  # the page scales a font of another nominal size
+            if not 0.5 * size <= height <= 2.5 * size:
+                size = 0.85 * height  # the font's own units are others than a font's should be
             lines.append(Line(plain, rounded.get(size) or _rounded(size, rounded), font, box, number, first, last))
         return lines
+
+    def _real_sizes(self, indexes: list[int]) -> list[float]:
+        """Return the font sizes of characters in points, as the page scales them."""
+        nominal = map(self._calls["FPDFText_GetFontSize"], repeat(self._reference), indexes)
+        matrices = numbers_from("FPDFText_GetMatrix", indexes, self._reference)
+        return [
+            size * (hypot(c, d) if c else abs(d))
+            for size, c, d in zip(nominal, matrices[2::6], matrices[3::6], strict=True)
+        ]
 
     def _font_at(self, index: int) -> Font:
         return self._font(
@@ -149,7 +159,7 @@ class TextLayer:
     def _boxes(self, firsts: list[int], lasts: list[int]) -> list[Box]:
         """Return the boxes around pairs of characters."""
         pairs = [*chain.from_iterable(zip(firsts, lasts, strict=True))]
-        return around_pairs(sides_from("FPDFText_GetLooseCharBox", pairs, self._reference), self._place)
+        return around_pairs(numbers_from("FPDFText_GetLooseCharBox", pairs, self._reference), self._place)
 
     def _pieces(self, lines: list[Line]) -> list[Line]:
         """Return lines, those with gaps wider than a letter in pieces."""
@@ -200,7 +210,7 @@ class TextLayer:
 
     def _gaps(self, count: int, least: float) -> list[Box]:
         """Return the boxes between pieces of text on one baseline that stand wide, and `least` points, apart."""
-        sides = sides_from("FPDFText_GetRect", range(count), self._reference)
+        sides = numbers_from("FPDFText_GetRect", range(count), self._reference)
         upright = self._place[0] > 0 and not self._place[1] and not self._place[2]
         if upright:
             least /= self._place[0]
@@ -286,8 +296,8 @@ class TextLayer:
 
     def _is_raised(self, index: int, other: int) -> bool:
         """Return whether a character is smaller than another beside it and stands higher."""
-        size = self._calls["FPDFText_GetFontSize"]
-        if size(self._reference, index) < 0.9 * size(self._reference, other):
+        size, beside = self._real_sizes([index, other])
+        if size < 0.9 * beside:
             return self._baseline(index) < self._baseline(other) - 0.5
         return False
 
