@@ -346,7 +346,7 @@ def test_a_page_that_is_drawn_at_another_scale_reads_the_same(scale: float) -> N
             (736, "A mill grinds what the farmers bring to it, and it", 10),
             (724, "takes a tenth of it, which is 3 cm", 10),
             (728, "2", 6),
-            (700, "Another paragraph begins after a gap that is small.", 10),
+            (706, "Another paragraph begins after a gap that is small.", 10),
         ):
             x = 60 + (text == "2") * text_width("takes a tenth of it, which is 3 cm", 10)
             pdf.text(x * unit, y * unit, text, size * unit)
@@ -359,13 +359,14 @@ def test_a_page_that_is_drawn_at_another_scale_reads_the_same(scale: float) -> N
 
 def test_the_size_of_a_font_that_is_scaled_for_each_line_is_known() -> None:
     pdf = page()
-    for y, size, text in (
-        (740, 14, "The mill"),
-        (715, 10, "It grinds what is brought to"),
-        (703, 10, "it, and no more."),
+    for x, y, size, text in (
+        (60, 740, 14, "The mill"),
+        (60, 715, 10, "It grinds what is brought to"),
+        (60, 703, 10, "it, and no more"),
+        (60 + text_width("it, and no more", 10), 707, 6, "2"),
     ):
-        pdf.pages[-1].append(f"BT /F0 1 Tf {size} 0 0 {size} 60 {y} Tm ({text}) Tj ET")
-    assert read(pdf).text == "# The mill\n\nIt grinds what is brought to it, and no more."
+        pdf.pages[-1].append(f"BT /F0 1 Tf {size} 0 0 {size} {x:.2f} {y} Tm ({text}) Tj ET")
+    assert read(pdf).text == "# The mill\n\nIt grinds what is brought to it, and no more^2^"
 
 
 def test_code_is_no_measure_of_the_text_and_headings_may_be_set_as_code() -> None:
