@@ -83,7 +83,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rtf",
-            version=1,
+            version=2,
             parse=_by("pandoc.rich_text.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
@@ -171,7 +171,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="eml",
-            version=1,
+            version=2,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -187,7 +187,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=1,
+            version=2,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",

@@ -122,6 +122,14 @@ def test_heads_are_decoded(head: str, text: str) -> None:
     assert decoded(head) == text
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "text/plain; charset=iso-8859-1", "text/plain; charset=us-ascii"])
+def test_a_head_of_bare_bytes_is_in_the_encoding_of_its_mail(kind: str) -> None:
+    head = f"From: J\u00fcrgen <j@mill.example>\r\nSubject: Gr\u00fc\u00dfe\r\nContent-Type: {kind}"
+    body = "Sch\u00f6ne Gr\u00fc\u00dfe aus K\u00f6ln, dies ist ein l\u00e4ngerer Text f\u00fcr M\u00e4nner.\r\n"
+    parsed = _read(f"{head}\r\n\r\n{body}".encode("latin-1"))
+    assert (parsed.title, parsed.metadata["author"]) == ("Gr\u00fc\u00dfe", "J\u00fcrgen")
+
+
 def test_a_body_in_html_is_left_for_plain_text_that_says_more() -> None:
     mail = _mail(text="All of the news in many words.\n")
     mail.add_alternative("<p>News</p>", subtype="html")

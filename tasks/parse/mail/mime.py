@@ -28,19 +28,35 @@ def read_mime(data: bytes) -> Letter:
     letter = Letter()
     try:
         message = message_from_bytes(_narrow(data))
+        charset = _charset_of_head(message, data)
         for name, value in message.raw_items():
-            letter.head.setdefault(name.lower(), decoded(value))
+            letter.head.setdefault(name.lower(), decoded(value, charset))
         letter.bodies = _walk(message, letter)
     except RecursionError as error:
         raise Rejected("corrupt", "a mail whose parts are nested some hundred deep") from error
     return letter
 
 
-def decoded(value: str) -> str:
-    """Return a header in one line with its encoded words decoded (RFC 2047), cut at 20,000 characters."""
+def _charset_of_head(message: Message, data: bytes) -> str:
+    """Return what a head that is not ASCII, against the rules, is most likely in: too short itself to tell."""
+    if all(value.isascii() for _, value in message.raw_items()):
+        return ""
+    stated = (part.get_content_charset() for part in message.walk() if not part.is_multipart())
+    charset = next(filter(None, stated), "")
+    try:
+        return charset if charset not in ("", "us-ascii", "ascii") else decode(data).encoding
+    except Rejected:
+        return ""
+
+
+def decoded(value: str, charset: str = "") -> str:
+    """Return a header in one line with its encoded words decoded (RFC 2047), cut at 20,000 characters.
+
+    Bytes beyond ASCII outside of such words are UTF-8, else in `charset`.
+    """
     value = _FOLD.sub("", value[:_MAX_HEADER])
     if not value.isascii():
-        value = _text(value.encode("utf-8", "surrogateescape"), "")[0]
+        value = _text(value.encode("utf-8", "surrogateescape"), charset)[0]
     text, at, pending, charset = "", 0, b"", ""
     for word in _WORD.finditer(value):
         if word.start() != at or word[1].lower() != charset:  # a character may be cut between two words

@@ -11,6 +11,7 @@ from tasks.parse.format import ParseOptions
 from tasks.parse.office.open_xml import member, read_member, rewritten
 from tasks.parse.pandoc.document import read_document
 from tasks.parse.pandoc.inlines import PAGE_MARK
+from tasks.parse.pandoc.rtf_letters import with_letters
 from tasks.parse.unpacking import check_container
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
@@ -30,7 +31,8 @@ _PAGE_BREAK = b"<text:soft-page-break/>"
 _RTF_INFO = re.compile(rb"\{\\(title|author|subject|keywords|doccomm)\s((?:[^{}\\]|\\[^{}])*)\}")
 _RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr(\d+)\\min(\d+))?")
 _RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips what is marked as skippable
-_RTF_LETTER = re.compile(rb"\\'([0-9a-fA-F]{2})|\\u(-?\d+) ?(?:\\'[0-9a-fA-F]{2}|\?)?")
+_RTF_SIGN = re.compile(rb"\\([{}\\])")
+_RTF_DELETED = re.compile(rb"\\deleted(?![a-z])")  # in a revision; pandoc leaves out what is hidden
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
 
@@ -50,9 +52,14 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a rich text document drawn as Markdown, with the title, author and dates of its info group."""
+    """Return a rich text document drawn as Markdown, with the title, author and dates of its info group.
+
+    Of tracked changes it is as if they were accepted, as in other documents.
+    """
+    data = with_letters(data)
     metadata = _rtf_metadata(data[:_RTF_HEAD])
-    return read_document(_RTF_NOTE.sub(rb"{\\footnote", data), "rtf", metadata)
+    data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))
+    return read_document(data, "rtf", metadata)
 
 
 def _with_page_marks(name: str, content: bytes) -> bytes:
@@ -72,7 +79,7 @@ def _open_document_metadata(container: zipfile.ZipFile) -> dict[str, Any]:
 def _rtf_metadata(head: bytes) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     for name, value in _RTF_INFO.findall(head):
-        said = " ".join(_RTF_LETTER.sub(_letter, value).decode("utf-8", "replace").split())
+        said = " ".join(_RTF_SIGN.sub(rb"\1", value).decode("utf-8", "replace").split())
         if said:
             metadata.setdefault(_RTF_NAMES.get(name.decode(), name.decode()), said)
     for name, year, month, day, hour, minute in _RTF_DATE.findall(head):
@@ -80,9 +87,3 @@ def _rtf_metadata(head: bytes) -> dict[str, Any]:
             time = f"T{int(hour):02}:{int(minute):02}" if hour else ""
             metadata[_RTF_NAMES[name.decode()]] = f"{int(year):04}-{int(month):02}-{int(day):02}{time}"
     return metadata
-
-
-def _letter(match: re.Match[bytes]) -> bytes:
-    if match[1]:
-        return bytes.fromhex(match[1].decode()).decode("cp1252", "replace").encode()
-    return chr(int(match[2]) % 65_536).encode("utf-8", "replace")

@@ -1,0 +1,132 @@
+"""The letters of a rich text document as UTF-8, which pandoc reads as they are.
+
+Beyond ASCII such a document writes a byte, `\\'cf`, in the code page of its font, or of the document where
+the font names none; or a number, `\\u1087?`, with what old readers show in its place. Pandoc takes every
+byte for Western European, loses halves of pairs, and the letter after a number that no space ends.
+Source: Rich Text Format specification 1.9.1, "Character Set" and "Unicode RTF".
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+_TOKEN = re.compile(
+    rb"\\'(?P<byte>[0-9a-fA-F]{2})|(?P<raw>[\x80-\xff]+)|(?P<open>\{)|(?P<close>\})"
+    rb"|\\(?P<word>fonttbl|plain|mac|ansicpg|fcharset|deff|bin|uc|u|f)(?P<number>-?\d{1,9})?(?![A-Za-z0-9]) ?"
+    rb"|\\[^'A-Za-z]"
+)
+_INSTEAD = re.compile(rb"\\'[0-9a-fA-F]{2}|\\[A-Za-z]+-?\d* ?|\\[^A-Za-z']|[^{}\\\r\n]")
+_WORD = re.compile(rb"\\[A-Za-z]+(?:-?\d+)?\Z")
+_SIGN = re.compile(r"[{}\\]")
+_LONGEST_WORD = 40
+_WESTERN = "cp1252"
+_CHARSETS = {  # of fonts; 1 is the document's own, 2 that of symbols
+    0: _WESTERN, 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "cp950", 161: "cp1253", 162: "cp1254",
+    163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
+    254: "cp437", 255: "cp850",
+}  # fmt: skip
+_NO_SECOND = (b"", b"\\", b"{", b"}", b"\r", b"\n")
+_OF_TWO_BYTES = ("cp932", "cp949", "gbk", "cp950")
+_PAGES = {936: "gbk", 10000: "mac_roman", 10007: "mac_cyrillic", 65001: "utf-8"}
+
+
+@dataclass(frozen=True)
+class _Group:
+    """What holds up to the end of a group: its font, and how many letters stand in for a number."""
+
+    font: int = -1
+    instead: int = 1
+
+
+def with_letters(data: bytes) -> bytes:
+    """Return a rich text document with its letters beyond ASCII as UTF-8."""
+    return _Letters(data).rewritten()
+
+
+def _python_name(page: int) -> str:
+    name = _PAGES.get(page, f"cp{page}")
+    try:
+        "".encode(name)
+    except LookupError:
+        return _WESTERN
+    return name
+
+
+class _Letters:
+    """A walk over a document's control words; `_fonts` are the code pages of those that name one."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._page = _WESTERN
+        self._fonts: dict[int, str] = {}
+        self._default = -1
+        self._group = _Group()
+        self._around: list[_Group] = []
+        self._parts: list[bytes] = []
+        self._copied = 0
+
+    def rewritten(self) -> bytes:
+        """Return the document with each run of letters in its place."""
+        at = 0
+        while token := _TOKEN.search(self._data, at):
+            at = token.end()
+            if token["byte"] or token["raw"] or token["word"] == b"u":
+                at = self._letters(token.start())
+            elif token["open"]:
+                self._around.append(self._group)
+            elif token["close"]:
+                self._group = self._around.pop() if self._around else _Group()
+            elif token["word"]:
+                at += self._obey(token["word"].decode(), int(token["number"] or 0))
+        return b"".join(self._parts) + self._data[self._copied :]
+
+    def _obey(self, word: str, number: int) -> int:
+        """Follow a control word; return how many bytes after it are none of the text's."""
+        if word in ("f", "deff", "plain"):
+            self._default = number if word == "deff" else self._default
+            self._group = replace(self._group, font=number if word == "f" else self._default)
+        elif word == "fcharset" and number in _CHARSETS:
+            self._fonts[self._group.font] = _CHARSETS[number]
+        elif word in ("ansicpg", "mac"):
+            self._page = _python_name(number or 10000)
+        elif word == "uc":
+            self._group = replace(self._group, instead=max(0, min(number, 9)))
+        return max(0, number) if word == "bin" else 0
+
+    def _letters(self, start: int) -> int:
+        """Write a run of letters; return its end."""
+        page = self._fonts.get(self._group.font, self._page)
+        units, held, at = bytearray(), bytearray(), start
+        while (token := _TOKEN.match(self._data, at)) and (token["byte"] or token["raw"] or token["word"] == b"u"):
+            at = token.end()
+            if token["word"]:
+                units += _utf16(held, page) + (int(token["number"] or 0) % 65_536).to_bytes(2, "little")
+                held.clear()
+                at = self._after_instead(at)
+                continue
+            held += token["raw"] or bytes.fromhex(token["byte"].decode())
+            if page in _OF_TWO_BYTES and self._is_cut(held, page, at):
+                held += self._data[at : at + 1]
+                at += 1
+        text = (units + _utf16(held, page)).decode("utf-16-le", "replace")
+        gap = b" " if _WORD.search(self._data, max(self._copied, start - _LONGEST_WORD), start) else b""
+        self._parts += (self._data[self._copied : start], gap, _SIGN.sub(r"\\\g<0>", text).encode())
+        self._copied = at
+        return at
+
+    def _after_instead(self, at: int) -> int:
+        for _ in range(self._group.instead):
+            instead = _INSTEAD.match(self._data, at)
+            at = instead.end() if instead else at
+        return at
+
+    def _is_cut(self, letters: bytearray, page: str, at: int) -> bool:
+        """Return whether the second byte of a letter follows as one of ASCII."""
+        try:
+            letters.decode(page)
+        except UnicodeDecodeError as error:
+            return error.end == len(letters) and self._data[at : at + 1] not in _NO_SECOND
+        return False
+
+
+def _utf16(letters: bytearray, page: str) -> bytes:
+    return letters.decode(page, "replace").encode("utf-16-le")
