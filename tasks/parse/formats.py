@@ -43,7 +43,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=1,
+            version=2,
             parse=_by("markup.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
@@ -67,7 +67,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="docx",
-            version=2,
+            version=3,
             parse=_by("pandoc.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
@@ -75,7 +75,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="odt",
-            version=1,
+            version=2,
             parse=_by("pandoc.rich_text.parse_odt"),
             suffixes=frozenset({".odt", ".ott"}),
             files="OpenDocument text",
@@ -91,7 +91,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="epub",
-            version=1,
+            version=2,
             parse=_by("pandoc.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
@@ -99,7 +99,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="rst",
-            version=1,
+            version=2,
             parse=_by("pandoc.markup.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
@@ -107,7 +107,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="org",
-            version=1,
+            version=2,
             parse=_by("pandoc.markup.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
@@ -115,7 +115,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="latex",
-            version=1,
+            version=2,
             parse=_by("pandoc.markup.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
@@ -123,7 +123,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="doc",
-            version=1,
+            version=2,
             parse=_by("office.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
@@ -179,7 +179,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=1,
+            version=2,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",

@@ -131,3 +131,59 @@ def test_the_declared_encoding_counts_where_the_text_is_not_utf8() -> None:
 def test_a_page_of_scripts_holds_no_text() -> None:
     with pytest.raises(Rejected, match="no_text"):
         html("<html><script>let a = 1</script></html>")
+
+
+def drawn(body: str) -> Parsed:
+    return parse(f"<html><body>{body}</body></html>".encode(), FileType("html"), ParseOptions())
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ('<h2>Use <a href="#use" class="headerlink">¶</a></h2>', "## Use"),
+        ('<h2><a href="#use">#</a> Use</h2>', "## Use"),
+        ('<dl><dt>run(x)<a href="#run">¶</a></dt></dl>', "run(x)"),
+        ('<p>In <a href="law.html#2">§</a> two</p>', "In § two"),
+        (
+            "<h3><button>How do I reset?</button></h3><p>Hold <button>OK</button>it.</p>",
+            "### How do I reset?\n\nHold it.",
+        ),
+        ("<p><ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp>字<rt>ji</rt></ruby></p>", "漢(kan)字(ji)"),
+        (
+            "<p>So <math><semantics><mrow><mi>E</mi><mo>=</mo><mi>m</mi></mrow>"
+            '<annotation encoding="application/x-tex">E=m</annotation></semantics></math>.</p>',
+            "So $E=m$.",
+        ),
+        ("<p>So <math><mi>a</mi> <mo>+</mo> <mi>b</mi></math>.</p>", "So a+b."),
+        ('<ol type="a"><li>one<li>two<ol type="I" start="4"><li>in</ol></ol>', "a. one\nb. two\n  IV. in"),
+        ('<ol><li>one<li value="7">two<li>three</ol>', "1. one\n7. two\n8. three"),
+    ],
+)
+def test_lines_say_what_a_reader_of_the_page_sees(page: str, text: str) -> None:
+    assert drawn(page).text == text
+
+
+def test_a_table_with_lists_and_pictures_in_its_cells_keeps_its_rows() -> None:
+    page = (
+        "<table><tr><th>Plan<th>Has<th>Free</tr>"
+        "<tr><td>Mini<style>td {}</style><td>Some:<ul><li>one user<li>mail</ul><td><img alt='yes'></tr>"
+        "<tr><td>Maxi <span style='display: none'>2</span>(<img alt=up>)<td>Ten<p>users</p>"
+        "<td><a href='https://example.org/buy'>buy</a></tr></table>"
+    )
+    table = drawn(page).elements[0]
+    assert table.attributes["cells"] == [
+        ["Plan", "Has", "Free"],
+        ["Mini", "Some: one user mail", "yes"],
+        ["Maxi ( )", "Ten users", "buy"],
+    ]
+    assert table.attributes["links"] == [{"text": "buy", "url": "https://example.org/buy"}]
+
+
+def test_a_table_that_lays_out_a_page_is_none() -> None:
+    page = "<table role=presentation><tr><th>Menu<th>x<tr><td><ul><li>one</ul><td>Some text.</table>"
+    assert [one.kind for one in drawn(page).elements] == ["paragraph", "paragraph", "list_item", "paragraph"]
+
+
+def test_a_heading_keeps_its_links() -> None:
+    heading = drawn("<h2><a href='/post'>A post</a></h2><p>Text</p>").elements[0]
+    assert (heading.kind, heading.attributes["links"]) == ("title", [{"text": "A post", "url": "/post"}])

@@ -4,14 +4,20 @@ from typing import Any
 
 from lxml import etree
 
-_LAYOUT = etree.XPath("boolean(.//table | .//h1 | .//h2 | .//h3 | .//ul | .//ol | .//pre | .//form | .//blockquote)")
+_LAYOUT = etree.XPath("boolean(.//table | .//h1 | .//h2 | .//h3 | .//form)")
+_BLOCKS = etree.XPath("boolean(.//ul | .//ol | .//pre | .//blockquote)")
+_DATA = etree.XPath("boolean(.//th | ./thead | ./caption) and not(@role = 'presentation' or @role = 'none')")
+_PARTS = ("p", "div", "li", "ul", "ol", "dl", "dt", "dd", "pre", "blockquote", "h4", "h5", "h6", "hr")
 _MAX_SPAN = 100
 _LONG_CELL = 1_500
 
 
 def is_data_table(table: Any) -> bool:
-    """Return whether a table has rows and columns of short texts, rather than laying out a page."""
-    if _LAYOUT(table):
+    """Return whether a table has rows and columns of short texts, rather than laying out a page.
+
+    One with a header or a caption may have lists and code in its cells.
+    """
+    if _LAYOUT(table) or (_BLOCKS(table) and not _DATA(table)):
         return False
     rows = [sum(1 for _ in row.iterchildren("td", "th")) for row in table.iter("tr")]
     if len(rows) < 2 or max(rows) < 2:
@@ -24,8 +30,10 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
 
     A cell over several columns is followed by empty ones; one over several rows is repeated.
     """
-    for block in table.iter("p", "div", "li"):
-        block.tail = " " + (block.tail or "")
+    for block in table.iter(*_PARTS):
+        block.text, block.tail = " " + (block.text or ""), " " + (block.tail or "")
+    for picture in table.iter("img"):
+        picture.tail = _shown(picture) + (picture.tail or "")
     rows: list[list[str]] = []
     headers = 0
     pending: dict[int, tuple[int, str]] = {}
@@ -39,6 +47,13 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
     caption = table.find("caption")
     text = "" if caption is None else "".join(caption.itertext()).replace(line_break, " ")
     return rows, headers or header_rows(rows), text
+
+
+def _shown(picture: Any) -> str:
+    """Return what is said instead of a picture: sentences, and a word where it is all that its cell says."""
+    said = " ".join((picture.get("alt") or "").split())
+    cell = next(picture.iterancestors("td", "th"), None)
+    return f" {said} " if " " in said or cell is None or not "".join(cell.itertext()).strip() else " "
 
 
 def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str) -> list[str]:

@@ -6,6 +6,7 @@ as furniture. Inline markup is dropped but for code; links are attributes of the
 
 import re
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from lxml import etree
@@ -16,7 +17,9 @@ from tasks.parse.canvas import Canvas
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
 from tasks.parse.markup.html_head import head_metadata
+from tasks.parse.markup.html_inline import make_plain
 from tasks.parse.markup.html_table import is_data_table, table_rows
+from tasks.parse.markup.numbering import numbered
 
 _DROPPED_WORDS = """
     script style noscript template svg iframe object embed applet canvas audio video head select option textarea
@@ -42,10 +45,12 @@ _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|high
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w:.-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w:.-]+)", re.I)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_MAY_HIDE = etree.XPath(".//*[@style or @hidden or @aria-hidden]")
 _BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
 _NUMBERS = re.compile(r"[\d\s]*")
 _MARKER_WIDTH = 4
 _MAX_LINKS = 200
+_PERMALINKS = frozenset("¶#§🔗\uf0c1\u200b")  # what headings offer as a link to themselves
 
 
 def parse_html(data: bytes, _: ParseOptions) -> Parsed:
@@ -69,8 +74,11 @@ def page_tree(page: str) -> Any:
 
 def draw_tree(root: Any) -> Parsed:
     """Return a page's tree, which this changes, drawn as Markdown."""
-    for line_break in root.iter("br"):
-        line_break.tail = _BREAK + (line_break.tail or "")
+    for node in root.iter("br", "math", "rt"):
+        if node.tag == "br":
+            node.tail = _BREAK + (node.tail or "")
+        else:
+            make_plain(node)
     walker = Walker(Canvas())
     walker.walk(root)
     return walker.parsed(*head_metadata(root))
@@ -99,7 +107,7 @@ class Walker:
         self._text: list[str] = []
         self._links: list[dict[str, str]] = []
         self._open_links: list[tuple[int, str]] = []
-        self._lists: list[int] = []  # the number of an ordered list's next item, 0 for other lists
+        self._lists: list[tuple[int, str]] = []  # the number of a list's next item, 0 where unordered, and its style
         self._marker = ""
         self._level = self._quotes = self._furniture = self._articles = 0
 
@@ -123,7 +131,9 @@ class Walker:
         for event, node in steps:
             tag = node.tag
             if event == "start":
-                if tag in _DROPPED or ((tag in _BLOCKS or tag == "span") and _is_hidden(node)):
+                if (tag in _DROPPED and not self._is_heading_in(tag)) or (
+                    (tag in _BLOCKS or tag == "span") and _is_hidden(node)
+                ):
                     skipped = node
                 elif tag in _BLOCKS:
                     skipped = node if self._enter(node, tag) else None
@@ -150,15 +160,18 @@ class Walker:
                 self._text.append(node.tail)
         self._flush()
 
+    def _is_heading_in(self, tag: str) -> bool:
+        return tag == "button" and self._level > 0  # it folds what is below
+
     def _enter(self, node: Any, tag: str) -> bool:
         """Begin a block; return whether it was drawn whole."""
         self._flush()
         if tag in _HEADINGS:
             self._level = _HEADINGS[tag]
         elif tag in _LISTS:
-            self._lists.append(_first_number(node) if tag == "ol" else 0)
+            self._lists.append((_number(node, "start"), node.get("type") or "") if tag == "ol" else (0, ""))
         elif tag == "li":
-            self._marker = self._next_marker()
+            self._marker = self._next_marker(_number(node, "value", 0))
         elif tag == "blockquote":
             self._quotes += 1
         elif tag in _ARTICLES:
@@ -191,11 +204,13 @@ class Walker:
         # An article's own footer says something about the article.
         return tag == "nav" or node.get("role") in _FURNITURE_ROLES or (tag == "footer" and not self._articles)
 
-    def _next_marker(self) -> str:
-        if not self._lists or not self._lists[-1]:
+    def _next_marker(self, stated: int) -> str:
+        number, style = self._lists[-1] if self._lists else (0, "")
+        if not number:
             return "-"
-        self._lists[-1] += 1
-        return f"{self._lists[-1] - 1}."
+        number = stated or number
+        self._lists[-1] = (number + 1, style)
+        return f"{numbered(number, style)}."
 
     def _flush(self) -> None:
         """Draw the block at hand, if it holds any text."""
@@ -213,7 +228,7 @@ class Walker:
         if self._furniture:
             self.canvas.paragraph(text, kind="furniture")
         elif self._level:
-            self.canvas.heading(text, self._level)
+            self.canvas.heading(text, self._level, **links)
         elif self._marker:
             self.canvas.item(text, max(1, len(self._lists)), self._marker, **links)
             self._marker = ""
@@ -227,7 +242,9 @@ class Walker:
             return
         at, url = self._open_links.pop()
         text = " ".join("".join(self._text[at:]).replace(_BREAK, " ").split())
-        if text and url and not url.startswith(("#", "javascript:", "data:")) and len(self._links) < _MAX_LINKS:
+        if text in _PERMALINKS and "#" in url and (self._level or text in "¶\uf0c1"):
+            del self._text[at:]
+        elif text and url and not url.startswith(("#", "javascript:", "data:")) and len(self._links) < _MAX_LINKS:
             self._links.append({"text": text, "url": url})
 
     def _code(self, node: Any) -> bool:
@@ -243,10 +260,17 @@ class Walker:
     def _table(self, node: Any) -> bool:
         if self._furniture or not is_data_table(node):
             return False
+        for one in [*node.iter(*_DROPPED), *filter(_is_hidden, _MAY_HIDE(node))]:
+            _drop(one)
         rows, header_rows, caption = table_rows(node, _BREAK)
-        self._marker = ""
+        for anchor in islice(node.iter("a"), _MAX_LINKS):
+            self._open_links.append((len(self._text), anchor.get("href") or ""))
+            self._text.append("".join(anchor.itertext()))
+            self._close_link()
+        links: dict[str, Any] = {"links": self._links} if self._links else {}
+        self._text, self._links, self._marker = [], [], ""
         self.canvas.paragraph(caption)
-        self.canvas.table(rows, header_rows)
+        self.canvas.table(rows, header_rows, **links)
         return True
 
 
@@ -273,9 +297,20 @@ def _is_hidden(node: Any) -> bool:
     )
 
 
-def _first_number(node: Any) -> int:
-    start = node.get("start") or "1"
-    return int(start) if start.isascii() and start.isdigit() and len(start) < 9 and int(start) else 1
+def _number(node: Any, name: str, default: int = 1) -> int:
+    stated = (node.get(name) or "").strip()
+    return int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 9 and int(stated) else default
+
+
+def _drop(node: Any) -> None:
+    """Take a node out of its tree, but for what follows it."""
+    parent, before = node.getparent(), node.getprevious()
+    if before is not None:
+        before.tail = (before.tail or "") + (node.tail or "")
+    elif parent is not None:
+        parent.text = (parent.text or "") + (node.tail or "")
+    if parent is not None:
+        parent.remove(node)
 
 
 def _code_language(node: Any) -> str:

@@ -7,11 +7,13 @@ from typing import Any
 
 from tasks.parse.canvas import Canvas
 from tasks.parse.markup.html_table import header_rows
+from tasks.parse.markup.numbering import numbered
 from tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK, Inlines, Node, plain_text, raw_text
 from tasks.parse.pandoc.tables import read_table
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
 _UNSHOWN = frozenset(("toctree", "contents", "index", "meta", "only-print"))
+_CONDITIONS = frozenset(("only", "ifconfig"))  # what they hang on stands first in them
 _NOT_LANGUAGES = frozenset(("numberlines", "sourcecode", "example", "literate", "verbatim", "lstlisting", "code"))
 _ADMONITION_WORDS = """
     note warning tip important caution danger hint attention error seealso admonition todo deprecated
@@ -19,7 +21,7 @@ _ADMONITION_WORDS = """
 _ADMONITIONS = frozenset(_ADMONITION_WORDS.split())
 _BULLET = re.compile(r"\s*[\u2022\u25e6\u25aa\u2023\u25cf\u25cb\u25a0\u00b7\u2013]\s+(?=\S)")
 _MAX_BOLD_HEADING = 100
-_ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+_STYLES = {"LowerAlpha": "a", "UpperAlpha": "A", "LowerRoman": "i", "UpperRoman": "I"}
 
 
 class Walker:
@@ -95,7 +97,7 @@ class Walker:
 
     def _header(self, content: Any) -> None:
         level, _, inlines = content
-        self._inlines(inlines, lambda text, _: self.canvas.heading(text, level + self._shift))
+        self._inlines(inlines, lambda text, links: self.canvas.heading(text, level + self._shift, **links))
         self._turn(self._pending)
 
     def _lineblock(self, lines: list[list[Node]]) -> None:
@@ -126,7 +128,7 @@ class Walker:
     def _orderedlist(self, content: Any) -> None:
         (start, style, delimiter), items = content
         form = _DELIMITERS.get(delimiter["t"], "{}.")
-        self._items(items, (form.format(_number(start + i, style["t"])) for i in range(len(items))))
+        self._items(items, (form.format(numbered(start + i, _STYLES.get(style["t"], ""))) for i in range(len(items))))
 
     def _items(self, items: list[list[Node]], markers: Iterator[str]) -> None:
         self._lists += 1
@@ -149,6 +151,8 @@ class Walker:
         (_, classes, _), blocks = content
         if _UNSHOWN & set(classes):
             return
+        if _CONDITIONS & set(classes):
+            blocks = blocks[1:]
         if _ADMONITIONS & set(classes) and blocks and blocks[0]["t"] == "Div" and "title" in blocks[0]["c"][0][1]:
             title = " ".join(plain_text(one["c"]) for one in blocks[0]["c"][1] if one["t"] in ("Para", "Plain"))
             self._prefix, blocks = f"{title}: " if title else "", blocks[1:]
@@ -238,16 +242,3 @@ def _is_bold(inlines: list[Node]) -> bool:
         return False
     text = plain_text(inlines)
     return 0 < len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;"
-
-
-def _number(value: int, style: str) -> str:
-    if style.endswith("Alpha") and 0 < value <= 26:
-        text = chr(ord("a") + value - 1)
-    elif style.endswith("Roman") and 0 < value < 40:
-        text = ""
-        for size, letters in _ROMAN:
-            text += letters * (value // size)
-            value %= size
-    else:
-        return str(value)
-    return text.upper() if style.startswith("Upper") else text

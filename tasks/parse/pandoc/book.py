@@ -19,6 +19,7 @@ _LOCKS = "META-INF/encryption.xml"
 # Fonts alone are scrambled in these two ways.
 _FONTS = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
 _MAX_DEPTH = 5
+_TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
 def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
@@ -30,12 +31,19 @@ def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
         locks = member(container, _LOCKS)
         if member(container, _RIGHTS) or locks.count(b"<EncryptionMethod") > sum(map(locks.count, _FONTS)):
             raise Rejected("encrypted", "the book is locked by its publisher (DRM)")
-        titles = _chapter_titles(container)
+        titles, authors = _chapter_titles(container), _authors(container)
     tree = read_tree(data, "epub")
     tree["blocks"] = _with_titles(tree["blocks"], titles)
     canvas = Canvas()
     title, metadata = draw_tree(tree, canvas)
-    return canvas.parsed(title, metadata)
+    return canvas.parsed(title, metadata | ({"author": authors} if authors else {}))
+
+
+def _authors(container: zipfile.ZipFile) -> str:
+    """Return who wrote a book, in its order, which pandoc turns round."""
+    packages = (read_member(container, name) for name in container.namelist() if name.endswith(".opf"))
+    names = (one.text for root in packages if root is not None for one in root.iter("{*}creator"))
+    return ", ".join(filter(None, (" ".join((name or "").split()) for name in names)))
 
 
 def _chapter_titles(container: zipfile.ZipFile) -> dict[str, tuple[int, str]]:
@@ -44,23 +52,41 @@ def _chapter_titles(container: zipfile.ZipFile) -> dict[str, tuple[int, str]]:
     for name in container.namelist():
         if name.endswith(".ncx"):
             _read_contents(read_member(container, name), titles)
+    for name in () if titles else container.namelist():
+        if name.endswith((".xhtml", ".html")) and b"<nav" in member(container, name):
+            _read_navigation(read_member(container, name), titles)
     return titles
+
+
+def _read_navigation(root: Any, titles: dict[str, tuple[int, str]]) -> None:
+    """Read the table of contents as books since 2011 have it: a page of nested lists."""
+    for contents in () if root is None else root.iter("{*}nav"):
+        if "toc" in (contents.get(_TYPE) or "").split():
+            for link in contents.iter("{*}a"):
+                depth = sum(1 for _ in link.iterancestors("{*}ol"))
+                _note(titles, link.get("href") or "", depth, "".join(link.itertext()))
+
+
+def _note(titles: dict[str, tuple[int, str]], source: str, depth: int, label: str) -> None:
+    title = " ".join(label.split())
+    if title:
+        titles.setdefault(posixpath.basename(source.partition("#")[0]), (min(max(depth, 1), _MAX_DEPTH), title))
 
 
 def _read_contents(root: Any, titles: dict[str, tuple[int, str]]) -> None:
     for point in () if root is None else root.iter("{*}navPoint"):
         source, label = point.find("{*}content"), point.find("{*}navLabel/{*}text")
-        if source is None or label is None or not (label.text or "").strip():
-            continue
-        depth = sum(1 for _ in point.iterancestors("{*}navPoint")) + 1
-        name = posixpath.basename((source.get("src") or "").partition("#")[0])
-        titles.setdefault(name, (min(depth, _MAX_DEPTH), " ".join(label.text.split())))
+        if source is not None and label is not None:
+            depth = sum(1 for _ in point.iterancestors("{*}navPoint")) + 1
+            _note(titles, source.get("src") or "", depth, label.text or "")
 
 
 def _with_titles(blocks: list[Node], titles: dict[str, tuple[int, str]]) -> list[Node]:
     """Return the blocks with a heading at the beginning of each file that has none."""
     starts = [index for index, node in enumerate(blocks) if _file_of(node)]
-    whole = blocks[: starts[0]] if starts else blocks
+    if not starts:
+        raise Rejected("corrupt", "a book without reading order: its spine names none of its files")
+    whole = blocks[: starts[0]]
     for start, end in zip(starts, [*starts[1:], len(blocks)], strict=True):
         depth, title = titles.get(_file_of(blocks[start]), (0, ""))
         own = blocks[start + 1 : end]

@@ -15,6 +15,7 @@ _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
 _WRAPPED = frozenset(("Emph", "Strong", "Underline", "Strikeout", "Superscript", "Subscript", "SmallCaps"))
 _TARGET = re.compile(r"\A(.+?)\s*<[^<>]*>\Z", re.DOTALL)
 _PROSE_ROLES = frozenset(("ref", "doc", "term", "abbr", "guilabel", "menuselection", "any", "numref", "title", "dfn"))
+_NUMBERED_ROLES = ("pep", "rfc")
 _FILE = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|bmp|tiff?|webp|emf|wmf|pdf|eps)", re.IGNORECASE)
 _UNSEEN = re.compile(
     r"\\(?:label|vspace|hspace|index|input|include|bibliography(?:style)?|includegraphics|usepackage|documentclass"
@@ -27,6 +28,7 @@ _REFERENCE = re.compile(r"\\(?:eq|auto|c|C|page|v|name)?ref\*?\{([^{}]*)\}|\\cit
 _COMMAND = re.compile(
     r"\\(?:begin|end)\{[^{}]*\}(?:\[[^\]]*\])?|\\[A-Za-z@]+\*?(?:\[[^\]]*\])*|\\(?=[^\w\s])|(?<!\\)[{}]"
 )
+_MATH = re.compile(r"((?<!\\)\$[^$\n]+(?<!\\)\$)")
 _LENGTH = re.compile(r"\\[A-Za-z@]+\s*=?\s*-?[\d.]+(?:pt|em|ex|cm|mm|in)\b|\[[a-z]+=[^\]]*\]")
 _ACCENT = re.compile(r"\\([\"'`^~=.])\{?([A-Za-z])\}?")
 _ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "=": "\u0304", ".": "\u0307"}
@@ -67,8 +69,8 @@ class Inlines:
         role = dict(pairs).get("role", "").rpartition(":")[2] if "interpreted-text" in classes else None
         if role is not None:
             text = _TARGET.sub(r"\1", text).lstrip("~!")
-            if role == "pep":
-                return f"PEP {text}"
+            if role in _NUMBERED_ROLES:
+                return f"{role.upper()} {text}"
             if role in _PROSE_ROLES or not role:
                 return str(text)
         return f"`{text}`" if text.strip() and "`" not in text else str(text)
@@ -118,7 +120,9 @@ def raw_text(language: str, source: str) -> str:
         source = _ACCENT.sub(lambda match: normalize("NFC", match[2] + _ACCENTS[match[1]]), source)
         source = _LENGTH.sub("", source)
         source = _REFERENCE.sub(lambda match: f"[{match[1] or match[2]}]", source)
-        return _COMMAND.sub("", source).replace("~", " ")
+        parts = _MATH.split(source)
+        parts[::2] = [_COMMAND.sub("", part).replace("~", " ") for part in parts[::2]]
+        return "".join(parts)
     if language == "html":
         return "\n" if source.lower().startswith("<br") else _TAG.sub("", source)
     return ""

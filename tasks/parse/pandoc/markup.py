@@ -11,7 +11,9 @@ from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse.decode import Decoded, decode
 from tasks.parse.format import ParseOptions
+from tasks.parse.pandoc.doctests import with_sessions
 from tasks.parse.pandoc.document import read_document
+from tasks.parse.pandoc.tex_source import prepared
 from tasks.parse.records.plain import paragraphs
 
 _MAX_CHARACTERS = 3_000_000
@@ -21,11 +23,19 @@ _OBJECT = re.compile(
     r"(?:\1[ \t]+:[\w-]+:.*\n)*(?:[ \t]*\n)?",
     re.MULTILINE,
 )
+_LEVELS = re.compile(r"^([ \t]*#\+OPTIONS:.*?)\bH:\d+", re.MULTILINE | re.IGNORECASE)
 _ENVIRONMENT = re.compile(r"(?<!\\)%.*|\\(begin|end)\s*\{([\w*]+)\}")
 _VERBATIM = ("verbatim", "lstlisting", "minted", "comment")
 _BACKTRACKED = ("itemize", "enumerate", "tabular", "longtable")
 _MAX_UNCLOSED = 4
 _HEADER = re.compile(r"(?=(?:.+\n)*?Title: *\S)(?:[A-Z][\w-]+: *.*\n(?:[ \t]+\S.*\n)*){3,}\n")
+# What is explained first of all, below the title: pandoc takes that for metadata, as it does fields.
+_FIRST_TERM = re.compile(
+    r"\A(?:(?:\s*([^\w\s])\1{2,}[ \t]*\n)?[ \t]*\S.*\n([^\w\s])\2{2,}[ \t]*\n)?"
+    r"\s*^(?=(?!:|\.\.|[-*+#\d])\S.*\n[ \t]+\S)",
+    re.MULTILINE,
+)
+_WALL = "\\g<0>.. raw:: nothing\n\n   -\n\n"
 _FIELD = re.compile(r"[A-Z][\w-]+:")
 _FIELD_NAME = re.compile(r"^:([A-Z][\w-]+): *", re.MULTILINE)
 _VERSION = re.compile(
@@ -47,13 +57,14 @@ def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
     text = _as_fields(header[0]) + text[header.end() :] if header else text
     text = _OBJECT.sub(lambda m: f"{m[1]}``{m[2].strip()}``\n", text)
     text = _VERSION.sub(lambda m: f"{m[1]}{_VERSIONS[m[2]]} {m[3]}: {m[4]}".rstrip(": "), text)
-    return _read(text, "rst", found)
+    return _read(with_sessions(_FIRST_TERM.sub(_WALL, text, count=1)), "rst", found)
 
 
 def parse_org(data: bytes, _: ParseOptions) -> Parsed:
     """Return an Org document; its `#+TITLE` and the like are metadata."""
     found = decode(data)
-    return _read(found.text, "org", found)
+    # Else what lies deeper than three levels is read as lists.
+    return _read("#+OPTIONS: H:99\n" + _LEVELS.sub(r"\1", found.text), "org", found)
 
 
 def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
@@ -61,7 +72,7 @@ def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
     found = decode(data)
     if _unclosed(found.text) > _MAX_UNCLOSED:
         return _as_text(found, "lists or tables that begin within one another do not end")
-    return _read(found.text, "latex+raw_tex", found)
+    return _read(prepared(found.text), "latex+raw_tex", found)
 
 
 def _unclosed(text: str) -> int:

@@ -1,0 +1,34 @@
+"""What HTML writes inside of a line in elements of its own: formulas, and how a word is read."""
+
+from typing import Any
+
+from lxml import etree
+
+_TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex') or contains(@encoding, 'TeX')]")
+_ALTERNATIVES = etree.XPath(".//*[local-name() = 'annotation' or local-name() = 'annotation-xml']")
+
+
+def make_plain(node: Any) -> None:
+    """Put words into the place of what is inside of a formula, or of the reading beside a word.
+
+    A formula (MathML) is the TeX that it was made of, between dollars, where it tells; else its signs.
+    """
+    if node.tag == "rt":  # ruby: how Han characters are read
+        text = " ".join("".join(node.itertext()).split())
+        _fill(node, f"({text})" if text else "")
+        return
+    written = _TEX(node)
+    tex = " ".join("".join(written[0].itertext() if written else node.get("alttext") or "").split())
+    if tex:
+        sign = "$$" if node.get("display") == "block" else "$"
+        _fill(node, f"{sign}{tex}{sign}")
+        return
+    for alternative in _ALTERNATIVES(node):
+        alternative.getparent().remove(alternative)
+    _fill(node, "".join("".join(node.itertext()).split()))
+
+
+def _fill(node: Any, text: str) -> None:
+    for child in list(node):
+        node.remove(child)
+    node.text = text

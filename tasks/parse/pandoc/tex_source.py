@@ -1,0 +1,64 @@
+"""LaTeX made ready for pandoc, which drops the labels of items, and leaves unread what it does not know.
+
+That is bibliographies, and theorems whose kind another file declares.
+"""
+
+import re
+
+_STEP = re.compile(
+    r"(?P<comment>(?<!\\)%.*)|\\begin\s*\{(?P<begin>[\w*]+)\}|\\end\s*\{(?P<end>[\w*]+)\}"
+    r"|\\item\s*\[(?P<label>(?:[^\[\]{}]|\{[^{}]*\})*)\]"
+)
+_LISTS = ("itemize", "enumerate", "compactitem", "compactenum")
+_LITERAL = ("verbatim", "lstlisting", "minted", "Verbatim", "comment")
+_SIGN = re.compile(r"\W*|\$?\\[A-Za-z]+\$?")  # a label that is a kind of bullet
+_BIBLIOGRAPHY = re.compile(r"\\begin\s*\{thebibliography\}\s*(?:\{[^{}]*\})?")
+_ENTRY = re.compile(r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{[^{}]*\})*\])?\s*\{([^{}]*)\}")
+_SPECIAL = re.compile(r"[_&%#$]")
+_THEOREMS = {
+    "theorem": "Theorem", "thm": "Theorem", "lemma": "Lemma", "lem": "Lemma", "proposition": "Proposition",
+    "prop": "Proposition", "corollary": "Corollary", "cor": "Corollary", "definition": "Definition",
+    "defn": "Definition", "example": "Example", "remark": "Remark", "rem": "Remark", "claim": "Claim",
+    "conjecture": "Conjecture", "assumption": "Assumption", "exercise": "Exercise", "problem": "Problem",
+}  # fmt: skip
+
+
+def prepared(text: str) -> str:
+    """Return a text with the labels of items as words, entries of bibliographies as paragraphs, theorems declared."""
+    if "\\bibitem" in text:
+        text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
+        text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
+    return _declared(text) + (_with_labels(text) if re.search(r"\\item\s*\[", text) else text)
+
+
+def _escaped(sign: re.Match[str]) -> str:
+    return "\\" + sign[0]
+
+
+def _declared(text: str) -> str:
+    """Return declarations of the theorems that a text uses and does not declare."""
+    used = set(re.findall(r"\\begin\s*\{(\w+)\}", text)) & _THEOREMS.keys()
+    known = set(
+        re.findall(
+            r"\\(?:newtheorem\*?|newenvironment|spnewtheorem\*?|declaretheorem(?:\[[^\]]*\])?)\s*\{(\w+)\}", text
+        )
+    )
+    return "".join(f"\\newtheorem{{{name}}}{{{_THEOREMS[name]}}}\n" for name in sorted(used - known))
+
+
+def _with_labels(text: str) -> str:
+    held: list[str] = []
+
+    def step(match: re.Match[str]) -> str:
+        within = held[-1] if held else ""
+        if match["end"]:
+            if within == match["end"]:
+                held.pop()
+        elif match["begin"] and within not in _LITERAL:
+            held.append(match["begin"])
+        label = match["label"]
+        if label is None or within not in _LISTS or _SIGN.fullmatch(label.strip()):
+            return match[0]
+        return f"\\item {{{label}}} "
+
+    return _STEP.sub(step, text)
