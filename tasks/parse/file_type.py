@@ -12,10 +12,10 @@ from tasks.parse.decode import decode, is_text
 from tasks.parse.format import FileType
 from tasks.parse.formats import FORMATS
 from tasks.parse.languages import BY_SUFFIX, language_of_suffix
-from tasks.parse.recognise import MAX_JSON, bears_out, guess, may_be, plainly, recorded, sample
+from tasks.parse.recognise import MAX_JSON, bears_out, guess, is_irc, may_be, plainly, recorded, sample
 from tasks.parse.signatures import INSTEAD, binary_kind
 
-VERSION = 2  # raise it when any file gets another type than before
+VERSION = 3  # raise it when any file gets another type than before
 _HEAD = 65_536
 _OVERRULES = 0.8  # the classifier's score that is believed against a name which the text allows
 _SUGGESTS = 0.6  # and without one
@@ -70,6 +70,8 @@ def _suffix(name: str) -> str:
 def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
     text = sample(whole)
     named = _named(suffix, text)
+    if named is not None and named.format == "log" and is_irc(text):
+        return FileType("chat")
     if named is not None and bears_out(named, text, whole):
         return named
     allowed = named is not None and may_be(named, text, whole)

@@ -203,7 +203,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="json",
-            version=1,
+            version=2,
             parse=_by("records.values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
             files="JSON, chats exported as JSON",
@@ -211,7 +211,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="jsonl",
-            version=1,
+            version=2,
             parse=_by("records.values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",
@@ -219,7 +219,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=1,
+            version=2,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",
@@ -235,7 +235,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="chat",
-            version=1,
+            version=2,
             parse=_by("records.chat.parse_chat"),
             suffixes=frozenset({".irc", ".weechatlog"}),
             files="chat logs: IRC, WhatsApp, Discord",

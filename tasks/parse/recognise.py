@@ -44,11 +44,20 @@ _MAIL_NAMES = re.compile(
 )
 _CUE = re.compile(r"^(?:\d+:)?\d\d:\d\d[.,]\d{3}[ \t]+-->[ \t]", re.M)
 _TURN = re.compile(
-    r"^(?:\[?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]?[AP]M)?\]?[ \t,-]*(?:<[^<>\s]{1,30}>|\*{1,3}[ \t]|={3}|-!-|[\w.'-]{1,30}:)"
-    r"|<[^<>\s]{1,30}>[ \t]\S|\[[^\]\n]{6,30}\][ \t]*(?:<[^<>\s]{1,30}>|[\w .'-]{1,30}:[ \t])"
+    r"^(?:[\[(]?\d{1,2}:\d\d(?::\d\d)?(?:[ \t]?[AP]M)?[\])]?[ \t,-]*"
+    r"(?:<[ @+%~&]?[^<>\s]{1,30}>|\*{1,3}[ \t]|={3}|-!-|[\w.'-]{1,30}:)"
+    r"|<[^<>\s]{1,30}>[ \t]\S|\[[^\]\n]{6,30}\][ \t]*(?:<[ @+%~&]?[^<>\s]{1,30}>|[\w .'-]{1,30}:[ \t])"
     r"|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},?[ ]\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp][Mm])?[ ]-[ ][^:\n]{1,40}:[ ])",
     re.M,
 )
+# Programs for IRC call their chats `.log`: `10:15 <@ann> hello`, `[10:15:02] *** Joins: ann`, or parts between tabs.
+_CLOCK = r"^\[?(?:\d{4}-\d\d-\d\d[T ]|[A-Z][a-z]{2} \d\d )?\d\d:\d\d(?::\d\d)?\]?"
+_SAID = re.compile(
+    rf"{_CLOCK}(?:[ \t]+<[ @+%~&]?(?!(?:trace|debug|info|notice|warn|error|fatal|crit)\w*>)[^<>\s]{{1,30}}>[ \t]"
+    rf"|\t[ @+%~&]?[^\s<>=-]\S{{0,29}}\t)",
+    re.M | re.I,
+)
+_DONE = re.compile(rf"{_CLOCK}[ \t]+(?:-!-|-->|<--|--|\*{{1,3}})[ \t]|^--- (?:Log|Day) |^\*\*\*\* ", re.M)
 _STAMP = re.compile(
     r"^\W{0,2}(?:\d{4}[-/.]\d\d[-/.]\d\d[T ]|\d\d/\d\d/\d\d \d\d:|\d{1,2}[./]\d{1,2} \d\d:"
     r"|\w{3} +\d{1,2} \d\d:\d\d:\d\d|\w{3} \w{3} +\d{1,2} \d\d:|\d{6,10}[ .:]|(?:\S+ ){1,3}\[\d{1,2}/\w{3}/\d{4}"
@@ -149,10 +158,16 @@ def may_be(named: FileType, text: str, whole: str) -> bool:
     )
 
 
+def is_irc(text: str) -> bool:
+    """Return whether nearly all lines say who said or did something in a channel."""
+    said = len(_SAID.findall(text))
+    return said >= 2 and said + len(_DONE.findall(text)) > 0.8 * (text.count("\n") - len(_CONTINUED.findall(text)))
+
+
 def recorded(text: str) -> FileType | None:
     """Return chat where most lines are somebody's turn, log where most begin with a time or a level, else None."""
     lines = text.count("\n")
-    if lines >= _MIN_ROWS and len(_TURN.findall(text)) > 0.5 * lines:
+    if lines >= _MIN_ROWS and (len(_TURN.findall(text)) > 0.5 * lines or is_irc(text)):
         return FileType("chat")
     entries = lines - len(_CONTINUED.findall(text))
     return FileType("log") if entries >= _MIN_ROWS and len(_STAMP.findall(text)) > 0.6 * entries else None

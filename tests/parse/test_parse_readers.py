@@ -170,25 +170,6 @@ def test_without_a_cue_it_is_no_subtitle_file() -> None:
         read("subtitles", "WEBVTT\n\nNOTE nothing here\n")
 
 
-@pytest.mark.parametrize(
-    ("line", "time", "speaker"),
-    [
-        ("[01:02] <ann> hello", "01:02", "ann"),
-        ("[2024-05-01 01:02:03] <ann> hello", "2024-05-01 01:02:03", "ann"),
-        ("<ann> hello", "", "ann"),
-        ("01:02 ann: hello", "01:02", "ann"),
-        ("[1:02 PM] Ann Ridge: hello", "1:02 PM", "Ann Ridge"),
-        ("12/01/24, 10:15 - Ann: hello", "12/01/24, 10:15", "Ann"),
-        ("[12.01.24, 10:15:33] Ann: hello", "12.01.24, 10:15:33", "Ann"),
-        ("[01/02/2024 10:15 AM] Ann#1234", "01/02/2024 10:15 AM", "Ann#1234"),
-        ("* ann waves", "", "ann"),
-        ("**Ann:** hello", "", "Ann"),
-    ],
-)
-def test_lines_of_a_chat_tell_who_speaks_and_when(line: str, time: str, speaker: str) -> None:
-    assert turns(read("chat", f"{line}\nand more\n")) == [(time, speaker, f"{line}\nand more")]
-
-
 def test_a_stack_trace_stays_with_its_entry_and_newlines_stay_as_they_are() -> None:
     text = "May  1 09:14:00 host app[1]: ok\r\n"
     text += "May  1 09:14:01 host app[1]: <error> bad\r\n\tat a.b(C.java:1)\r\nCaused by: x\r\n"

@@ -11,11 +11,12 @@ from tasks.parse.records.lines import numbered
 _CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[ ]\w{3,9}[ ]\d{4}|\w{3}[ ]\d{1,2})"
 _TIME = rf"(?:{_DAY}[T,]?[ ]*)?{_CLOCK}|{_DAY}"
-_NAME = r"[^\s:<>\[\]][^:<>\[\]\n]{0,39}"
-_STAMP = rf"(?:\u200e?\[(?P<boxed>{_TIME})\]|(?P<time>{_TIME})(?:[ ]-(?=[ ])|[ ]?\|)?)"
+_NAME = r"(?!\*\*)[^\s:<>\[\]][^:<>\[\]\n]{0,39}"
+_STAMP = rf"(?:\u200e?[\[(](?P<boxed>{_TIME})[\])]|(?P<time>{_TIME})(?:[ ]-(?=[ ])|[ ]?\|)?)"
 
 
 # A message's first line: `[01:02] <ann> text`, `01:02 ann: text`, `12/01/24, 10:15 - Ann: text`, `<ann> text`,
+# `2024-05-01 01:02:03 ann text` with tabs between the three,
 # `[01/02/2024 10:15 AM] Ann#1234` with the text below, `** Ann:** text`; and what someone does: `* ann waves`.
 def _stamp(number: int) -> str:
     """Return the pattern of a time; its groups are numbered, since no two may have one name."""
@@ -25,16 +26,18 @@ def _stamp(number: int) -> str:
 _MESSAGE = re.compile(
     rf"(?:{_stamp(1)}[ \t]*)?<[ @+%~&]?(?P<nick>[^<>\s][^<>\n]{{0,39}})>[ \t]?"
     rf"|{_stamp(2)}[ \t]*\u200e?(?P<name>{_NAME}):(?:[ \t]|$)"
-    rf"|{_stamp(3)}[ \t]+\*[ ](?P<actor>\S{{1,40}})[ ]"
+    rf"|{_stamp(3)}[ \t]+\*[ \t](?P<actor>(?!Now )\S{{1,40}})[ ]"
+    rf"|{_stamp(5)}\t[ @+%~&]?(?P<tabbed>(?!--|<--|={{2}}|\*\t)[^\s\t]{{1,40}})\t"
     rf"|\[(?P<boxed4>{_DAY}[ ]{_CLOCK})\][ ](?P<author>[^\n:]{{1,40}})$"
     r"|\*\*(?P<bold>[\w .'-]{1,30})(?::\*\*|\*\*:)"
     r"|\*[ ](?P<doer>[^\s*]{1,40})[ ]"
 )
-_NOTICE = re.compile(rf"(?:{_stamp(1)}[ \t]*)?(?:===|\*\*\*|-!-|-->|<--|--(?=[ ]))[ ]?|{_stamp(2)}")
+_NOTICE = re.compile(rf"(?:{_stamp(1)}[ \t]*)?(?:===|\*\*\*|\*(?=[ \t]Now )|-!-|-->|<--|---?(?=[ \t]))[ ]?|{_stamp(2)}")
 _COMING = re.compile(
     r"\b(?:has |have )?(?:joined|left|quit|parted|disconnected|connected|kicked|logged (?:in|out))\b"
     r"|is now known as|sets mode|mode/#|changed (?:the|this) (?:topic|subject|group)|Topic for|added"
-    r"|end-to-end encrypted",
+    r"|end-to-end encrypted|^--- (?:Log|Day) |\*\*\*\* (?:BEGIN|ENDING) LOGGING|Now talking on"
+    r"|\*\*\* (?:Joins|Quits|Parts):",
     re.IGNORECASE,
 )
 _HEAD = 200
@@ -81,4 +84,4 @@ def _begin(line: str, start: int, end: int, number: int) -> Element | None:
     notice = _NOTICE.match(head)
     if notice is None:
         return None
-    return Element("furniture" if _COMING.search(head, notice.end()) else "text", start, end, 0, 0, number)
+    return Element("furniture" if _COMING.search(head) else "text", start, end, 0, 0, number)

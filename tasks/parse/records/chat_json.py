@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tasks.parse.canvas import Canvas
+from tasks.parse.records.slack import is_slack, names_in, plain
 
 _LISTS = ("messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns", "log")
+_HOLDERS = ("chats", "list", "channels")  # of lists of chats
 _SPEAKERS = ("user", "author", "from", "sender", "sender_name", "speaker", "role", "username", "nickname", "user_name")
 _WITH_TIME = ("name", "nick", "actor", "by")  # say who speaks only where a time stands beside them
 _TEXTS = ("text", "content", "message", "body", "msg", "value", "parts")
@@ -22,11 +24,19 @@ _LATEST = 4_102_444_800  # 2100
 def is_chat(value: Any) -> bool:
     """Return whether a JSON value is a list of messages, an object that holds one, or a list of such objects."""
     if isinstance(value, dict):
-        return any(_are_messages(value.get(key)) for key in _LISTS)
+        messages = any(_are_messages(value.get(key)) for key in _LISTS)
+        return messages or any(_holds_chats(value.get(key)) for key in _HOLDERS)
     if not isinstance(value, list) or not value:
         return False
     sample = value[:_SAMPLE]
     return _are_messages(value) or all(isinstance(one, dict) and is_chat(one) for one in sample)
+
+
+def _holds_chats(value: Any) -> bool:
+    """Return whether a value is a list of which one at least is a chat, or an object that holds such a list."""
+    if isinstance(value, dict):
+        return is_chat(value)
+    return isinstance(value, list) and any(isinstance(one, dict) and is_chat(one) for one in value[:_SAMPLE])
 
 
 def draw_chat(canvas: Canvas, value: Any) -> None:
@@ -38,20 +48,26 @@ def draw_chat(canvas: Canvas, value: Any) -> None:
         for key in _LISTS:
             if _are_messages(value.get(key)):
                 draw_chat(canvas, value[key])
+        for key in _HOLDERS:
+            if _holds_chats(value.get(key)):
+                draw_chat(canvas, value[key])
         return
+    names = names_in(value)
     for one in value:
         if isinstance(one, dict) and is_chat(one):
             draw_chat(canvas, one)
         else:
-            _draw(canvas, one)
+            _draw(canvas, one, names)
 
 
-def _draw(canvas: Canvas, message: Any) -> None:
+def _draw(canvas: Canvas, message: Any, names: dict[str, str]) -> None:
     if not isinstance(message, dict):
         canvas.paragraph(str(getattr(message, "line", message)), kind="text")
         return
     speaker, time = _speaker(message), _time(message)
     text = "\n".join(filter(None, map(_words, (message.get(key) for key in _TEXTS))))
+    if is_slack(message):
+        speaker, text = names.get(speaker, speaker), plain(text, names)
     told: dict[str, Any] = {"speaker": speaker} | ({"time": time} if time else {})
     if text.strip():
         stamp = f"[{time}] " if time else ""
@@ -63,7 +79,9 @@ def _are_messages(value: Any) -> bool:
         return False
     sample = value[:_SAMPLE]
     good = sum(isinstance(one, dict) and bool(_speaker(one)) and _has_text(one) for one in sample)
-    return good >= _MOST * len(sample)
+    # Who came and who called is told beside what was said.
+    events = sum(isinstance(one, dict) and one.get("type") == "service" for one in sample)
+    return good > 0 and good >= _MOST * (len(sample) - events)
 
 
 def _has_text(message: dict[str, Any]) -> bool:

@@ -9,8 +9,12 @@ from storage.schema import Parsed
 from tasks.parse.canvas import Canvas
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
+from tasks.parse.markup.hypertext import draw_tree, page_tree
 from tasks.parse.markup.marked import parse_markdown
 
+# What is said of what only a picture or a page can show.
+_OBJECT = re.compile(r"\s*\[?<(?:[\w.]+ object|Figure\b[^<>]*|[^<>]* at 0x[0-9a-fA-F]+)>\]?\s*")
+_REWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # a line that another took the place of, as bars of progress do
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _NAME = re.compile(r"\w[\w+#-]*")
 
@@ -18,7 +22,8 @@ _NAME = re.compile(r"\w[\w+#-]*")
 def parse_notebook(data: bytes, options: ParseOptions) -> Parsed:
     """Return a notebook drawn as Markdown; every element has its `cell`, from 1, and outputs say that they are.
 
-    Pictures and pages among the outputs are left out; of an error its name and message stay.
+    Of an output the text is drawn, else its Markdown, TeX or page; pictures are left out, and of an error
+    its name and message stay.
     """
     found = decode(data)
     try:
@@ -64,7 +69,8 @@ def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, opti
         _draw_markdown(canvas, source, options)
     printed = len(canvas.elements)
     for output in cell.get("outputs") or []:
-        canvas.code(_ESCAPE.sub("", _output(output)))
+        if isinstance(output, dict):
+            _draw_output(canvas, output, options)
     for index, element in enumerate(canvas.elements[first:], first):
         element.attributes["cell"] = number
         if index >= printed:
@@ -80,14 +86,31 @@ def _draw_markdown(canvas: Canvas, source: str, options: ParseOptions) -> None:
             end = element.end
 
 
-def _output(output: Any) -> str:
-    if not isinstance(output, dict):
-        return ""
+def _draw_output(canvas: Canvas, output: dict[str, Any], options: ParseOptions) -> None:
     if output.get("output_type") in ("error", "pyerr"):
-        return f"{output.get('ename', '')}: {output.get('evalue', '')}"
-    data = output.get("data")
-    told = data.get("text/plain", "") if isinstance(data, dict) else ""
-    return _text(output.get("text") or told)
+        canvas.code(_ESCAPE.sub("", f"{output.get('ename', '')}: {output.get('evalue', '')}"))
+        return
+    stated = output.get("data")
+    data = stated if isinstance(stated, dict) else {}
+    printed = _ESCAPE.sub("", _text(output.get("text") or data.get("text/plain", "")))
+    shown = {kind: _text(data.get(kind)) for kind in ("text/markdown", "text/latex", "text/html")}
+    if shown["text/markdown"].strip():
+        _draw_markdown(canvas, shown["text/markdown"], options)
+    elif printed.strip() and not _OBJECT.fullmatch(printed):
+        canvas.code(_REWRITTEN.sub("", printed.replace("\r\n", "\n")))
+    elif shown["text/latex"].strip():
+        canvas.paragraph(shown["text/latex"])
+    elif shown["text/html"].strip():
+        _draw_page(canvas, shown["text/html"])
+
+
+def _draw_page(canvas: Canvas, page: str) -> None:
+    try:
+        root = page_tree(page)
+    except Rejected:  # too deep; the cells around it are not
+        return
+    if root is not None:
+        canvas.add(draw_tree(root))
 
 
 def _text(source: Any) -> str:

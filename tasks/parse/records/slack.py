@@ -1,0 +1,42 @@
+"""Slack's exports: names in place of members' ids, and text without its marks.
+
+Source: Slack, Formatting text for app surfaces, "Advanced formatting".
+"""
+
+import html
+import re
+from collections.abc import Sequence
+from typing import Any
+
+_MARK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
+
+
+def is_slack(message: dict[str, Any]) -> bool:
+    """Return whether a message is one of Slack's: they have a kind and seconds with a fraction as their id."""
+    return message.get("type") == "message" and isinstance(message.get("ts"), str)
+
+
+def names_in(messages: Sequence[Any]) -> dict[str, str]:
+    """Return the names of the members whose messages say both id and name."""
+    names: dict[str, str] = {}
+    for one in messages:
+        profile = one.get("user_profile") if isinstance(one, dict) else None
+        if isinstance(profile, dict) and isinstance(one.get("user"), str):
+            name = next((profile[key] for key in ("real_name", "display_name", "name") if profile.get(key)), "")
+            if isinstance(name, str) and name:
+                names.setdefault(one["user"], name)
+    return names
+
+
+def plain(text: str, names: dict[str, str]) -> str:
+    """Return a message's text with names, channels and links as a reader sees them."""
+
+    def shown(mark: re.Match[str]) -> str:
+        sign, said, label = mark.groups()
+        if sign == "@":
+            return f"@{names.get(said) or label or said}"
+        if sign == "!":
+            return label or f"@{said.partition('^')[0]}"
+        return f"{sign}{label or said}"
+
+    return html.unescape(_MARK.sub(shown, text))
