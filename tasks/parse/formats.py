@@ -139,7 +139,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pptx",
-            version=1,
+            version=2,
             parse=_by("office.slides.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
@@ -147,7 +147,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xlsx",
-            version=1,
+            version=2,
             parse=_by("office.spreadsheet.parse_xlsx"),
             suffixes=frozenset({".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb"}),
             files="Excel",
@@ -163,7 +163,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ods",
-            version=1,
+            version=2,
             parse=_by("office.spreadsheet.parse_ods"),
             suffixes=frozenset({".ods", ".ots"}),
             files="OpenDocument spreadsheets",
@@ -251,7 +251,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="csv",
-            version=1,
+            version=2,
             parse=_by("records.delimited.parse_delimited"),
             suffixes=frozenset({".csv", ".tsv", ".tab"}),
             files="CSV and TSV",

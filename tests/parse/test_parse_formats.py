@@ -228,3 +228,19 @@ def test_a_locked_pdf_names_encryption_and_opens_with_its_password() -> None:
         parse(data, FileType("pdf"), ParseOptions(passwords=("abra",)))
     parsed = parse(data, FileType("pdf"), ParseOptions(passwords=("abra", "sesame")))
     assert parsed.text == "The key is under the mat."
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "above"),
+    [
+        ("sep=;\r\nA;B\r\n1;2,5\r\n", [["A", "B"], ["1", "2,5"]], []),
+        ("Sales 2024\n\nid,name\n1,a\n2,b\n", [["id", "name"], ["1", "a"], ["2", "b"]], ["Sales 2024"]),
+        ("# made by us\nid\tname\n1\ta\n", [["id", "name"], ["1", "a"]], ["made by us"]),
+        ("Sum,,\nid,name,n\n1,a,5\n2,b,6\n", [["id", "name", "n"], ["1", "a", "5"], ["2", "b", "6"]], ["Sum"]),
+        ("x\na,b\nc,\nd,\n", [["x", ""], ["a", "b"], ["c", ""], ["d", ""]], []),
+    ],
+)
+def test_what_stands_above_a_table_is_no_row_of_it(text: str, cells: list[list[str]], above: list[str]) -> None:
+    parsed = parse(text.encode(), FileType("csv"), ParseOptions())
+    assert parsed.elements[-1].attributes["cells"] == cells
+    assert [parsed.text[one.start : one.end] for one in parsed.elements[:-1]] == above

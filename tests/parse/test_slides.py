@@ -127,3 +127,22 @@ def test_shapes_nested_too_deeply_are_corrupt() -> None:
     deep = '<p:sld xmlns:p="p"><p:spTree>' + "<p:grpSp>" * 5_000 + "</p:grpSp>" * 5_000 + "</p:spTree></p:sld>"
     with pytest.raises(Rejected, match="corrupt"):
         parse(with_members(data, {"ppt/slides/slide2.xml": deep}), FileType("pptx"), ParseOptions())
+
+
+def test_links_stand_with_their_lines_and_tables() -> None:
+    from pptx.util import Inches
+
+    deck = _deck()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text = "Title"
+    paragraph = _box(slide.shapes, "See ", 0, 2).text_frame.paragraphs[0]
+    for text in ("the ", "manual"):  # a program cuts a link where its style changes
+        run = paragraph.add_run()
+        run.text, run.hyperlink.address = text, "https://example.org/m"
+    paragraph.add_run().text = " first"
+    table = slide.shapes.add_table(1, 2, Inches(1), Inches(4), Inches(4), Inches(1)).table
+    run = table.cell(0, 1).text_frame.paragraphs[0].add_run()
+    table.cell(0, 0).text, run.text, run.hyperlink.address = "Name", "a site", "https://example.org/a"
+    _, line, cells = _read(deck).elements
+    assert line.attributes == {"links": [{"text": "the manual", "url": "https://example.org/m"}]}
+    assert cells.attributes["links"] == [{"text": "a site", "url": "https://example.org/a"}]

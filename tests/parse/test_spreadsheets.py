@@ -256,3 +256,22 @@ def test_a_damaged_binary_workbook_is_rejected_as_corrupt() -> None:
     data = with_members(binary_workbook({"Stock": [["Part"]]}), {"xl/workbook.bin": b"\x83\x01\x00\x9c\x01\xff\x7f"})
     with pytest.raises(Rejected, match="corrupt: "):
         parse(data, FileType("xlsx"), ParseOptions())
+
+
+def test_links_of_cells_stand_with_their_table() -> None:
+    def fill(book: Any) -> None:
+        for row in (("Maker", "Site"), ("Mill & Co", "shop"), ("Bo", "none")):
+            book.active.append(row)
+        book.active["B2"].hyperlink = "https://example.org/shop"
+        book.active["A3"].hyperlink = "#Sheet!A1"
+
+    (table,) = _read(_saved(fill)).elements[1:]
+    assert table.attributes["links"] == [{"text": "shop", "url": "https://example.org/shop"}]
+
+
+def test_links_of_cells_of_opendocument_stand_with_their_row() -> None:
+    link = '<text:a xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="https://example.org/a">a site</text:a>'
+    row = f"<table:table-cell><text:p>See</text:p></table:table-cell><table:table-cell><text:p>{link}</text:p>"
+    table = f'<table:table table:name="T"><table:table-row>{row}</table:table-cell></table:table-row></table:table>'
+    (line,) = _read(open_workbook(table)).elements[1:]
+    assert line.attributes["links"] == [{"text": "a site", "url": "https://example.org/a"}]

@@ -26,6 +26,22 @@ def links_of(container: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]
     return found
 
 
+def addresses_of(container: zipfile.ZipFile, part: str) -> dict[str, str]:
+    """Return the addresses that a part links to, by their identifiers."""
+    folder, name = posixpath.split(part)
+    path = f"{folder}/_rels/{name}.rels"
+    if path not in container.NameToInfo:
+        return {}
+    nodes = read_part(container, path).iter("{*}Relationship")
+    return {
+        node.get("Id") or "": node.get("Target") or ""
+        for node in nodes
+        if node.get("TargetMode") == "External"
+        and (node.get("Type") or "").endswith("/hyperlink")
+        and not (node.get("Target") or "#").startswith("#")
+    }
+
+
 def linked(links: dict[str, tuple[str, str]], kind: str) -> list[str]:
     """Return the paths of the parts of a kind that are referred to, in order."""
     return [target for found, target in links.values() if found == kind]

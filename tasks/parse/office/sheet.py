@@ -14,19 +14,21 @@ _MAX_FILLED = 100_000
 _MIN_SIDE = 2
 _SPARSE, _LARGE = 20, 1_000_000
 _LONG = 80
+_MAX_LINKS = 200
 _SHARED = 0.6
 _YEARS = range(1800, 2200)
 
 
 @dataclass(slots=True)
 class Sheet:
-    """A sheet's cells by row and column from 0, which ranges are merged, and texts that float above the cells."""
+    """A sheet's cells by row and column from 0, merged ranges, addresses of cells, texts that float above them."""
 
     name: str
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     hidden: bool = False
+    links: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
 class Budget:
@@ -55,7 +57,7 @@ def draw_sheet(canvas: Canvas, sheet: Sheet) -> None:
     canvas.heading(sheet.name, 1, sheet=sheet.name, **hidden)
     _fill_merged(sheet)
     for block in _blocks(sorted(sheet.rows.items())):
-        _draw_block(canvas, block, sheet.name)
+        _draw_block(canvas, block, sheet)
     for note in sheet.notes:
         canvas.paragraph(note, kind="text", sheet=sheet.name)
 
@@ -105,7 +107,13 @@ def _sides(band: list[Row]) -> Iterator[list[Row]]:
         yield list(side.items())
 
 
-def _draw_block(canvas: Canvas, block: list[Row], name: str) -> None:
+def _links(rows: list[Row], sheet: Sheet) -> dict[str, Any]:
+    found = ((text, sheet.links.get((row, column))) for row, cells in rows for column, text in cells.items())
+    links = [{"text": " ".join(text.split()), "url": url} for text, url in found if url] if sheet.links else []
+    return {"links": links[:_MAX_LINKS]} if links else {}
+
+
+def _draw_block(canvas: Canvas, block: list[Row], sheet: Sheet) -> None:
     """Draw a block: rows of one cell above and below a table as paragraphs, the rest as a table."""
     first, last = 0, len(block)
     columns = sorted({column for _, cells in block for column in cells})
@@ -116,29 +124,30 @@ def _draw_block(canvas: Canvas, block: list[Row], name: str) -> None:
             last -= 1
     elif len(block) < 4 or max(len(text) for _, cells in block for text in cells.values()) > _LONG:
         first = last
-    for _, cells in block[:first]:
-        canvas.paragraph(" ".join(cells.values()), sheet=name)
+    for row in block[:first]:
+        canvas.paragraph(" ".join(row[1].values()), sheet=sheet.name, **_links([row], sheet))
     if last > first:
-        _draw_table(canvas, block[first:last], name)
-    for _, cells in block[max(first, last) :]:
-        canvas.paragraph(" ".join(cells.values()), sheet=name)
+        _draw_table(canvas, block[first:last], sheet)
+    for row in block[max(first, last) :]:
+        canvas.paragraph(" ".join(row[1].values()), sheet=sheet.name, **_links([row], sheet))
 
 
 def _is_note(cells: dict[int, str], first: int) -> bool:
     return len(cells) == 1 and len(cells.get(first, "")) > _LONG / 2
 
 
-def _draw_table(canvas: Canvas, rows: list[Row], name: str) -> None:
+def _draw_table(canvas: Canvas, rows: list[Row], sheet: Sheet) -> None:
+    about: dict[str, Any] = {"sheet": sheet.name} | _links(rows, sheet)
     columns = sorted({column for _, cells in rows for column in cells})
     area, filled = len(rows) * len(columns), sum(len(cells) for _, cells in rows)
     if area > _LARGE and area > _SPARSE * filled:  # cells strewn over a sheet would be a table of blanks
-        canvas.paragraph("\n".join(" ".join(cells.values()) for _, cells in rows), sheet=name)
+        canvas.paragraph("\n".join(" ".join(cells.values()) for _, cells in rows), **about)
         return
     if len(rows) == 1:
-        canvas.paragraph(" | ".join(" ".join(text.split()) for text in rows[0][1].values()), sheet=name)
+        canvas.paragraph(" | ".join(" ".join(text.split()) for text in rows[0][1].values()), **about)
         return
     table = [[cells.get(column, "") for column in columns] for _, cells in rows]
-    canvas.table(table, int(has_header(table)), sheet=name)
+    canvas.table(table, int(has_header(table)), **about)
 
 
 def has_header(table: list[list[str]]) -> bool:

@@ -12,6 +12,7 @@ from tasks.parse.office.sheet import Budget, Sheet
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_HREF = "{http://www.w3.org/1999/xlink}href"
 
 
 def read_sheets(container: zipfile.ZipFile, budget: Budget) -> Iterator[Sheet]:
@@ -43,6 +44,9 @@ def _read_row(sheet: Sheet, number: int, row: Any, budget: Budget) -> int:
     for cell in row:
         times = _count(cell.get(_TABLE + "number-columns-repeated"))
         text = _shown(cell, sheet)
+        link = next(cell.iter(_TEXT + "a"), None) if text else None
+        if link is not None and not link.get(_HREF, "#").startswith("#"):
+            sheet.links[number, column] = link.get(_HREF)
         for at in range(repeated * times if text else 0):
             budget.put(sheet, number + at // times, column + at % times, text)
         below = _count(cell.get(_TABLE + "number-rows-spanned"))

@@ -11,7 +11,7 @@ from typing import Any
 from lxml import etree
 
 from tasks.parse.office.cells import format_kind, shown_number
-from tasks.parse.office.parts import links_of, read_part, reference, whole
+from tasks.parse.office.parts import addresses_of, links_of, read_part, reference, whole
 from tasks.parse.office.sheet import Budget, Sheet
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -45,13 +45,17 @@ class _Book:
         self._from_1904 = stated is not None and stated.get("date1904") in ("1", "true")
 
     def read(self, sheet: Sheet, part: str, budget: Budget) -> None:
-        """Read a sheet's cells, merged ranges, notes and text boxes."""
+        """Read a sheet's cells, merged ranges, links, notes and text boxes."""
         columns = dict[str, int]()
         number = -1
+        addresses = addresses_of(self._container, part)
         with self._container.open(part) as stream:
-            for node in _nodes(stream, "{*}row", "{*}mergeCell"):
+            for node in _nodes(stream, "{*}row", "{*}mergeCell", "{*}hyperlink"):
                 if node.tag.endswith("mergeCell"):
                     sheet.merged += _range(node.get("ref") or "")
+                    continue
+                if node.tag.endswith("hyperlink"):
+                    _link(sheet, node.get("ref") or "", addresses.get(reference(node), ""))
                     continue
                 number = whole(node.get("r"), number + 2) - 1
                 column = -1
@@ -145,6 +149,14 @@ def _range(reference: str) -> list[tuple[int, int, int, int]]:
         return []
     (left, top), (right, bottom) = ends
     return [(int(top) - 1, _column(left), int(bottom) - 1, _column(right))]
+
+
+def _link(sheet: Sheet, cells: str, url: str) -> None:
+    """Link the first of a range of cells."""
+    first = cells.partition(":")[0][:20]
+    place = _range(f"{first}:{first}")
+    if place and url:
+        sheet.links[place[0][:2]] = url
 
 
 def _column(letters: str) -> int:

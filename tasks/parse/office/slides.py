@@ -9,10 +9,10 @@ from storage.schema import Parsed
 from tasks.parse.canvas import Canvas
 from tasks.parse.format import ParseOptions
 from tasks.parse.office.open_xml import core_properties
-from tasks.parse.office.parts import linked, links_of, read_part, reference, whole
+from tasks.parse.office.parts import addresses_of, linked, links_of, read_part, reference, whole
 from tasks.parse.office.slide_graphics import chart_of, diagram_of, table_of
 from tasks.parse.office.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
-from tasks.parse.office.slide_text import lines_of, text_of
+from tasks.parse.office.slide_text import lines_of, links_in, text_of
 from tasks.parse.unpacking import check_container
 
 _PRESENTATION = "ppt/presentation.xml"
@@ -56,6 +56,7 @@ class _Slide:
     def __init__(self, container: zipfile.ZipFile, part: str, height: int) -> None:
         self._container = container
         self._links = links_of(container, part)
+        self._addresses = addresses_of(container, part)
         self._root = read_part(container, part)
         layouts = linked(self._links, "slideLayout")[:1]
         masters = [master for layout in layouts for master in linked(links_of(container, layout), "slideMaster")]
@@ -77,7 +78,8 @@ class _Slide:
         self._draw_margin(below)
         if title or below.elements:
             level = 1 if title is not None and title.role == "ctrTitle" else 2
-            canvas.heading(_text(title) if title else f"Slide {number}", level, **hidden)
+            links = links_in(title.node, self._addresses) if title else {}
+            canvas.heading(_text(title) if title else f"Slide {number}", level, **links, **hidden)
             canvas.add(below.parsed())
 
     def _draw_shape(self, canvas: Canvas, shape: Shape) -> None:
@@ -92,10 +94,11 @@ class _Slide:
         elif shape.role != "sldNum":
             for body in shape.node.iterchildren("{*}txBody"):
                 for line in lines_of(body, self._styles(shape)):
+                    links = links_in(line.node, self._addresses)
                     if line.depth:
-                        canvas.item(line.text, line.depth, line.marker)
+                        canvas.item(line.text, line.depth, line.marker, **links)
                     else:
-                        canvas.paragraph(line.text)
+                        canvas.paragraph(line.text, **links)
 
     def _styles(self, shape: Shape) -> list[Any]:
         """Return the list styles that a placeholder inherits, from layout to master."""
@@ -113,7 +116,7 @@ class _Slide:
     def _draw_frame(self, canvas: Canvas, frame: Any) -> None:
         table = table_of(frame)
         if table:
-            canvas.table(*table)
+            canvas.table(*table, **links_in(frame, self._addresses))
         for node in frame.iter("{*}chart", "{*}relIds"):
             kind, part = self._links.get(reference(node) or reference(node, "dm"), ("", ""))
             if kind == "chart":

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -14,21 +15,39 @@ from tasks.parse.format import ParseOptions
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
 _FIELD_LIMIT = 10_000_000
+_MAX_ABOVE = 100
+_STATED = re.compile(r"\ufeff?sep=([,;\t|])\r?\n", re.IGNORECASE)  # as Excel has it
 
 
 def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a table of the file's rows; its first row is the header unless it holds a number."""
+    """Return a table of the file's rows; its first row is the header unless it holds a number.
+
+    Lines of one field above a table of several, as exports have them, are paragraphs.
+    """
     found = decode(data)
     text = found.text.replace("\0", "")
-    delimiter = find_delimiter(text)
+    stated = _STATED.match(text)
+    text = text[stated.end() :] if stated else text
+    delimiter = stated[1] if stated else find_delimiter(text)
     csv.field_size_limit(_FIELD_LIMIT)
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or ","))
     except csv.Error as error:
         raise Rejected("corrupt", f"not a table of delimited values: {error}") from error
     canvas = Canvas()
-    canvas.table(rows, header_rows=int(_has_header(rows)))
+    above = _above(rows)
+    for row in rows[:above]:
+        canvas.paragraph(" ".join(row).lstrip("# "))
+    canvas.table(rows[above:], header_rows=int(_has_header(rows[above:])))
     return canvas.parsed(metadata=found.metadata | {"delimiter": delimiter, "rows": len(rows)})
+
+
+def _above(rows: list[list[str]]) -> int:
+    """Return how many rows stand above the table: those of one field before the first that fills all its columns."""
+    filled = [sum(map(bool, map(str.strip, row))) for row in rows[:_MAX_ABOVE]]
+    first = next((number for number, count in enumerate(filled) if count > 1), 0)
+    table = [count for count in filled[first:] if count]
+    return first if len(table) > 1 and filled[first] == max(table) and table.count(1) <= len(table) / 4 else 0
 
 
 def find_delimiter(text: str) -> str:
