@@ -162,6 +162,79 @@ def test_cells_over_several_columns_and_rows() -> None:
     ]
 
 
+def cells_of(parsed: Parsed) -> list[list[list[str]]]:
+    return [one.attributes["cells"] for one in parsed.elements if one.kind == "table"]
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_a_rule_under_its_header_makes_few_rows_a_table(ruled: bool) -> None:
+    pdf = page()
+    for y, left, right in ((740, "Part", "What it is for"), (722, "Mast", "It holds all the rest up")):
+        pdf.text(60, y, left)
+        pdf.text(200, y, right)
+    if ruled:
+        pdf.rule(58, 735, 300)
+    pdf.text(60, 690, "Nothing else is needed.")
+    assert cells_of(read(pdf)) == (
+        [[["Part", "What it is for"], ["Mast", "It holds all the rest up"]]] if ruled else []
+    )
+
+
+def test_cells_of_several_lines_are_whole_wherever_they_stand_in_their_rows() -> None:
+    pdf = page()
+    for y, name, lines in (
+        (740, "Part", ["What it is for"]),
+        (712, "Mast", ["It holds all the rest up, and", "is held by three ropes"]),
+        (676, "Anchor", ["It holds", "one of the ropes that hold", "the mast"]),
+    ):
+        pdf.text(60, y, name, font="bold" if y == 740 else "regular")
+        pdf.lines(200, y + 6.25 * (len(lines) - 1), lines, font="bold" if y == 740 else "regular")
+    for y, lines in ((644, ["Ground", "screw"]), (608, ["Rope"])):
+        pdf.lines(60, y, lines)
+        pdf.text(200, y, "See the drawing")
+    assert cells_of(read(pdf)) == [
+        [
+            ["Part", "What it is for"],
+            ["Mast", "It holds all the rest up, and is held by three ropes"],
+            ["Anchor", "It holds one of the ropes that hold the mast"],
+            ["Ground screw", "See the drawing"],
+            ["Rope", "See the drawing"],
+        ]
+    ]
+
+
+def test_a_narrow_gap_parts_cells_where_those_above_and_below_begin() -> None:
+    pdf = page()
+    names = ["Part", "Mast", "Galvanised shackle", "Rope"]
+    x = 60 + text_width(names[2], 10) + 6
+    for number, name in enumerate(names):
+        pdf.text(60, 740 - 16 * number, name)
+        pdf.text(x, 740 - 16 * number, ["Count", "1", "12 of them", "3"][number])
+        pdf.text(300, 740 - 16 * number, ["Weight", "17 kg", "1 kg", "2 kg"][number])
+    assert cells_of(read(pdf))[0][2] == ["Galvanised shackle", "12 of them", "1 kg"]
+
+
+def test_a_name_beside_several_rows_is_a_cell_of_the_first() -> None:
+    pdf = page()
+    rows = [["Kind", "Model", "Score"], ["", "A", "41"], ["", "B", "42"], ["", "C", "43"]]
+    for number, row in enumerate(rows):
+        for x, cell in zip((60, 160, 260), row, strict=True):
+            pdf.text(x, 740 - 14 * number, cell) if cell else None
+        if number == 0:
+            pdf.text(60, 740 - 28, "Single")
+    assert cells_of(read(pdf)) == [
+        [["Kind", "Model", "Score"], ["Single", "A", "41"], ["", "B", "42"], ["", "C", "43"]]
+    ]
+
+
+def test_tables_that_stand_apart_are_two() -> None:
+    pdf = page()
+    for number, row in enumerate(ROWS + ROWS):
+        for x, cell in zip((60, 200, 300), row, strict=True):
+            pdf.text(x, 740 - 16 * number - 12 * (number > 3), cell or "-")
+    assert [len(cells) for cells in cells_of(read(pdf))] == [4, 4]
+
+
 def test_a_list_of_contents_and_a_frame_are_no_tables() -> None:
     pdf = page()
     pdf.box(50, 500, 480, 300)

@@ -10,7 +10,7 @@ from tasks.parse.canvas import Box
 from tasks.parse.pdf.grid import Item, Table
 from tasks.parse.pdf.headings import MAX_HEADING
 from tasks.parse.pdf.letters import LOWERED, RAISED
-from tasks.parse.pdf.page import Line
+from tasks.parse.pdf.line import Line
 
 BULLET = re.compile(r"([•●▪■◦○‣∙·*–—➢➤✓❖-]|[\u2043\uf0a7\uf0b7\uf0a8\uf0d8]|o(?=\s))\s+(?=\S)")
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+(?=\S)")

@@ -13,11 +13,12 @@ from itertools import pairwise, starmap
 from operator import ne
 from statistics import median
 
+from tasks.parse.pdf.aligned import with_tables
 from tasks.parse.pdf.grid import Item, Table
 from tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
-from tasks.parse.pdf.page import Line
+from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.place import around
-from tasks.parse.pdf.rows import with_tables
+from tasks.parse.pdf.rules import Rule
 
 _MAX_DEPTH = 10
 _CUT, _ROW = 1.0, 1000.0  # how far apart pieces of a line may be, in its size
@@ -54,11 +55,16 @@ class Run:
             self.bottom = bottom
 
 
-def columns(items: list[Item]) -> list[list[Item]]:
-    """Return the items of a page in flows: each is a column, or what stands above, below or between columns."""
+def columns(items: list[Item], level: list[Rule]) -> list[list[Item]]:
+    """Return the items of a page in flows: each is a column, or what stands above, below or between columns.
+
+    `level` are the page's level rules.
+    """
     if _is_column(items):
         return [items]
-    flows = [[item for run in flow for item in run.items] for flow in _flows(runs(with_tables(join_cut(items))), 0)]
+    flows = [
+        [item for run in flow for item in run.items] for flow in _flows(runs(with_tables(join_cut(items), level)), 0)
+    ]
     return [join_rows(flow) for flow in flows]
 
 

@@ -13,8 +13,8 @@ from tasks.parse.pdf.furniture import body_size, mark_furniture
 from tasks.parse.pdf.grid import Item, Table
 from tasks.parse.pdf.headings import Outline, mark_headings
 from tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
+from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.links import Link
-from tasks.parse.pdf.page import Line
 from tasks.parse.pdf.sheet import Sheet
 from tasks.parse.pdf.words import Words, joined
 
@@ -45,7 +45,7 @@ def _flows(sheet: Sheet) -> list[list[Item]]:
     text: list[Item] = [item for item in sheet.items if not item.furniture] if furniture else sheet.items
     if sheet.paragraphs:
         return [furniture, *map(_text, sheet.paragraphs)]
-    return [join_rows(furniture), *columns(text)]
+    return [join_rows(furniture), *columns(text, sheet.level)]
 
 
 def _text(lines: list[Line]) -> list[Item]:

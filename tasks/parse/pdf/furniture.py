@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 
-from tasks.parse.pdf.page import Line
+from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.sheet import Sheet
 
 _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b")

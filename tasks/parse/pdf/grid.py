@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.page import Line, TextLayer
+from tasks.parse.pdf.line import Line
+from tasks.parse.pdf.page import TextLayer
 from tasks.parse.pdf.rules import Rule, Rules
 from tasks.parse.pdf.words import Words, joined
 

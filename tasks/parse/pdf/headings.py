@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from tasks.parse.pdf.page import Line
+from tasks.parse.pdf.line import Line
 
 Pages = list[list[Line]]
 Outline = Mapping[tuple[int, str], int]

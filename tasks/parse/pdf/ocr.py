@@ -15,7 +15,7 @@ from statistics import median
 from storage.errors import Rejected
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.fonts import PLAIN
-from tasks.parse.pdf.page import Line
+from tasks.parse.pdf.line import Line
 
 _TIMEOUT_S = 100.0
 _MIN_CONFIDENCE = 30.0  # below, what it reads are the lines of a drawing

@@ -9,51 +9,23 @@ import sys
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice, repeat
 from math import hypot
-from statistics import median
 
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.calls import boxes_from, calls, numbers_from, reference
 from tasks.parse.pdf.fonts import PLAIN, Font, read_font
+from tasks.parse.pdf.gaps import GAP, gapped
 from tasks.parse.pdf.letters import HYPHEN, LOWERED, NO_LETTER, RAISED, SIGNS, SOFT, clean, clean_raised
+from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
 _SUPERSCRIPT = re.compile(rf"[0-9][0-9]{{0,2}}+(?:(?P<before>(?=[^\W\d_]))|(?![\w.])(?:{_BEHIND}))")
-_GAP = 1.2
-_TIGHT_GAP = 1.0  # between what is drawn, which is narrower than what it takes up
-_LOOSE = 1.25
-_MOST_ADVANCE = 0.55
-_LONG = 20
-_ON_LEVEL = 100
-_FEW = 4
 _MAX_BOUNDED = 500
 _SURROGATES = range(0xD800, 0xE000)
-
-
-@dataclass(slots=True)
-class Line:
-    """A line or a piece of one: text, font size in points, box from the page's top left, place in pdfium's text."""
-
-    text: str
-    size: float
-    font: Font
-    box: Box
-    page: int
-    first: int
-    last: int
-    level: int = 0
-    furniture: bool = False
-    ruled: bool = False  # an upright rule stands behind it
-
-    @property
-    def height(self) -> float:
-        """Return the height of the line's box in points."""
-        return self.box[3] - self.box[1]
 
 
 class TextLayer:
@@ -163,7 +135,7 @@ class TextLayer:
 
     def _pieces(self, lines: list[Line]) -> list[Line]:
         """Return lines, those with gaps wider than a letter in pieces."""
-        wide = sorted({*_loose(lines), *self._gapped(lines)})
+        wide = gapped(lines, self._reference, self._place)
         if not wide:
             return lines
         texts: list[str] = []
@@ -172,7 +144,7 @@ class TextLayer:
         counts: list[int] = []
         for index, words in zip(wide, self._words([lines[index] for index in wide]), strict=True):
             line = lines[index]
-            groups = _groups(words, _GAP * line.size)
+            groups = _groups(words, GAP * line.size)
             counts.append(len(groups))
             if len(groups) > 1:
                 texts += self._texts(line, groups)
@@ -189,42 +161,6 @@ class TextLayer:
         texts = [self.text[first : last + 1] for first, last in groups]
         texts[-1] += HYPHEN if line.text.endswith(HYPHEN) else ""
         return texts
-
-    def _gapped(self, lines: list[Line]) -> set[int]:
-        """Return which lines hold a gap between two of pdfium's pieces of text that is wide for their size."""
-        count = self._calls["FPDFText_CountRects"](self._raw, 0, -1)
-        gaps = self._gaps(count, 0.99 * _TIGHT_GAP * min(line.size for line in lines)) if count > len(lines) else ()
-        level: defaultdict[int, list[int]] = defaultdict(list)
-        for index, line in enumerate(lines if gaps else ()):
-            level[int((line.box[1] + line.box[3]) / 2)].append(index)
-        found: set[int] = set()
-        for left, top, right, bottom in gaps:
-            middle = int((top + bottom) / 2)
-            for index in chain.from_iterable(
-                level.get(near, ())[:_ON_LEVEL] for near in (middle - 1, middle, middle + 1)
-            ):
-                line = lines[index]
-                if line.box[0] < left < line.box[2] and right - left > _TIGHT_GAP * line.size:
-                    found.add(index)
-        return found
-
-    def _gaps(self, count: int, least: float) -> list[Box]:
-        """Return the boxes between pieces of text on one baseline that stand wide, and `least` points, apart."""
-        sides = numbers_from("FPDFText_GetRect", range(count), self._reference)
-        upright = self._place[0] > 0 and not self._place[1] and not self._place[2]
-        if upright:
-            least /= self._place[0]
-        else:
-            each = iter(sides)
-            sides = [*chain.from_iterable(placed([*zip(each, each, each, each, strict=True)], self._place))]
-        found: list[Box] = []
-        for index, (left, right) in enumerate(zip(sides[4::4], sides[2::4], strict=False)):
-            if left - right > least:
-                at = 4 * index
-                one, other = sides[at : at + 4], sides[at + 4 : at + 8]
-                if _is_gap(one, other):
-                    found.append((right, one[1], left, one[3]))
-        return placed(found, self._place) if upright else found
 
     def _words(self, lines: list[Line]) -> list[list[tuple[int, int, Box]]]:
         """Return the words of lines: first and last character, and box."""
@@ -311,21 +247,9 @@ def _start(buffer: bytearray) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
 
 
-def _loose(lines: list[Line]) -> list[int]:
-    """Return which lines advance so much further than usual that they may hold a gap."""
-    advances = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines]
-    long = [advance for advance, line in zip(advances, lines, strict=True) if len(line.text) > _LONG]
-    most = _LOOSE * (min(median(long), _MOST_ADVANCE) if long else _MOST_ADVANCE)
-    loose = [index for index, advance in enumerate(advances) if advance > most]
-    return [index for index in loose if len(lines[index].text) > _FEW and " " in lines[index].text]
-
-
-def _is_gap(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return whether two boxes, the other to the right, stand on one baseline and further apart than they are high."""
-    tops, bottoms = (one[1], other[1]), (one[3], other[3])
-    high = min(abs(one[3] - one[1]), abs(other[3] - other[1]))
-    shared = min(bottoms) - max(tops) if one[1] < one[3] else min(tops) - max(bottoms)
-    return other[0] - one[2] > high and shared > 0.4 * high
+def _rounded(size: float, known: dict[float, float]) -> float:
+    """Return a font size to a tenth of a point, and keep it among those known."""
+    return known.setdefault(size, max(tenths(size), 0.1))
 
 
 def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, int]]:
@@ -339,8 +263,3 @@ def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, in
             groups.append((first, last))
         end = box[2]
     return groups
-
-
-def _rounded(size: float, known: dict[float, float]) -> float:
-    """Return a font size to a tenth of a point, and keep it among those known."""
-    return known.setdefault(size, max(tenths(size), 0.1))

@@ -1,148 +1,86 @@
-"""PDF rows: tables without rules, taken for tables only where rows of short cells stand in clear columns."""
+"""PDF rows: items that stand on one level, as the cells of a table do, each of one line or several."""
 
-from collections import Counter
-from itertools import chain, pairwise
+from bisect import bisect_left
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.grid import Item, Table, header_rows
-from tasks.parse.pdf.page import Line
-from tasks.parse.pdf.words import Words, joined
+from tasks.parse.pdf.grid import Item
+from tasks.parse.pdf.line import Line
+from tasks.parse.pdf.rules import Rule
 
-Row = list[Line]
-Span = tuple[float, float]
-
-_MIN_ROWS = 3
-_MIN_PAIRS = 4  # two columns are also made by forms, lists and contents: more rows are wanted
-_MIN_SHARE = 0.6
-_MEAN_LETTERS = 28
-_MAX_LETTERS = 160
-_ALIGNED = 2.5
-_FAR = 1.9
-_TRIES = 3
+STRAY = 4.0  # points
+_SHARED = 0.3  # of the height, which pieces on one level share
+_RISE = 1.6  # so many heights of a line may a cell begin above the middle of its row
+_CLOSE = 0.6
 
 
-def with_tables(items: list[Item]) -> list[Item]:
-    """Return items in their order, runs of rows that surely are a table as one."""
-    rows = _rows(items)
-    if len(items) - len(rows) < _MIN_ROWS:
-        return items
-    out: list[Item] = []
-    start = 0
-    while start < len(rows):
-        end = _end(rows, start)
-        # Its first rows may be above a table.
-        for first in range(start, max(start + 1, min(end - _MIN_ROWS, start + _TRIES))):
-            table = _table(rows[first:end]) if end - first >= _MIN_ROWS else None
-            if table is not None:
-                out += [*chain(*rows[start:first]), table]
-                break
-        else:
-            end = max(end, start + 1)
-            out += chain(*rows[start:end])
-        start = end
-    return out
+class Level:
+    """A page's level rules, from the top."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules = sorted(rules)
+        self._places = [rule[0] for rule in self._rules]
+
+    def between(self, upper: float, lower: float, left: float, right: float) -> bool:
+        """Return whether a rule stands between two places down the page that is as long as what is above it."""
+        found = self._rules[bisect_left(self._places, upper) : bisect_left(self._places, lower)]
+        return any(start < left + STRAY and end > right - STRAY for _, start, end in found)
 
 
-def _is_beside(one: Item, other: Item) -> bool:
-    if not isinstance(one, Line) or not isinstance(other, Line) or other.box[0] < one.box[2]:
-        return False
-    overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
-    return overlap > 0.5 * min(one.height, other.height)
-
-
-def _rows(items: list[Item]) -> list[list[Item]]:
+def rows_of(items: list[Item], rules: Level) -> list[list[Item]]:
+    """Return items in their order, those that stand on one level as one row."""
     rows = [items[:1]]
-    for before, item in pairwise(items):
-        if _is_beside(before, item):
-            rows[-1].append(item)
-        else:
-            rows.append([item])
+    for item in items[1:]:
+        if len(rows) > 1 and _is_second(rows[-2], rows[-1], item) and _goes_on(rows[-2], item, rules):
+            second = rows.pop()
+            rows[-1] += second
+        elif not _goes_on(rows[-1], item, rules):
+            rows.append([])
+        rows[-1].append(item)
     return rows
 
 
-def _end(rows: list[list[Item]], start: int) -> int:
-    """Return where the run of rows ends that begins here with at least two cells."""
-    if len(rows[start]) < 2:
-        return start
-    end, last = start + 1, start + 1
-    while end < len(rows) and _is_below(rows[end - 1], rows[end]):
-        end += 1
-        if len(rows[end - 1]) > 1:
-            last = end
-        elif end - last > 2:
-            break
-    return last
-
-
-def _is_below(above: list[Item], row: list[Item]) -> bool:
-    one, other = above[0], row[0]
-    if not isinstance(one, Line) or not isinstance(other, Line) or abs(one.size - other.size) > 0.25 * one.size:
+def _goes_on(row: list[Item], item: Item, rules: Level) -> bool:
+    """Return whether an item belongs to a row: as another cell to the right, or as the next line of the last one."""
+    first, last = row[0], row[-1]
+    if not isinstance(first, Line) or not isinstance(last, Line) or not isinstance(item, Line):
         return False
-    return other.box[1] - one.box[1] > 0 and other.box[1] - one.box[3] < _FAR * other.size
-
-
-def _table(rows: list[list[Item]]) -> Table | None:
-    """Return the table that rows are, None unless that is sure."""
-    lines: list[Row] = [[item for item in row if isinstance(item, Line)] for row in rows]
-    counts = Counter(len(row) for row in lines if len(row) > 1)
-    width, full = max(counts.items(), key=lambda found: (found[1], found[0]))
-    if full < (_MIN_ROWS if width > 2 else _MIN_PAIRS) or sum(counts.values()) < _MIN_SHARE * len(lines):
-        return None
-    whole = [row for row in lines if len(row) == width]
-    spans = [_span([row[column] for row in whole]) for column in range(width)]
-    if any(left[1] >= right[0] for left, right in pairwise(spans)) or not _is_sure(whole):
-        return None
-    cells = _cells(lines, spans)
-    if cells is None:
-        return None
-    box = _box([line for row in lines for line in row])
-    return Table(cells, header_rows(cells), box, lines[0][0].page)
-
-
-def _is_sure(rows: list[Row]) -> bool:
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    for column in columns[1:]:
-        lefts, rights = [line.box[0] for line in column], [line.box[2] for line in column]
-        middles = [(left + right) / 2 for left, right in zip(lefts, rights, strict=True)]
-        if min(max(side) - min(side) for side in (lefts, rights, middles)) > _ALIGNED * len(columns):
-            return False
-    letters = [len(line.text) for row in rows for line in row]
-    if sum(letters) > _MEAN_LETTERS * len(letters) or max(letters) > _MAX_LETTERS:
+    if item.box[0] >= last.box[2]:
+        rise = middle(first) - middle(item)  # what stands in the middle of its cell is lower than the first line
+        return _on_level(last, item) or _on_level(first, item) or 0 < rise < _RISE * first.height
+    if last is first or item.box[0] < first.box[2] or item.box[2] <= last.box[0]:
         return False
-    # A list of contents has titles and page numbers.
-    return len(columns) > 2 or not _is_contents(*columns)
+    upper, lower = middle(last), middle(item)
+    return 0 < lower - upper < _RISE * last.height and not rules.between(upper, lower, item.box[0], item.box[2])
 
 
-def _is_contents(titles: Row, numbers: Row) -> bool:
-    named = any(any(map(str.isalpha, line.text)) for line in titles)
-    return named and all(line.text.strip(". ").isdecimal() for line in numbers)
+def _is_second(above: list[Item], row: list[Item], item: Item) -> bool:
+    """Return whether a row of one piece is the second line of the one above, beside which the next item stands."""
+    if len(above) > 1 or len(row) > 1:
+        return False
+    first, second = above[0], row[0]
+    if not isinstance(first, Line) or not isinstance(second, Line) or not isinstance(item, Line):
+        return False
+    left, right = second.box[0] - first.box[0], second.box[2] - first.box[2]
+    aligned = min(abs(left), abs(left + right) / 2) < STRAY
+    close = second.box[1] - first.box[3] < _CLOSE * second.height
+    return close and aligned and item.box[0] >= max(first.box[2], second.box[2]) and middle(item) < second.box[1]
 
 
-def _cells(lines: list[Row], spans: list[Span]) -> list[list[str]] | None:
-    rows: list[list[list[str]]] = []
-    for line in lines:
-        places = [_column(piece, spans) for piece in line]
-        if -1 in places:
-            return None
-        if rows and len(line) == 1 and (places[0] > 0 or line[0].text[:1].islower()):
-            rows[-1][places[0]].append(line[0].text)
-            continue
-        rows.append([[] for _ in spans])
-        for piece, place in zip(line, places, strict=True):
-            rows[-1][place].append(piece.text)
-    return [[joined(cell, Words()) for cell in row] for row in rows]
+def _on_level(one: Line, other: Line) -> bool:
+    overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
+    return overlap > _SHARED * min(one.height, other.height)
 
 
-def _column(piece: Line, spans: list[Span]) -> int:
-    """Return the column that a piece stands in, the first of several, -1 for none."""
-    over = [number for number, (left, right) in enumerate(spans) if piece.box[0] < right and piece.box[2] > left]
-    return over[0] if over else -1
+def middle(line: Line) -> float:
+    """Return the height halfway down a line."""
+    return (line.box[1] + line.box[3]) / 2
 
 
-def _span(lines: Row) -> Span:
-    return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
+def gap(above: list[Item], row: list[Item]) -> float:
+    """Return how many points lie between two rows."""
+    return min(item.box[1] for item in row) - max(item.box[3] for item in above)
 
 
-def _box(lines: Row) -> Box:
-    sides = list(zip(*(line.box for line in lines), strict=True))
-    return (min(sides[0]), min(sides[1]), max(sides[2]), max(sides[3]))
+def is_parted(above: list[Item], row: list[Item], rules: Level) -> bool:
+    """Return whether a rule stands between two rows, as long as the lower."""
+    upper, lower = max(item.box[3] for item in above), min(item.box[1] for item in row)
+    return rules.between(min(upper, lower) - 1, max(upper, lower) + 1, row[0].box[0], row[-1].box[2])

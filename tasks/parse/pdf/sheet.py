@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.calls import calls
+from tasks.parse.pdf.cuts import cut_as_neighbours
 from tasks.parse.pdf.grid import Table, may_hold_table, ruled_tables
+from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.links import Link, page_links
-from tasks.parse.pdf.page import Line, TextLayer
+from tasks.parse.pdf.page import TextLayer
 from tasks.parse.pdf.place import Place, tenths
-from tasks.parse.pdf.rules import page_rules
+from tasks.parse.pdf.rules import Rule, page_rules
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
 _REACH = 500.0
@@ -21,6 +23,7 @@ _FEW = 4
 class Sheet:
     """A page: its size in points, its lines and ruled tables in the order of the content, and its links.
 
+    `level` holds its level rules where it may hold a table.
     `paragraphs` holds the lines of a page that OCR has read, in its order. `turn` is 1 where the text
     runs up the page and -1 where it runs down: boxes are of the page turned upright.
     """
@@ -30,6 +33,7 @@ class Sheet:
     height: float
     items: list[Line | Table] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
+    level: list[Rule] = field(default_factory=list)
     paragraphs: list[list[Line]] = field(default_factory=list)
     turn: int = 0
     garbled: bool = False
@@ -68,7 +72,11 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
             sheet.width, sheet.height = height, width
             layer = TextLayer(text_page, place, number)
             lines = layer.lines()
-        sheet.items = ruled_tables(lines, page_rules(page, place), layer) if may_hold_table(lines) else [*lines]
+        if may_hold_table(lines):
+            rules = page_rules(page, place)
+            sheet.items, sheet.level = ruled_tables(cut_as_neighbours(lines, layer), rules, layer), rules.level
+        else:
+            sheet.items = [*lines]
         sheet.links = page_links(page, document, layer, place)
     finally:
         calls()["FPDFText_ClosePage"](text_page)
