@@ -195,7 +195,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=1,
+            version=2,
             parse=_by("markup.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",

@@ -118,9 +118,10 @@ def test_lists_and_tables_inside_of_a_paragraph_are_not_run_together() -> None:
         "xml", "<d><p>Check: <list><item>one</item><item>two</item></list> then go.</p><p>More words here.</p></d>"
     )
     assert found(parsed) == [
-        ("paragraph", "Check: then go."),
+        ("paragraph", "Check:"),
         ("list_item", "- one"),
         ("list_item", "- two"),
+        ("paragraph", "then go."),
         ("paragraph", "More words here."),
     ]
 

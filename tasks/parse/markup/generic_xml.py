@@ -5,10 +5,10 @@ that a file defines itself grow beyond measure, the file is refused. Every eleme
 of the node that it shows.
 """
 
-import html
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from lxml import etree
@@ -16,24 +16,43 @@ from lxml import etree
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse.canvas import Canvas
+from tasks.parse.dates import iso_date
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
 from tasks.parse.markup.html_table import table_rows
+from tasks.parse.markup.hypertext import draw_tree, page_tree
+from tasks.parse.markup.xml_nodes import (
+    CODES,
+    HEADS,
+    ITEMS,
+    LISTS,
+    PROSE,
+    TABLES,
+    TITLES,
+    blocks_in,
+    is_mixed,
+    is_prose,
+    is_record,
+    is_title_of,
+    links_in,
+    name_of,
+    parts_of,
+    title_of,
+    words_of,
+)
+from tasks.parse.markup.xml_table import html_table
 
-_TITLES = frozenset(("title", "head", "heading", "article-title", "invention-title", "headline", "doc-title"))
-_PROSE = frozenset(("p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "quote", "blockquote", "note"))
-_ITEMS = frozenset(("li", "listitem", "list-item", "item"))
-_CODES = frozenset(("code-block", "codeblock", "programlisting", "screen", "listing", "pre", "literallayout", "source"))
-_LISTS = frozenset(("ul", "ol", "list", "itemizedlist", "orderedlist", "steps"))
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _ENTITY = re.compile(rb"<!ENTITY\b")
-_TAG = re.compile(r"<[^<>]{1,1000}>")
 _BREAK = "\ue00a"
 _SILENT = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "version"))
+_PAGE = re.compile(r"<(?:p|h[1-6]|ul|ol|pre|table|blockquote|div)\b[^<>]*>", re.IGNORECASE)
 _MAX_NESTED = 20
-_MANY_NODES = 20_000
 _MANY = 2_000  # characters of lines after which a new element begins
+_ABOUT = frozenset(("channel", "metadata", "head", "header"))
 _NAMES = {"creator": "author", "author": "author", "language": "language", "lang": "language", "date": "created"}
+_NAMES |= {"pubdate": "created", "published": "created", "updated": "modified", "lastbuilddate": "modified"}
+_MAX_HEADS, _MAX_AUTHOR = 20, 200
 
 
 def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
@@ -43,7 +62,7 @@ def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
         line_break.tail = " " + (line_break.tail or "")
     drawing = _Drawing(root)
     drawing.walk(root)
-    metadata = {"encoding": encoding, "root": _name(root)} | _stated(root)
+    metadata = {"encoding": encoding, "root": name_of(root)} | _stated(root)
     return drawing.canvas.parsed(drawing.title, metadata)
 
 
@@ -75,23 +94,28 @@ def _parsed(data: bytes) -> Any:
         return etree.fromstring(data, etree.XMLParser(resolve_entities=False, **options))
 
 
-def _name(node: Any) -> str:
-    return str(node.tag).rpartition("}")[2] if isinstance(node.tag, str) else ""
-
-
 def _stated(root: Any) -> dict[str, Any]:
     """Return what the children of the root, or of its head, say of the document."""
     found: dict[str, Any] = {}
     language = root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("lang")
     if language:
         found["language"] = language
-    heads = [one for one in root if _name(one).lower() in ("channel", "info", "metadata", "head", "header")]
-    for parent in (root, *heads[:1]):
+    for parent in (root, *islice(_heads(root), _MAX_HEADS)):
         for node in parent:
-            name, text = _NAMES.get(_name(node).lower()), " ".join((node.text or "").split())
-            if name and text and not len(node):
-                found.setdefault(name, text)
+            name = _NAMES.get(name_of(node).lower(), "")
+            text = words_of(node) if name else ""
+            if name == "author" and text and len(text) < _MAX_AUTHOR:
+                found[name] = f"{found[name]}, {text}" if name in found else text
+            elif text and not len(node):
+                found.setdefault(name, iso_date(text) if name in ("created", "modified") else text)
     return found
+
+
+def _heads(node: Any) -> Iterator[Any]:
+    for one in node:
+        if name_of(one).lower() in HEADS | _ABOUT:
+            yield one
+            yield from _heads(one)
 
 
 class _Drawing:
@@ -101,40 +125,36 @@ class _Drawing:
         self.canvas = Canvas()
         self.title = ""
         self._root = root
-        self._prose = _is_prose(root)
+        self._prose = is_prose(root)
         self._lines: list[str] = []
         self._size = 0
         self._record: Any = None
         self._levels: list[Any] = []  # the nodes around this one that have a title
+        self._level_paths = ["/" + name_of(root)]
         self._lists = self._depth = 0
         self._marker = False
         self._steps: list[str] = []  # the path of the node at hand
         self._counts: list[Counter[str]] = [Counter()]
-        self._record_path = "/" + _name(root)
+        self._record_path = "/" + name_of(root)
 
     def walk(self, top: Any) -> None:
         """Draw a tree; depth costs no stack."""
         steps = etree.iterwalk(top, events=("start", "end"))
-        skipped = None
         for event, node in steps:
             if not isinstance(node.tag, str):
                 continue
             if event == "start":
                 self._step_in(node)
                 if self._enter(node):
-                    skipped = node
                     steps.skip_subtree()
                 continue
-            if node is skipped:
-                skipped = None
-            else:
-                self._leave(node)
+            self._leave(node)
             self._steps.pop()
             self._counts.pop()
         self._flush()
 
     def _step_in(self, node: Any) -> None:
-        name = _name(node)
+        name = name_of(node)
         self._counts[-1][name] += 1
         twin = any(one is not None and one.tag == node.tag for one in (node.getnext(), node.getprevious()))
         self._steps.append(f"{name}[{self._counts[-1][name]}]" if twin and node is not self._root else name)
@@ -145,44 +165,49 @@ class _Drawing:
 
     def _enter(self, node: Any) -> bool:
         """Begin a node; return whether it was drawn whole."""
-        name = _name(node).lower()
-        if name in _TITLES and self._levels and _is_title_of(node, self._levels[-1]):
+        name = name_of(node).lower()
+        if name in TITLES and self._levels and is_title_of(node, self._levels[-1]):
             return True  # drawn when its parent began
-        if _is_record(node, self._prose):
+        if is_record(node, self._prose):
             self._flush()
             self._record, self._record_path = node, self._path()
-        heading = _title_of(node)
+        if name in TABLES and (table := html_table(node)) is not None:
+            return self._table(node, table)
+        heading = "" if name in HEADS or name == "caption" else title_of(node)
         if heading:
             self._head(node, heading)
-        if name in _LISTS:
+        if name in LISTS:
             self._lists += 1
-        mixed = _is_mixed(node)
-        if name in _ITEMS and len(node) and not mixed and self._lists:
+        mixed = is_mixed(node)
+        if name in ITEMS and len(node) and not mixed and self._lists:
             self._flush()
             self._marker = True
             return False
-        if name == "table" and next(node.iter("{*}tr"), None) is not None:
-            return self._table(node)
-        if mixed and self._depth < _MAX_NESTED and any(True for _ in _blocks_in(node)):
+        if mixed and self._depth < _MAX_NESTED and any(True for _ in blocks_in(node)):
             return self._in_parts(node)
-        if not len(node) or mixed or (name in _PROSE and not any(True for _ in _blocks_in(node))):
-            self._block(node, name, mixed, _words(node))
+        if not len(node) or mixed or (name in PROSE and not any(True for _ in blocks_in(node))):
+            self._block(node, name, mixed, words_of(node), links_in(node))
             return True
         self._attributes(node)
         return False
 
     def _in_parts(self, node: Any) -> bool:
-        """Draw the words of a node, then the lists, tables and paragraphs that stand between them."""
-        blocks = list(_blocks_in(node))
-        self._block(node, _name(node).lower(), True, _words(node, frozenset(map(id, blocks))))
+        """Draw the words of a node and the lists, tables and paragraphs that stand between them, in order."""
+        path, begun = self._path(), False
         self._depth += 1
-        for block in blocks:
-            self.walk(block)
+        for part in parts_of(node):
+            if not isinstance(part, tuple):
+                self.walk(part)
+            elif part[0] and begun:
+                self.canvas.paragraph(part[0], path=path, **part[1])
+            elif part[0]:
+                self._block(node, name_of(node).lower(), True, part[0], part[1])
+            begun = True
         self._depth -= 1
         return True
 
     def _leave(self, node: Any) -> None:
-        if _name(node).lower() in _LISTS:
+        if name_of(node).lower() in LISTS:
             self._lists -= 1
         if node is self._record:
             self._flush()
@@ -190,34 +215,55 @@ class _Drawing:
         if self._levels and self._levels[-1] is node:
             self._flush()
             self._levels.pop()
+            self._level_paths.pop()
 
     def _head(self, node: Any, heading: str) -> None:
         self._flush()
         self._levels.append(node)
+        self._level_paths.append(self._path())
         self.title = self.title or heading
         self.canvas.heading(heading, len(self._levels))
         self.canvas.elements[-1].attributes["path"] = self._path()
 
-    def _block(self, node: Any, name: str, mixed: bool, text: str) -> None:
+    def _block(self, node: Any, name: str, mixed: bool, text: str, links: dict[str, Any]) -> None:
         """Draw the words of a node."""
-        if name in _CODES:
+        if name in CODES:
             self._flush()
             language = node.get("language") or node.get("lang") or ""
             self.canvas.code("".join(node.itertext()), language.lower())
-        elif name in _ITEMS and self._lists:
+        elif name in ITEMS and self._lists:
             self._flush()
-            self.canvas.item(text, self._lists, path=self._path())
-        elif name in _PROSE or mixed or (self._prose and len(text) > 200):
+            self.canvas.item(text, self._lists, path=self._path(), **links)
+        elif name in PROSE or (name in TITLES and self._prose) or mixed or (self._prose and len(text) > 200):
             self._flush()
             if self._marker:
-                self.canvas.item(text, max(1, self._lists), path=self._path())
+                self.canvas.item(text, max(1, self._lists), path=self._path(), **links)
             else:
-                self.canvas.paragraph(text, path=self._path())
+                self.canvas.paragraph(text, path=self._path(), **links)
+        elif self._page(node):
+            return
         else:
             self._attributes(node)
             self._line(self._label(node), text)
             return
         self._marker = False
+
+    def _page(self, node: Any) -> bool:
+        """Draw what a leaf holds as HTML, as feeds do, if that is more than a paragraph; return whether it was."""
+        root = page_tree(node.text) if not len(node) and _PAGE.search(node.text or "") else None
+        drawn = None if root is None else draw_tree(root)
+        if drawn is None or len(drawn.elements) < 2:
+            return False
+        self._flush()
+        below = len(self._levels) + 1 - min((one.level for one in drawn.elements if one.kind == "title"), default=0)
+        for element in drawn.elements:
+            text = drawn.text[element.start : element.end]
+            if element.kind == "title":
+                self.canvas.heading(element.attributes["text"], element.level + below)
+            else:
+                self.canvas.copy(element, text)
+            self.canvas.elements[-1].attributes["path"] = self._path()
+        return True
 
     def _attributes(self, node: Any) -> None:
         if self._prose:
@@ -231,13 +277,13 @@ class _Drawing:
 
     def _label(self, node: Any) -> str:
         """Return the names of a node and of those around it, up to its record."""
-        names = [_name(node)]
+        names = [name_of(node)]
         for parent in node.iterancestors():
             if parent is self._record or parent is self._root or len(names) >= 3:
                 break
             if self._levels and parent is self._levels[-1]:
                 break
-            names.append(_name(parent))
+            names.append(name_of(parent))
         return ".".join(reversed(names))
 
     def _line(self, label: str, text: str) -> None:
@@ -248,103 +294,15 @@ class _Drawing:
         if self._size > _MANY:
             self._flush()
 
-    def _table(self, node: Any) -> bool:
+    def _table(self, node: Any, table: Any) -> bool:
         self._flush()
-        plain = etree.fromstring(
-            etree.tostring(node, with_tail=False), etree.HTMLParser(no_network=True, huge_tree=True)
-        )
-        rows, header_rows, caption = table_rows(plain.find(".//table"), _BREAK)
+        rows, header_rows, caption = table_rows(table, _BREAK)
         self.canvas.paragraph(caption)
-        self.canvas.table(rows, header_rows, path=self._path())
+        self.canvas.table(rows, header_rows, path=self._path(), **links_in(node))
         return True
 
     def _flush(self) -> None:
         if self._lines:
-            path = self._record_path if self._record is not None else "/" + _name(self._root)
+            path = self._record_path if self._record is not None else self._level_paths[-1]
             self.canvas.paragraph("\n".join(self._lines), kind="text", path=path)
             self._lines, self._size = [], 0
-
-
-def _words(node: Any, left_out: frozenset[int] = frozenset()) -> str:
-    """Return the text of a node in one line; pages inside of it, as feeds have them, lose their tags."""
-    text = "".join(_pieces(node, left_out)) if len(node) else node.text or ""
-    if "</" in text or "<br" in text or "<p" in text:
-        text = _TAG.sub(" ", text)
-    if "&" in text:
-        text = html.unescape(text)
-    return " ".join(text.split())
-
-
-def _pieces(top: Any, left_out: frozenset[int]) -> Iterator[str]:
-    steps = etree.iterwalk(top, events=("start", "end"))
-    skipped = None
-    for event, node in steps:
-        if event == "end":
-            skipped = None if node is skipped else skipped
-            yield (node.tail or "") if node is not top else ""
-        elif id(node) in left_out:
-            skipped = node
-            steps.skip_subtree()
-            yield " "
-        elif isinstance(node.tag, str):
-            yield node.text or ""
-            if _name(node).lower() in _BLOCKS:
-                yield " "
-        elif node.tag is etree.Entity:
-            yield html.unescape(node.text or "")
-
-
-def _blocks_in(node: Any) -> Iterator[Any]:
-    """Yield the outermost nodes inside of a node that are blocks of their own."""
-    steps = etree.iterwalk(node, events=("start",))
-    for _, inner in steps:
-        if inner is not node and _name(inner).lower() in _BLOCKS - _TITLES:
-            steps.skip_subtree()
-            yield inner
-
-
-def _is_mixed(node: Any) -> bool:
-    if not len(node):
-        return False
-    return bool((node.text or "").strip()) or any((child.tail or "").strip() for child in node)
-
-
-_BLOCKS = _PROSE | _ITEMS | _CODES | _LISTS | _TITLES | {"table"}
-
-
-def _is_prose(root: Any) -> bool:
-    """Return whether most of the words of a tree stand in paragraphs or around markup inside of sentences."""
-    prose = others = 0
-    steps = etree.iterwalk(root, events=("start",))
-    for number, (_, node) in enumerate(steps):
-        if number > _MANY_NODES:
-            break
-        if _name(node).lower() in _PROSE or _is_mixed(node):
-            prose += len(_words(node))
-            steps.skip_subtree()
-        else:
-            others += len((node.text or "").strip())
-    return prose > others
-
-
-def _is_record(node: Any, prose: bool) -> bool:
-    """Return whether a node is one of several alike and holds more than words."""
-    if not len(node) and (prose or not node.attrib):
-        return False
-    return any(one is not None and one.tag == node.tag for one in (node.getnext(), node.getprevious()))
-
-
-def _title_of(node: Any) -> str:
-    """Return the title of a node: the words of a child that is called so."""
-    for child in node:
-        name = _name(child).lower()
-        if name in _TITLES and not (name == "head" and len(child) and not _is_mixed(child)):
-            return _words(child)
-        if name == "title-group":
-            return _title_of(child)
-    return ""
-
-
-def _is_title_of(title: Any, node: Any) -> bool:
-    parent = title.getparent()
-    return parent is node or (parent is not None and _name(parent) == "title-group" and parent.getparent() is node)
