@@ -354,6 +354,47 @@ def test_items_have_the_depth_of_their_indent() -> None:
     assert [one.level for one in read(pdf).elements] == [1, 2, 3, 2, 1]
 
 
+def test_bullets_that_are_drawn_make_items_and_other_dots_do_not() -> None:
+    pdf = page()
+    pdf.text(60, 740, "Three things are carried up to the station:")
+    for number, (x, text) in enumerate(((80, "the mast,"), (100, "in two parts"), (80, "the probes"))):
+        pdf.text(x, 720 - 14 * number, text)
+        pdf.box(x - 9, 722.5 - 14 * number, 3, 3)
+    pdf.text(60, 640, "Everything else is there.")
+    pdf.box(400, 400, 5, 5)
+    pdf.text(408, 400, "a mark in a drawing")
+    parsed = read(pdf)
+    items = [(one.kind, one.level, parsed.text[one.start : one.end]) for one in parsed.elements]
+    assert items == [
+        ("paragraph", 0, "Three things are carried up to the station:"),
+        ("list_item", 1, "- the mast,"),
+        ("list_item", 2, "- in two parts"),
+        ("list_item", 1, "- the probes"),
+        ("paragraph", 0, "Everything else is there."),
+        ("paragraph", 0, "a mark in a drawing"),
+    ]
+
+
+def test_hyphens_of_names_are_kept_at_the_end_of_a_line() -> None:
+    pdf = page()
+    pdf.lines(
+        60,
+        740,
+        ["The event is called mill.{station-", "type} and is sent to the inter-", "preter of mill-", "log.stones."],
+    )
+    assert parts(read(pdf)) == [
+        "The event is called mill.{station-type} and is sent to the interpreter of mill-log.stones."
+    ]
+
+
+def test_an_address_in_a_font_of_one_width_is_no_code() -> None:
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    pdf.text(60, 640, "miller@example.org", font="mono")
+    pdf.text(60, 600, "grind --fine", font="mono")
+    assert [one.kind for one in read(pdf).elements] == ["paragraph", "paragraph", "code"]
+
+
 def test_text_without_height_is_read_all_the_same() -> None:
     pdf = page()
     pdf.pages[-1].append("BT /F0 0 Tf 60 700 Td (A line of text that nobody can see at all) Tj ET")

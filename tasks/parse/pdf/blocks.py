@@ -15,6 +15,7 @@ from tasks.parse.pdf.line import Line
 BULLET = re.compile(r"([•●▪■◦○‣∙·*–—➢➤✓❖-]|[\u2043\uf0a7\uf0b7\uf0a8\uf0d8]|o(?=\s))\s+(?=\S)")
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+(?=\S)")
 _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LOWERED}|(\d{{1,3}})(?=\s))\s*(?=\S)")
+_ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")
 _ENDS = (".", "!", "?", ":", "”", '"')
 _SMALL = 0.93
 
@@ -85,7 +86,7 @@ def _block(group: list[Line] | Table, code: bool, lefts: list[float]) -> Block:
     elif first.level:
         lefts.clear()
         block.kind, block.level = "title", first.level
-    elif code and first.font.mono:
+    elif code and _is_code(first):
         block.kind = "code"
     else:
         marker = marker_of(first.text)
@@ -127,8 +128,8 @@ def _continues(block: list[Line], line: Line, code: bool) -> bool:
     last, first = block[-1], block[0]
     if line.furniture or last.furniture or line.level != last.level:
         return False
-    if code and not line.level and (line.font.mono or last.font.mono):
-        return line.font.mono and last.font.mono and -last.size < line.box[1] - last.box[3] < 2.2 * last.size
+    if code and not line.level and (_is_code(line) or _is_code(last)):
+        return _is_code(line) and _is_code(last) and -last.size < line.box[1] - last.box[3] < 2.2 * last.size
     if abs(line.size - last.size) > 0.15 * last.size:
         return False
     gap = line.box[1] - last.box[3]
@@ -141,6 +142,11 @@ def _continues(block: list[Line], line: Line, code: bool) -> bool:
     if line.font.bold != last.font.bold and len(block) == 1 and last.font.bold:
         return False
     return not _begins(block, line, first, last)
+
+
+def _is_code(line: Line) -> bool:
+    """Return whether a line is code: of one width, and no address, which is set so too."""
+    return line.font.mono and _ADDRESS.fullmatch(line.text) is None
 
 
 def _usual_gap(block: list[Line]) -> float:

@@ -20,11 +20,17 @@ _LOOSE = 1.25
 _MOST_ADVANCE = 0.55
 _LONG = 20
 _FEW = 4
+_TALL = 1.9
 
 
 def gapped(lines: list[Line], text_page: Any, place: Place) -> list[int]:
     """Return which lines of a page may hold a wide gap, in order; `text_page` is a reference to its text in pdfium."""
-    return sorted({*_loose(lines), *_between_texts(lines, text_page, place)})
+    return sorted({*_loose(lines), *_tall(lines), *_between_texts(lines, text_page, place)})
+
+
+def _tall(lines: list[Line]) -> list[int]:
+    """Return which lines are so high that they hold two, which pdfium takes for one where text is drawn very small."""
+    return [index for index, line in enumerate(lines) if line.box[3] - line.box[1] > _TALL * line.size]
 
 
 def _loose(lines: list[Line]) -> list[int]:

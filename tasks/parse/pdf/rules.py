@@ -16,6 +16,7 @@ _LINE_TO, _MOVE_TO = 0, 2
 _THIN = 2.5
 _SHORT = 6.0
 _SMALL = 12.0  # narrower shapes are signs
+_LEAST_DOT = 1.0
 _SNAP = 2.5
 _MAX_OBJECTS = 30_000
 _MAX_SEGMENTS = 400
@@ -26,10 +27,11 @@ _MAX_RULES = 1_500
 
 @dataclass(slots=True)
 class Rules:
-    """Level rules as (y, from x, to x), upright ones as (x, from y, to y)."""
+    """Level rules as (y, from x, to x), upright ones as (x, from y, to y); dots are small and about as wide as high."""
 
     level: list[Rule] = field(default_factory=list)
     upright: list[Rule] = field(default_factory=list)
+    dots: list[Box] = field(default_factory=list)
 
     def add(self, box: Box) -> None:
         """Add the rule that a thin box is, if it is one."""
@@ -47,7 +49,9 @@ def page_rules(page: int, place: Place) -> Rules:
     count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
     walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))), place, 0)
     level, upright = _joined(walk.rules.level), _joined(walk.rules.upright)
-    return Rules() if max(len(level), len(upright)) > _MAX_RULES else Rules(level, upright)
+    if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
+        return Rules()
+    return Rules(level, upright, walk.rules.dots)
 
 
 class _Walk:
@@ -88,7 +92,9 @@ class _Walk:
     def _paths(self, paths: list[Handle], place: Place) -> None:
         for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
             wide, high = box[2] - box[0], box[3] - box[1]
-            if wide <= _THIN or high <= _THIN:
+            if _LEAST_DOT < wide < _SMALL and 0.6 * high < wide < 1.6 * high:
+                self.rules.dots.append(box)
+            elif wide <= _THIN or high <= _THIN:
                 self.rules.add(box)
             elif wide >= _SMALL and high >= _SHORT:
                 self._sides(path, place)

@@ -4,6 +4,7 @@ import ctypes
 from dataclasses import dataclass, field
 
 from tasks.parse.canvas import Box
+from tasks.parse.pdf.bullets import may_hold_bullets, with_bullets
 from tasks.parse.pdf.calls import calls
 from tasks.parse.pdf.cuts import cut_as_neighbours
 from tasks.parse.pdf.grid import Table, may_hold_table, ruled_tables
@@ -11,7 +12,7 @@ from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.links import Link, page_links
 from tasks.parse.pdf.page import TextLayer
 from tasks.parse.pdf.place import Place, tenths
-from tasks.parse.pdf.rules import Rule, page_rules
+from tasks.parse.pdf.rules import Rule, Rules, page_rules
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
 _REACH = 500.0
@@ -72,11 +73,11 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
             sheet.width, sheet.height = height, width
             layer = TextLayer(text_page, place, number)
             lines = layer.lines()
-        if may_hold_table(lines):
-            rules = page_rules(page, place)
-            sheet.items, sheet.level = ruled_tables(cut_as_neighbours(lines, layer), rules, layer), rules.level
-        else:
-            sheet.items = [*lines]
+        tables = may_hold_table(lines)
+        rules = page_rules(page, place) if tables or may_hold_bullets(lines) else Rules()
+        with_bullets(lines, rules.dots)
+        sheet.items = ruled_tables(cut_as_neighbours(lines, layer), rules, layer) if tables else [*lines]
+        sheet.level = rules.level if tables else []
         sheet.links = page_links(page, document, layer, place)
     finally:
         calls()["FPDFText_ClosePage"](text_page)

@@ -10,6 +10,7 @@ from tasks.parse.pdf.letters import HYPHEN
 _MARKS = ",.;:)"  # with which words may stand
 _LAST = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*$")
 _FIRST = re.compile(r"[^\W\d_]+")
+_NAME = re.compile(r"\w[.=@\\:]\w|[{}<>\\_]")  # of a file, a key, an address: hyphens in it are its own
 _DASHES = ("-", "\u2010", HYPHEN)
 _LONGEST = 60
 
@@ -61,8 +62,9 @@ def joined(lines: Iterable[str], words: Words) -> str:
 
 
 def _hyphen(before: str, after: str, words: Words) -> str:
-    last, first = _LAST.search(before.rsplit(None, 1)[-1][-_LONGEST:]), _FIRST.match(after)
-    if not last or not first:
+    start, end = before.rsplit(None, 1)[-1][-_LONGEST:], after[:_LONGEST].split(" ", 1)[0]
+    last, first = _LAST.search(start), _FIRST.match(end)
+    if not last or not first or _NAME.search(start) or _NAME.search(end):
         return "-"
     head, tail = last.group().lower(), first.group().lower()
     if f"{head}-{tail}" in words.compound:
