@@ -18,6 +18,7 @@ _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LOWERED}|(\d{{1,3}})(?=\s))\s*(?=\S
 _ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")
 _ENDS = (".", "!", "?", ":", "”", '"')
 _SMALL = 0.93
+_BLANK_LINES = 3.4  # as high as two of them are
 
 
 @dataclass(slots=True)
@@ -129,7 +130,7 @@ def _continues(block: list[Line], line: Line, code: bool) -> bool:
     if line.furniture or last.furniture or line.level != last.level:
         return False
     if code and not line.level and (_is_code(line) or _is_code(last)):
-        return _is_code(line) and _is_code(last) and -last.size < line.box[1] - last.box[3] < 2.2 * last.size
+        return _is_code(line) and _is_code(last) and -last.size < line.box[1] - last.box[3] < _BLANK_LINES * last.size
     if abs(line.size - last.size) > 0.15 * last.size:
         return False
     gap = line.box[1] - last.box[3]

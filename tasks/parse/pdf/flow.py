@@ -21,11 +21,11 @@ def connect(blocks: list[Block]) -> list[Block]:
         if block.kind in ("furniture", "table") or block.note or _is_caption(block):
             out.append(block)
             continue
-        if open_text is not None and _goes_on(open_text, block):
+        if open_text is not None and (_goes_on(open_text, block) or _is_more_code(open_text, block)):
             open_text.lines += block.lines
             continue
         out.append(block)
-        open_text = block if block.kind in _TEXT else None
+        open_text = block if block.kind in _TEXT or block.kind == "code" else None
     return out
 
 
@@ -33,9 +33,18 @@ def _is_caption(block: Block) -> bool:
     return block.kind == "paragraph" and _CAPTION.match(block.lines[0].text) is not None
 
 
+def _is_more_code(before: Block, after: Block) -> bool:
+    """Return whether code is that with which the column or page before ended: set alike, and nothing between."""
+    if before.kind != "code" or after.kind != "code":
+        return False
+    last, first = before.lines[-1], after.lines[0]
+    elsewhere = first.page == last.page + 1 or (first.page == last.page and first.box[1] < last.box[1])
+    return elsewhere and abs(last.size - first.size) < 0.05 * last.size
+
+
 def _goes_on(before: Block, after: Block) -> bool:
     """Return whether a text plainly goes on: it stops within a sentence, and the next begins with a small letter."""
-    if after.kind != "paragraph" or not before.lines:
+    if after.kind != "paragraph" or before.kind not in _TEXT or not before.lines:
         return False
     last, first = before.lines[-1], after.lines[0]
     text, following = last.text.rstrip(), first.text

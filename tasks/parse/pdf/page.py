@@ -99,7 +99,10 @@ class TextLayer:
             if not plain or plain == HYPHEN:
                 continue
             if font is not PLAIN:
-                font = font.both(self._font_at(first)).both(self._font_at(last))
+                begins, ends = self._font_at(first), self._font_at(last)
+                if font.mono and not (begins.mono and ends.mono):  # a name set as code within text
+                    size = self._real_sizes([last if begins.mono else first])[0]
+                font = font.both(begins).both(ends)
                 if font.mono and "  " in text:
                     plain = text.translate(SIGNS).replace("\r", "").expandtabs()
             height = box[3] - box[1]
