@@ -1,6 +1,7 @@
 """Decode: bytes to text, with the encoding that was chosen, never mojibake in silence."""
 
 import codecs
+import re
 import sys
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ _BOMS = (
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b")) + b"\x7f"
 _HIGH = bytes(range(128, 256))
 _SAMPLE = 200_000
+_ESCAPES = re.compile(rb"\x1b\$[@B(]")  # to Japanese letters, in bytes of ASCII
+_BY_ESCAPES = "iso2022_jp_2"
 _FEW = 6
 _MAX_CONTROLS = 0.005
 _MAX_DAMAGE = 0.01
@@ -45,6 +48,8 @@ def decode(data: bytes, declared: str = "") -> Decoded:
     wide = _wide(data)
     if wide:
         return _with_damage(data, wide)
+    if _ESCAPES.search(data, 0, _SAMPLE) and (text := _strict(data, _BY_ESCAPES)) is not None:
+        return Decoded(text, _BY_ESCAPES, 0)
     if _controls(data) > _MAX_CONTROLS:
         raise Rejected("undecodable", "binary data, not text of a known encoding")
     for encoding in filter(None, ("utf-8", _python_name(declared))):
@@ -75,7 +80,17 @@ def _python_name(declared: str) -> str:
 
 
 def _wide(data: bytes) -> str:
-    """Return which UTF-16 or UTF-32 a text without byte order mark is in, by where its zeros stand."""
+    """Return which UTF-16 or UTF-32 a text without byte order mark is in, by where its zeros stand.
+
+    What would be a text of control characters is none.
+    """
+    encoding = _by_zeros(data)
+    text = data[:_SAMPLE].decode(encoding, "replace") if encoding else ""
+    controls = sum(sign < " " and sign not in "\t\n\v\f\r\x1a\x1b" for sign in text)
+    return encoding if controls <= _MAX_CONTROLS * len(text) else ""
+
+
+def _by_zeros(data: bytes) -> str:
     sample = data[: _SAMPLE // 4 * 4]
     if b"\0" not in sample or len(data) % 2:
         return ""

@@ -27,7 +27,7 @@ FORMATS: dict[str, Format] = {
     for form in (
         Format(
             name="text",
-            version=1,
+            version=2,
             parse=_by("records.plain.parse_text"),
             suffixes=_TEXT,
             files="plain text, and markup without a parser of its own",
@@ -35,7 +35,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="markdown",
-            version=2,
+            version=3,
             parse=_by("markup.marked.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
@@ -227,7 +227,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="subtitles",
-            version=1,
+            version=2,
             parse=_by("records.subtitles.parse_subtitles"),
             suffixes=frozenset({".srt", ".vtt"}),
             files="SubRip and WebVTT subtitles",
@@ -243,7 +243,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="log",
-            version=1,
+            version=2,
             parse=_by("records.log_lines.parse_log"),
             suffixes=frozenset({".log"}),
             files="log files",
@@ -259,7 +259,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="code",
-            version=1,
+            version=2,
             parse=_by("records.source_code.parse_code"),
             suffixes=_CODE,
             files=f"source code in {len(LANGUAGES)} languages",

@@ -143,6 +143,18 @@ def test_encodings_are_found_and_recorded(make: Callable[[str], bytes], encoding
     assert (parsed.text, parsed.metadata) == (text, {"encoding": encoding})
 
 
+def test_japanese_mail_encoding_is_told_by_its_escapes_and_colours_are_none() -> None:
+    text = "これは日本語の文章です。\n"
+    parsed = parse(text.encode("iso2022_jp"), FileType("text"), ParseOptions())
+    assert (parsed.text, parsed.metadata) == (text, {"encoding": "iso2022_jp_2"})
+    assert parse(b"\x1b[31mred\x1b[0m\n", FileType("text"), ParseOptions()).metadata == {"encoding": "utf-8"}
+
+
+def test_bytes_that_would_be_a_text_of_control_characters_are_no_text() -> None:
+    with pytest.raises(Rejected, match="undecodable"):
+        parse(b"\0\1\2\3" * 50, FileType("text"), ParseOptions())
+
+
 def test_a_few_spoilt_bytes_in_utf8_are_told_and_not_guessed_away() -> None:
     text = "Привет, мир. " * 50
     parsed = parse(text.encode() + b"\xff", FileType("text"), ParseOptions())

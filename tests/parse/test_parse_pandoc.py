@@ -71,6 +71,36 @@ def test_a_text_box_follows_the_paragraph_that_it_hangs_on() -> None:
     assert read("docx", saved(document)).text == "above\n\nin the box\n\nbelow"
 
 
+@pytest.mark.parametrize(
+    ("run", "text"),
+    [
+        ('<w:fldSimple {0} w:instr="SEQ Table"><w:r><w:t>3</w:t></w:r></w:fldSimple>', "Table 3"),
+        ('<w:bdo {0} w:val="rtl"><w:r><w:t>\u05e9</w:t></w:r></w:bdo>', "Table \u05e9"),
+        ("<w:r {0}><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>", "Table"),
+        ('<w:r {0}><w:rPr><w:vanish w:val="0"/></w:rPr><w:t>seen</w:t></w:r>', "Table seen"),
+        (
+            "<w:r {0}><w:ruby><w:rt><w:r><w:t>kan</w:t></w:r></w:rt>"
+            "<w:rubyBase><w:r><w:t>\u6f22</w:t></w:r></w:rubyBase></w:ruby></w:r>",
+            "Table \u6f22(kan)",
+        ),
+    ],
+)
+def test_a_line_of_a_word_document_says_what_it_shows(run: str, text: str) -> None:
+    document = Document()
+    document.add_paragraph("Table ")._p.append(parse_xml(run.format(SPACE)))
+    assert read("docx", saved(document)).text == text
+
+
+def test_a_deleted_row_of_a_word_table_is_left_out() -> None:
+    document = Document()
+    table = document.add_table(3, 2)
+    for number, cell in enumerate(cell for row in table.rows for cell in row.cells):
+        cell.text = f"cell {number}"
+    table.rows[1]._tr.get_or_add_trPr().append(parse_xml(f'<w:del {SPACE} w:id="1" w:author="Ann"/>'))
+    (drawn,) = read("docx", saved(document)).elements
+    assert drawn.attributes["cells"] == [["cell 0", "cell 1"], ["cell 4", "cell 5"]]
+
+
 def test_short_rows_of_a_word_table_lose_no_cell() -> None:
     document = Document()
     table = document.add_table(2, 3)

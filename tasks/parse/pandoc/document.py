@@ -45,16 +45,19 @@ def draw_tree(
     return stated or canvas.first_heading(), _metadata(meta)
 
 
-def read_document(data: bytes, reader: str, stated: dict[str, Any] | None = None, page: int = 0) -> Parsed:
+def read_document(
+    data: bytes, reader: str, stated: dict[str, Any] | None = None, page: int = 0, heading: str = ""
+) -> Parsed:
     """Return a document that pandoc reads from its bytes.
 
     For a word processor's document `stated` is what its container says: title, author, dates; it
-    goes before what the text says. `page` is the number of the first page, 0 where pages are unknown.
+    goes before what the text says. `page` is the number of the first page, 0 where pages are unknown,
+    `heading` the first paragraph where its style makes it the title.
     """
     canvas = Canvas()
     canvas.page = page
     known = stated or {}
-    title, metadata = draw_tree(read_tree(data, reader), canvas, stated is not None, known.get("title", ""))
+    title, metadata = draw_tree(read_tree(data, reader), canvas, stated is not None, heading or known.get("title", ""))
     return canvas.parsed(known.pop("title", "") or title, metadata | known)
 
 

@@ -10,7 +10,7 @@ from tasks.parse.dates import iso_date
 from tasks.parse.format import ParseOptions
 from tasks.parse.office.open_xml import member, read_member, rewritten
 from tasks.parse.pandoc.document import read_document
-from tasks.parse.pandoc.inlines import PAGE_MARK
+from tasks.parse.pandoc.open_body import prepare_body
 from tasks.parse.pandoc.rtf_letters import with_letters
 from tasks.parse.unpacking import check_container
 
@@ -27,7 +27,7 @@ _OPEN_DOCUMENT = {
     _META + "keyword": "keywords",
     _DC + "subject": "subject",
 }
-_PAGE_BREAK = b"<text:soft-page-break/>"
+_PAGE_BREAK = b"<text:soft-page-break"
 _RTF_INFO = re.compile(rb"\{\\(title|author|subject|keywords|doccomm)\s((?:[^{}\\]|\\[^{}])*)\}")
 _RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr(\d+)\\min(\d+))?")
 _RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips what is marked as skippable
@@ -46,9 +46,10 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
         if b"encryption-data" in member(container, "META-INF/manifest.xml"):
             raise Rejected("encrypted", "the document's members are encrypted; it needs a password")
         metadata = _open_document_metadata(container)
-        paged = _PAGE_BREAK in member(container, "content.xml")
-        data = rewritten(container, _with_page_marks) if paged else data
-    return read_document(data, "odt", metadata, int(paged))
+        body = member(container, "content.xml")
+        prepared, heading = prepare_body(body)
+        data = rewritten(container, lambda name, content: prepared if name == "content.xml" else content)
+    return read_document(data, "odt", metadata, int(_PAGE_BREAK in body), heading)
 
 
 def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
@@ -60,10 +61,6 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
     metadata = _rtf_metadata(data[:_RTF_HEAD])
     data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))
     return read_document(data, "rtf", metadata)
-
-
-def _with_page_marks(name: str, content: bytes) -> bytes:
-    return content.replace(_PAGE_BREAK, PAGE_MARK.encode()) if name == "content.xml" else content
 
 
 def _open_document_metadata(container: zipfile.ZipFile) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from tasks.parse.unpacking import check_container
 
 _PAGE_BREAK = re.compile(rb"<w:lastRenderedPageBreak|<w:br\b[^<>]*w:type=\"page\"")
 _BODY = "word/document.xml"
+_NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 
 
 def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
@@ -63,4 +64,4 @@ def _iso(name: str, value: Any) -> Any:
 
 
 def _prepared(name: str, content: bytes) -> bytes:
-    return prepare_body(content) if name == _BODY else content
+    return prepare_body(content) if name in (_BODY, *_NOTES) else content

@@ -1,8 +1,9 @@
 """The body of a Word document made ready for pandoc, which would lose some of what stands in it.
 
 Pandoc puts a text box in the place of the paragraph that it hangs on, drops cells of rows that are
-shorter than their table and tabs in tables of contents, and knows neither pages nor the inner lists
-that are inner by their style.
+shorter than their table, tabs in tables of contents, simple fields such as numbers of captions, and words
+with their readings above; it keeps what is hidden and rows that are deleted, and knows neither pages nor
+the inner lists that are inner by their style.
 """
 
 import re
@@ -17,10 +18,12 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _INNER_LIST = re.compile(r"List(?:Bullet|Number)([2-5])")
 _MAX_COLUMNS = 200
+_WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir")]
+_OFF = ("0", "false", "off")
 
 
 def prepare_body(content: bytes) -> bytes:
-    """Return `word/document.xml` with boxes below their paragraphs, full rows, and a mark where a page begins.
+    """Return `word/document.xml` with boxes below their paragraphs, whole lines and rows, a mark where a page begins.
 
     Pages are those that Word broke when it last saved the file, else those that its writer forced.
     """
@@ -30,6 +33,12 @@ def prepare_body(content: bytes) -> bytes:
         copy.getparent().remove(copy)
     for box in reversed(list(root.iter(_W + "txbxContent"))):
         _move_below(box)
+    for hidden in list(root.iter(_W + "vanish", _W + "del")):
+        _leave_out(hidden)
+    for reading in list(root.iter(_W + "ruby")):
+        _write_out(reading)
+    for wrapped in list(root.iter(*_WRAPPERS)):
+        _unwrap(wrapped)
     for table in root.iter(_W + "tbl"):
         _fill_rows(table)
     for style in root.iter(_W + "pStyle"):
@@ -41,6 +50,31 @@ def prepare_body(content: bytes) -> bytes:
     for mark in breaks or [one for one in root.iter(_W + "br") if one.get(_W + "type") == "page"]:
         _make_text(mark, PAGE_MARK)
     return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _leave_out(mark: Any) -> None:
+    """Remove the run that is hidden, or the row that is deleted, by a mark in its properties."""
+    properties = mark.getparent()
+    owner = None if properties is None else properties.getparent()
+    if owner is None or owner.getparent() is None or mark.get(_W + "val") in _OFF:
+        return
+    if (mark.tag, owner.tag) in ((_W + "vanish", _W + "r"), (_W + "del", _W + "tr")):
+        owner.getparent().remove(owner)
+
+
+def _write_out(ruby: Any) -> None:
+    """Put a word, and in brackets how it is read, into the place of the two above one another."""
+    base, reading = ("".join(ruby.xpath(f"./*[local-name()='{name}']//text()")).strip() for name in ("rubyBase", "rt"))
+    for child in list(ruby):
+        ruby.remove(child)
+    _make_text(ruby, f"{base}({reading})" if reading else base)
+
+
+def _unwrap(node: Any) -> None:
+    """Put what is inside of a node into its place."""
+    for child in list(node):
+        node.addprevious(child)
+    node.getparent().remove(node)
 
 
 def _mark_depth(style: Any) -> None:

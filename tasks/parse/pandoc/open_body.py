@@ -1,0 +1,108 @@
+"""The body of an OpenDocument text made ready for pandoc, which would lose some of what stands in it.
+
+Pandoc drops text boxes, what pictures say, fields such as dates, bibliographies, and words with their readings above;
+it knows neither pages nor that a paragraph is the document's title by its style.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from lxml import etree
+
+from tasks.parse.pandoc.inlines import PAGE_MARK
+
+_OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
+_TEXT, _DRAW, _STYLE, _SVG = (_OF % name for name in ("text", "drawing", "style", "svg-compatible"))
+_FIELD_WORDS = """
+    date time page-count author-name author-initials creator initial-creator file-name title subject keywords
+    description creation-date modification-date print-date user-defined chapter user-field-get user-field-input
+    variable-get variable-set variable-input text-input expression placeholder drop-down conditional-text
+    database-display sender-firstname sender-lastname sender-company sender-email meta-field ruby ruby-base
+"""
+_FIELDS = [_TEXT + word for word in _FIELD_WORDS.split()]
+_BLOCKS = [_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index", "illustration-index")]
+_BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
+_MAX_PARENTS = 10
+
+
+def prepare_body(content: bytes) -> tuple[bytes, str]:
+    """Return `content.xml` with all of its words where pandoc finds them, and the text of its title, if styled so."""
+    root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+    for changes in list(root.iter(_TEXT + "tracked-changes")):
+        changes.getparent().remove(changes)
+    for mark in root.iter(_TEXT + "soft-page-break"):
+        _make_span(mark, PAGE_MARK)
+    for frame in list(root.iter(_DRAW + "frame")):
+        _say_picture(frame)
+    for box in reversed(list(root.iter(*_BOXES))):
+        _move_below(box)
+    for reading in root.iter(_TEXT + "ruby-text"):
+        _make_span(reading, f"({''.join(reading.itertext())})")
+    for field in root.iter(*_FIELDS):
+        field.tag = _TEXT + "span"
+        field.attrib.clear()
+    for block in root.iter(*_BLOCKS):
+        block.tag = _TEXT + "section"
+        for part in list(block):
+            _unfold(part)
+    return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True)), _title(root)
+
+
+def _make_span(node: Any, text: str) -> None:
+    """Put a text into the place of what a node holds; what follows the node stays."""
+    for child in list(node):
+        node.remove(child)
+    node.tag, node.text = _TEXT + "span", text
+    node.attrib.clear()
+
+
+def _say_picture(frame: Any) -> None:
+    """Put into the place of a picture what it is said to show."""
+    about = frame.find(_SVG + "desc")
+    about = frame.find(_SVG + "title") if about is None else about
+    said = "" if about is None else " ".join("".join(about.itertext()).split())
+    if " " in said and frame.find(_DRAW + "image") is not None:
+        _make_span(frame, f" {said} ")
+
+
+def _move_below(box: Any) -> None:
+    """Put a box's paragraphs below the one that it hangs on; what hangs on a page stays where it stands."""
+    anchor = next(box.iterancestors(_TEXT + "p", _TEXT + "h"), None)
+    frame = box.getparent() if box.tag == _BOXES[0] else box
+    if anchor is None:
+        frame.tag = box.tag = _TEXT + "section"
+        return
+    below = anchor
+    for paragraph in list(box.iterchildren(_TEXT + "p", _TEXT + "h", _TEXT + "list")):
+        paragraph.tail = None
+        below.addnext(paragraph)
+        below = paragraph
+    _make_span(frame, "")
+
+
+def _unfold(part: Any) -> None:
+    """Leave of a part of an index its body only."""
+    if part.tag == _TEXT + "index-body":
+        part.tag = _TEXT + "section"
+    elif part.tag not in (_TEXT + "p", _TEXT + "h"):
+        part.getparent().remove(part)
+
+
+def _title(root: Any) -> str:
+    """Return the first paragraph of the style "Title", or of one made from it, if no other text is above it."""
+    parents = {
+        node.get(_STYLE + "name"): node.get(_STYLE + "parent-style-name") for node in root.iter(_STYLE + "style")
+    }
+    for node in root.iter(_TEXT + "p", _TEXT + "h"):
+        text = " ".join("".join(node.itertext()).split())
+        if text:
+            return text if "Title" in _styles(node.get(_TEXT + "style-name"), parents) else ""
+    return ""
+
+
+def _styles(name: str | None, parents: dict[str, str | None]) -> Iterator[str]:
+    for _ in range(_MAX_PARENTS):
+        if name is None:
+            return
+        yield name
+        name = parents.get(name)
