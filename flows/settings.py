@@ -202,7 +202,7 @@ class Gate(Section):
         default="", description="Questions whose answers are known: CSV, TREC topics, a BEIR folder."
     )
     qrels: str = Field(default="", description="What answers them, where the questions do not say it.")
-    metric: str = Field(default="nDCG@10", description="The measure that counts, such as nDCG@10, R@5, RR or IoU.")
+    metric: str = Field(default="nDCG@10", description="The measure that counts, such as nDCG@10, R@5, RR or IoU@5.")
     max_drop: float = Field(
         default=0.0, ge=0, le=1, description="Hold back what is worse by more than this, and not by chance."
     )

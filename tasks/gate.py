@@ -6,11 +6,9 @@ from pathlib import Path
 
 from storage.history.snapshots import Snapshot
 from storage.store import Store
-from tasks.evaluate.asking import Reading, Way, evaluate
+from tasks.evaluate.asking import Reading, Way, check_measures, evaluate
 from tasks.evaluate.bootstrap import Interval
-from tasks.evaluate.excerpts import excerpt_measure
 from tasks.evaluate.questions import Question
-from tasks.evaluate.ranking import measure_of
 
 _DEPTH = 10
 
@@ -25,8 +23,7 @@ class Gate:
     way: Way
 
     def __post_init__(self) -> None:
-        if not excerpt_measure(self.metric):
-            measure_of(self.metric)
+        check_measures([self.metric])
 
 
 @dataclass(frozen=True, slots=True)

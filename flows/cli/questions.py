@@ -49,6 +49,8 @@ def questions(
     """Measure how well the store answers questions whose answers are known."""
     settings = settings_of(context)
     from flows import evaluation
+    from storage.store import open_store
+    from tasks.evaluate.asking import strangers
     from tasks.evaluate.questions import load_questions
     from tasks.evaluate.ranking import MEASURES
     from tasks.evaluate.ranking import run_file as as_run
@@ -62,6 +64,10 @@ def questions(
         save_rows(
             lambda: evaluation.keep(settings.store, found, evaluation.subject_of(file, qrels, {"depth": depth}), values)
         )
+    for at_one in dict.fromkeys(one.of for one in found):
+        if missing := strangers(open_store(settings.store, at_one), asked):
+            named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+            note(f"snapshot {at_one} lacks {len(missing)} documents that questions name, and finds none: {named}")
     note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, the first {depth} hits")
     if html is not None:
         from flows.cli.chart import Compared, chart

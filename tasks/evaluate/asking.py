@@ -1,15 +1,17 @@
 """Asking: put the questions whose answers are known to a snapshot, and measure what it gives."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from storage.errors import QueryError
+from storage.keywords.analyser import analyse
 from storage.retrieval import Hit, How, Mode, Rewrite, SearchOptions
 from storage.store import Store
 from tasks.evaluate.bootstrap import Interval, difference, interval
 from tasks.evaluate.excerpts import Excerpts, excerpt_measure
 from tasks.evaluate.questions import Question
-from tasks.evaluate.ranking import Values, measure, ranked
+from tasks.evaluate.ranking import Values, measure, measure_of, names_of, ranked
 
 _CHUNKS_PER_DOCUMENT = 5
 
@@ -84,10 +86,18 @@ class Evaluation:
         return {name: difference(values, other.values[name]) for name, values in self.values.items()}
 
 
+def check_measures(names: Iterable[str]) -> None:
+    """Raise `ConfigError` for a measure that `evaluate` does not know."""
+    for name in names:
+        if not excerpt_measure(name):
+            measure_of(name)
+
+
 def evaluate(
     store: Store, questions: Sequence[Question], ways: Sequence[Way], measures: Sequence[str], reading: Reading
 ) -> list[Evaluation]:
-    """Ask every question in every way."""
+    """Ask every question in every way. Raises `QueryError` for a question that cannot be asked, and names it."""
+    check_measures(measures)
     excerpts = Excerpts(store, questions)
     return [_evaluate(excerpts, way, measures, reading) for way in ways]
 
@@ -95,9 +105,34 @@ def evaluate(
 def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], reading: Reading) -> Evaluation:
     questions, depth = excerpts.questions, reading.depth
     k = depth * _CHUNKS_PER_DOCUMENT
-    found_all = way.ask_all(excerpts.store, [question.text for question in questions], k)
-    hits = {question.id: reading.read(found) for question, found in zip(questions, found_all, strict=True)}
+    hits = {question.id: reading.read(found) for question, found in _answers(excerpts.store, questions, way, k)}
     rankings = {question.id: ranked(question, hits[question.id])[:depth] for question in questions}
     found = measure(questions, rankings, [name for name in measures if not excerpt_measure(name)])
     found |= {name: excerpts.measure(hits, name) for name in measures if excerpt_measure(name)}
     return Evaluation(way, rankings, {name: found[name] for name in measures})
+
+
+def _answers(store: Store, questions: Sequence[Question], way: Way, k: int) -> list[tuple[Question, list[Hit]]]:
+    """Return the hits of each question; keywords alone find nothing for one of stop words, which a search refuses."""
+    language = store.snapshot.keywords.language
+    asked = [one for one in questions if way.mode != "keyword" or analyse(one.text, language)]
+    try:
+        found = way.ask_all(store, [one.text for one in asked], k)
+    except QueryError:
+        found = [_ask(store, one, way, k) for one in asked]
+    answers = {one.id: hits for one, hits in zip(asked, found, strict=True)}
+    return [(one, answers.get(one.id, [])) for one in questions]
+
+
+def _ask(store: Store, question: Question, way: Way, k: int) -> list[Hit]:
+    try:
+        return way.ask(store, question.text, k)
+    except QueryError as error:
+        raise QueryError(f"question {question.id}: {error}") from None
+
+
+def strangers(store: Store, questions: Iterable[Question]) -> list[str]:
+    """Return the documents that questions name and the snapshot does not hold: nothing that is found answers these."""
+    uris = store.sql("SELECT uri FROM documents").column(0).to_pylist()
+    held = {name for uri in uris for name in names_of(uri)}
+    return sorted({target.document for one in questions for target in one.targets if target.document} - held)

@@ -18,7 +18,7 @@ from storage.store import Store
 from tasks.evaluate.overlap import Passage, overlap, precision_omega
 from tasks.evaluate.questions import Question, Target
 
-_NAME = re.compile(r"(?:(recall|precision|IoU)(_first)?@(\d+)|(precision_omega)(_first)?)")
+_NAME = re.compile(r"(?:(recall|precision|IoU)(_first)?@([1-9]\d*)|(precision_omega)(_first)?)")
 
 
 class Measure(NamedTuple):

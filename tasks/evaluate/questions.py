@@ -9,14 +9,16 @@
 """
 
 import csv
+import io
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from storage.errors import QueryError
+from storage.retrieval import check_query
 
 _FIELD_LIMIT = 10_000_000
 
@@ -45,18 +47,24 @@ class Question:
 
 
 def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
-    """Return the questions of a file or folder in their order; raise QueryError where none can be read."""
+    """Return the questions of a file or folder in their order.
+
+    Raises `QueryError` where none can be read, and for one that no search would answer.
+    """
     try:
         found = list(_load(path, qrels))
     except OSError as error:
         raise QueryError(f"{error.filename}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise QueryError(f"{path}: cannot be read as questions: {error!r}") from error
     if not found:
         raise QueryError(f"{path}: no question with a target; see the README on evaluation for the forms")
     again = next((key for key, count in Counter(one.id for one in found).items() if count > 1), None)
     if again is not None:
         raise QueryError(f"{path}: {again!r} is the id of two questions; give each its own")
+    for one in found:
+        try:
+            check_query(one.text)
+        except QueryError as error:
+            raise QueryError(f"{path}: question {one.id}: {error}") from None
     return found
 
 
@@ -72,60 +80,98 @@ def _load(path: Path, qrels: Path | None) -> Iterator[Question]:
         raise QueryError(f"{path}: questions without answers; name their qrels with --qrels FILE")
 
 
+def _text(path: Path) -> str:
+    """Return the text of a file, line ends as they are; a byte order mark is none of it."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise QueryError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the lines that are not blank, each with its place; U+2028 and the like end none, as in JSON."""
+    lines = _text(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return ((f"{path} line {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
+
+
 def _beir(folder: Path, qrels: Path | None) -> Iterator[Question]:
-    lines = (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    texts = {str(row["_id"]): str(row["text"]) for row in map(json.loads, filter(str.strip, lines))}
+    texts = [_beir_query(place, line) for place, line in _lines(folder / "queries.jsonl")]
     judged = sorted((folder / "qrels").glob("test*.tsv")) or sorted(folder.glob("qrels/*.tsv"))
     if not (qrels or judged):
         raise QueryError(f"{folder / 'qrels'}: no judgements (*.tsv) there; name them with --qrels FILE")
-    chosen = qrels or judged[0]
-    yield from _judged(texts, _judgements(chosen))
+    yield from _judged(texts, _judgements(qrels or judged[0]))
 
 
-def _trec_topics(path: Path) -> dict[str, str]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    pairs = (line.split("\t", 1) for line in lines if line.strip())
-    return {pair[0].strip(): pair[1].strip() for pair in pairs}
+def _beir_query(place: str, line: str) -> tuple[str, str]:
+    try:
+        row = json.loads(line)
+        return str(row["_id"]), str(row["text"])
+    except (ValueError, LookupError, TypeError):
+        raise QueryError(f"{place}: not a JSON object with `_id` and `text`: {line[:60]!r}") from None
 
 
-def _judgements(path: Path) -> dict[str, list[Target]]:
-    """Read TREC's `id 0 document grade` or BEIR's `id document grade`; grades of 0 and less are no answers."""
-    found: dict[str, list[Target]] = defaultdict(list)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        parts = line.split()
-        if len(parts) < 3 or not parts[-1].lstrip("-").isdigit():
-            continue  # the header, a blank line
-        if int(parts[-1]) > 0:
-            found[parts[0]].append(Target(document=parts[-2], grade=int(parts[-1])))
+def _trec_topics(path: Path) -> Iterator[tuple[str, str]]:
+    for place, line in _lines(path):
+        key, tab, text = line.partition("\t")
+        if not tab:
+            raise QueryError(f"{place}: no tab between the id and the question: {line[:60]!r}")
+        yield key.strip(), text.strip()
+
+
+def _judgements(path: Path) -> dict[str, dict[str, Target]]:
+    """Read TREC's `id 0 document grade` or BEIR's `id document grade`; grades of 0 and less are no answers.
+
+    Where tabs part a line, names may hold spaces.
+    """
+    found: dict[str, dict[str, Target]] = defaultdict(dict)
+    for number, (place, line) in enumerate(_lines(path)):
+        tabbed = [part.strip() for part in line.split("\t")]
+        parts = tabbed if len(tabbed) in (3, 4) else line.split()
+        try:
+            key, document, grade = parts[0], parts[-2], int(parts[-1])
+            if len(parts) not in (3, 4):
+                raise ValueError
+        except (ValueError, IndexError):
+            if number == 0 and len(parts) in (3, 4):
+                continue  # BEIR's header
+            raise QueryError(f"{place}: not an id, a document and a whole number: {line[:60]!r}") from None
+        if grade > 0:
+            found[key][document] = Target(document=document, grade=grade)
     return found
 
 
-def _judged(texts: Mapping[str, str], judgements: Mapping[str, list[Target]]) -> Iterator[Question]:
-    for key, text in texts.items():
+def _judged(texts: Iterable[tuple[str, str]], judgements: Mapping[str, Mapping[str, Target]]) -> Iterator[Question]:
+    for key, text in texts:
         if judgements.get(key):
-            yield Question(key, text, tuple(judgements[key]))
+            yield Question(key, text, tuple(judgements[key].values()))
 
 
 def _csv(path: Path) -> Iterator[Question]:
     csv.field_size_limit(_FIELD_LIMIT)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file)
+    rows = csv.DictReader(io.StringIO(_text(path), newline=""))
+    try:
         names = rows.fieldnames or ()
         if "question" not in [name.strip().lower() for name in names]:
             raise QueryError(f"{path}: no column `question`" + (f", only {', '.join(names)}" if names else ""))
         for number, row in enumerate(rows, start=1):
             fields = {(name or "").strip().lower(): value or "" for name, value in row.items() if name is not None}
-            targets = tuple(_targets(fields))
+            targets = tuple(_targets(fields, f"{path} line {rows.line_num}"))
             if fields["question"].strip() and targets:
                 yield Question(fields.get("id") or str(number), fields["question"], targets)
+    except csv.Error as error:
+        raise QueryError(f"{path} after line {rows.line_num}: {error}") from None
 
 
-def _targets(fields: Mapping[str, str]) -> Iterator[Target]:
+def _targets(fields: Mapping[str, str], place: str) -> Iterator[Target]:
     document = fields.get("uri") or fields.get("document") or fields.get("corpus_id", "")
     if "references" in fields:
-        references: list[dict[str, Any]] = json.loads(fields["references"])
-        for one in references:
-            yield Target(document, str(one["content"]), start=int(one.get("start_index", -1)))
+        try:
+            references: list[dict[str, Any]] = json.loads(fields["references"])
+            yield from [
+                Target(document, str(one["content"]), start=int(one.get("start_index", -1))) for one in references
+            ]
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise QueryError(f"{place}: `references` is not a JSON list of objects with `content`") from None
     else:
         quotation = fields.get("phrase") or fields.get("answer", "")
         if document or quotation:

@@ -62,7 +62,7 @@ def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measu
     """Return each measure's value for each question, by measure and question id; a question not ranked has 0."""
     import ir_measures
 
-    known = {measure_of(name): name for name in measures}
+    known = {name: measure_of(name) for name in measures}
     if not known:
         return {}
     qrels = [
@@ -75,20 +75,30 @@ def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measu
         for key, ids in rankings.items()
         for position, found in enumerate(ids)
     ]
-    values: Values = {name: {question.id: 0.0 for question in questions} for name in known.values()}
-    for metric in ir_measures.iter_calc(list(known), qrels, run):
-        values[known[metric.measure]][metric.query_id] = metric.value
-    return values
+    values = {one: {question.id: 0.0 for question in questions} for one in known.values()}
+    for metric in ir_measures.iter_calc(list(values), qrels, run):
+        values[metric.measure][metric.query_id] = metric.value
+    return {name: dict(values[one]) for name, one in known.items()}  # RR and MRR are one measure by two names
 
 
 def measure_of(name: str) -> "Measure":
-    """Return a measure of ir_measures by its name; raise ConfigError for an unknown one."""
+    """Return a measure of ir_measures by its name; raise ConfigError for one that it does not know or compute here."""
     import ir_measures
 
+    hint = f"; for example {', '.join(MEASURES)}"
     try:
-        return ir_measures.parse_measure(name)
+        found = ir_measures.parse_measure(name)
     except (ValueError, NameError, SyntaxError) as error:
-        raise ConfigError(f"measure {name!r} is not known; for example {', '.join(MEASURES)}") from error
+        raise ConfigError(f"measure {name!r} is not known{hint}") from error
+    try:  # what else is wrong with it the library says when it computes it, and of a cutoff of 0 it dies
+        found.validate_params()  # type: ignore[no-untyped-call]
+        if found.params.get("cutoff", 1) < 1:
+            raise ValueError("it looks at no hit")
+        list(ir_measures.iter_calc([found], [ir_measures.Qrel("1", "a", 1)], [ir_measures.ScoredDoc("1", "a", 1.0)]))
+    except Exception as error:
+        said = (str(error) or type(error).__name__).splitlines()[0]
+        raise ConfigError(f"measure {name!r} cannot be computed: {said}{hint}") from error
+    return found
 
 
 def run_file(questions: Iterable[Question], rankings: Mapping[str, Ranked], tag: str) -> str:
