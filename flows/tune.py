@@ -14,26 +14,27 @@ from typing import Any
 
 from flows.engine import LocalEngine
 from flows.pipeline import ingest
-from flows.recipe import way_of
+from flows.recipe import routes_of, way_of
 from flows.settings import Gate, Retention, RouteRule, Settings
 from storage import staging
 from storage.artifacts import Packs, write_pack
 from storage.embedding.parts import KEYS, vector_keys
-from storage.errors import QueryError
+from storage.errors import ConfigError, QueryError
 from storage.files import TEMPORARY, remove
 from storage.history import snapshots
 from storage.history.snapshots import Snapshot
 from storage.remote.writing import writer_lock
+from storage.retrieval import SearchOptions
 from storage.schema import Parsed
 from storage.store import Store, open_store
 from storage.tables import read_table
-from tasks.evaluate.asking import Reading, Way, evaluate
+from tasks.evaluate.asking import Reading, Way, check_measures, evaluate
 from tasks.evaluate.bootstrap import Interval, difference, interval
 from tasks.evaluate.excerpts import locate
 from tasks.evaluate.proxies import Source, proxies
 from tasks.evaluate.questions import Question
 from tasks.model.journal import REPLIES
-from tasks.route import default_routes
+from tasks.route import Route, default_routes
 
 FOLDER = "cache/tune"
 _LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "candidates", "tags")
@@ -59,6 +60,18 @@ class Options:
     contexts: tuple[str, ...] = ("none", "structural", "window")
     weights: tuple[float, ...] = (0.3, 0.4, 0.5, 0.6, 0.7)
     questions: int = 200
+
+    def __post_init__(self) -> None:
+        """Raise for what no trial could be made with, before the first has taken its time."""
+        check_measures([self.measure])
+        for strategy in self.strategies:
+            Route(strategy)
+        for size in self.sizes:
+            Route("structure", {"size": size})
+        for context in self.contexts:
+            Route("structure", contextualizer=context)
+        for weight in self.weights:
+            SearchOptions(weight=weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +168,10 @@ def tune(
         raise QueryError("no question could be made of the documents; give some with --questions")
     tuning.questions = len(asked)
     for kind, own in _by_type(store, asked).items():
-        if len(own) < options.least:
-            tuning.skipped.append(f"{kind or 'no document'}: {len(own)} questions, {options.least} are needed")
+        if not kind:
+            tuning.skipped.append(f"no content type: {len(own)} questions name no document that is there")
+        elif len(own) < options.least:
+            tuning.skipped.append(f"{kind}: {len(own)} questions, {options.least} are needed")
         else:
             _tune_type(bench, kind, own)
     _tune_weight(bench, asked)
@@ -242,8 +257,13 @@ def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
 
     def run(what: str, strategy: str, more: dict[str, Any], context: str) -> None:
         route = RouteRule(type=kind, strategy=strategy, options=more, contextualizer=context)
-        changed = {"routes": (*tuning.settings.routes, route)}
-        tried[what] = race.run(what, tuning.settings.model_copy(update=changed)), route
+        changed = tuning.settings.model_copy(update={"routes": (*tuning.settings.routes, route)})
+        try:
+            routes_of(changed)
+        except ConfigError as error:  # such as a size below the overlap that is set
+            tuning.skipped.append(f"{kind}, {what}: {error}")
+        else:
+            tried[what] = race.run(what, changed), route
 
     def best() -> RouteRule:
         return max(tried.values(), key=lambda pair: pair[0])[1]

@@ -82,7 +82,7 @@ def _report(found: "Tuning", as_json: bool) -> None:
             " proxies, and favour contexts that repeat headings; real questions are better: --questions FILE"
         )
     for line in found.skipped:
-        note(f"left as it is, {line}")
+        note(f"not tried, {line}")
     if as_json:
         trials = [asdict(trial) for trial in found.trials]
         print_json({"proxies": found.made, "questions": found.questions, "embedded": found.embedded,

@@ -193,3 +193,28 @@ def test_a_file_keeps_its_comments_and_all_else(text: str) -> None:
 def test_a_file_that_says_it_in_another_way_is_left_alone() -> None:
     with pytest.raises(ConfigError, match="by hand"):
         merged("search = { weight = 0.5 }\n", TUNED)
+
+
+def test_what_cannot_be_tried_is_refused_before_the_first_trial() -> None:
+    for wrong in ({"sizes": (3,)}, {"contexts": ("nope",)}, {"strategies": ("nope",)}, {"measure": "nDCG@0"}):
+        with pytest.raises(ConfigError):
+            Options(**wrong)
+    with pytest.raises(QueryError, match="weight"):
+        Options(weights=(1.5,))
+
+
+def test_questions_of_no_document_are_no_content_type(bench: Workbench) -> None:
+    rows = "".join(f"where hangs the {name},hook number {n}\n" for n, name in enumerate(NAMES, 10))
+    (bench.folder / "p.csv").write_text("question,phrase\n" + rows)
+    found = tune(settings_of(bench), [str(bench.docs)], load_questions(bench.folder / "p.csv"), TRIED)
+    assert found.skipped == ["no content type: 12 questions name no document that is there"]
+    assert {trial.content_type for trial in found.trials} == {""}
+
+
+def test_a_size_that_does_not_go_with_other_options_is_left_out(bench: Workbench) -> None:
+    settings = settings_of(bench)
+    rule = RouteRule(type="narrative", strategy="hierarchical", options={"paragraph": 60})
+    settings = settings.model_copy(update={"routes": (rule,)})
+    tried = replace(TRIED, strategies=("hierarchical",), sizes=(20,), contexts=(), weights=())
+    found = tune(settings, [str(bench.docs)], load_questions(bench.folder / "q.csv"), tried)
+    assert any("size 20: hierarchical: paragraph must be" in line for line in found.skipped), found.skipped
