@@ -59,7 +59,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="image",
-            version=1,
+            version=2,
             parse=_by("pdf.image.parse_image"),
             suffixes=frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"}),
             files="PNG, JPEG, TIFF, BMP, GIF and WebP",

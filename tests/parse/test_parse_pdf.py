@@ -395,6 +395,68 @@ def test_an_address_in_a_font_of_one_width_is_no_code() -> None:
     assert [one.kind for one in read(pdf).elements] == ["paragraph", "paragraph", "code"]
 
 
+def test_words_from_right_to_left_that_are_drawn_from_the_left_are_read_from_the_right() -> None:
+    drawn, x = ["/ReversedChars BMC"], 200
+    for word in ("\u0633\u0644\u0627\u0645", "\u0639\u0627\u0644\u0645"):
+        x -= 27
+        for place, letter in enumerate(reversed(word)):  # as browsers print it
+            says = f"/Span << /ActualText <FEFF{ord(letter):04X}> >> BDC"
+            drawn.append(f"{says} BT /F0 12 Tf {x + 6 * place} 700 Td (x) Tj ET EMC")
+    pdf = page()
+    pdf.pages[-1] += [*drawn, "EMC"]
+    assert read(pdf).text == "\u0633\u0644\u0627\u0645 \u0639\u0627\u0644\u0645"
+
+
+def test_text_of_double_spacing_is_whole_and_short_paragraphs_stand_alone() -> None:
+    pdf = page()
+    first = [
+        "The mill was built in the year of the great flood, when",
+        "the water stood as high as the second window of the",
+    ]
+    second = [
+        "When the promise fell due, the horse was dead, and the",
+        "baker had learned to grind so finely that people came",
+    ]
+    for number, (x, text) in enumerate(
+        [
+            (84, first[0]),
+            (60, first[1]),
+            (60, "church."),
+            (84, "He was short."),
+            (84, second[0]),
+            (60, second[1]),
+            (60, "from three valleys to buy what he had baked in the"),
+            (60, "morning."),
+        ]
+    ):
+        pdf.text(x, 740 - 24 * number, text, 10)
+    whole = " ".join([*second, "from three valleys to buy what he had baked in the morning."])
+    assert parts(read(pdf)) == [" ".join([*first, "church."]), "He was short.", whole]
+
+
+def test_a_list_may_begin_within_an_item() -> None:
+    pdf = page()
+    for y, x, text in (
+        (740, 60, "1. Mount the mast"),
+        (727, 84, "a. dig"),
+        (714, 84, "b. set the foot"),
+        (701, 60, "2. Rest"),
+    ):
+        pdf.text(x, y, text)
+    assert [(one.kind, one.level) for one in read(pdf).elements] == [("list_item", n) for n in (1, 2, 2, 1)]
+
+
+def test_code_goes_on_over_blank_lines_and_pages() -> None:
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    for y, text in ((640, "first()"), (604, "second()")):
+        pdf.text(60, y, text, 10, "mono")
+    pdf.add_page()
+    pdf.text(60, 740, "third()", 10, "mono")
+    pdf.lines(60, 700, RIGHT)
+    assert parts(read(pdf), "code") == ["```\nfirst()\n\nsecond()\nthird()\n```"]
+
+
 def test_text_without_height_is_read_all_the_same() -> None:
     pdf = page()
     pdf.pages[-1].append("BT /F0 0 Tf 60 700 Td (A line of text that nobody can see at all) Tj ET")

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from tasks.parse.canvas import Box
@@ -14,10 +16,12 @@ from tasks.parse.pdf.line import Line
 
 BULLET = re.compile(r"([•●▪■◦○‣∙·*–—➢➤✓❖-]|[\u2043\uf0a7\uf0b7\uf0a8\uf0d8]|o(?=\s))\s+(?=\S)")
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+(?=\S)")
+_FIRST = re.compile(r"\(?[1aiA][.)]")
 _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LOWERED}|(\d{{1,3}})(?=\s))\s*(?=\S)")
 _ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")
 _ENDS = (".", "!", "?", ":", "”", '"')
 _SMALL = 0.93
+_FULL, _ENOUGH, _WIDEST = 0.75, 3, 2.5
 _BLANK_LINES = 3.4  # as high as two of them are
 
 
@@ -50,7 +54,7 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[Block]:
     """Return the blocks of a flow; lines in a font of one width are code if `code`."""
     lefts: list[float] = []
     found = []
-    for group in _groups(flow, code):
+    for group in _groups(flow, _Measure(flow), code):
         block = _block(group, code, lefts)
         if block.kind == "paragraph":
             _mark_note(block, body)
@@ -58,7 +62,41 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[Block]:
     return found
 
 
-def _groups(flow: list[Item], code: bool) -> Iterator[list[Line] | Table]:
+class _Measure:
+    """How the lines of a flow are set, found when it is asked for."""
+
+    def __init__(self, flow: list[Item]) -> None:
+        self._flow = flow
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """Return those that are no furniture."""
+        return [item for item in self._flow if isinstance(item, Line) and not item.furniture]
+
+    @cached_property
+    def sides(self) -> tuple[float, float]:
+        """Return where the lines begin and end."""
+        return min(line.box[0] for line in self.lines), max(line.box[2] for line in self.lines)
+
+    @cached_property
+    def gap(self) -> float:
+        """Return what usually lies between lines of one sentence, in their size; 0 where that is unknown."""
+        left, right = self.sides
+        gaps = [
+            (lower.box[1] - upper.box[3]) / upper.size
+            for upper, lower in pairwise(self.lines)
+            if upper.box[2] - left > _FULL * (right - left) and lower.text[:1].islower() and upper.size == lower.size
+        ]
+        usual = median(gaps) if len(gaps) >= _ENOUGH else 0.0
+        return usual if 0 < usual < _WIDEST else 0.0
+
+    def is_short(self, line: Line) -> bool:
+        """Return whether a line ends far from where others do."""
+        left, right = self.sides
+        return right - line.box[2] > 0.2 * max(right - left, 1)
+
+
+def _groups(flow: list[Item], measure: _Measure, code: bool) -> Iterator[list[Line] | Table]:
     group: list[Line] = []
     for item in flow:
         if isinstance(item, Table):
@@ -66,7 +104,7 @@ def _groups(flow: list[Item], code: bool) -> Iterator[list[Line] | Table]:
                 yield group
             yield item
             group = []
-        elif group and _continues(group, item, code):
+        elif group and _continues(group, item, measure, code):
             group.append(item)
         else:
             if group:
@@ -117,6 +155,12 @@ def _is_bullet(mark: re.Match[str], before: Line) -> bool:
     return mark[1] != "·" or " · " not in before.text
 
 
+def _is_number(mark: re.Match[str], line: Line, first: Line, last: Line) -> bool:
+    """Return whether a number begins an item: as far left as its block, or the first of a list that is further in."""
+    inner = _FIRST.fullmatch(mark[1]) is not None and line.box[0] > last.box[0] + 0.5 * line.size
+    return inner or line.box[0] <= first.box[0] + line.size
+
+
 def _mark_note(block: Block, body: float) -> None:
     """Note the number of what may be a footnote: small text that begins with a number."""
     first = block.lines[0]
@@ -125,8 +169,8 @@ def _mark_note(block: Block, body: float) -> None:
         block.note = match[1] or match[2]
 
 
-def _continues(block: list[Line], line: Line, code: bool) -> bool:
-    last, first = block[-1], block[0]
+def _continues(block: list[Line], line: Line, measure: _Measure, code: bool) -> bool:
+    last = block[-1]
     if line.furniture or last.furniture or line.level != last.level:
         return False
     if code and not line.level and (_is_code(line) or _is_code(last)):
@@ -134,7 +178,9 @@ def _continues(block: list[Line], line: Line, code: bool) -> bool:
     if abs(line.size - last.size) > 0.15 * last.size:
         return False
     gap = line.box[1] - last.box[3]
-    if line.box[1] <= last.box[1] or (gap > 0.6 * last.size and gap > _usual_gap(block) + 0.35 * last.size):
+    if line.box[1] <= last.box[1]:
+        return False
+    if gap > 0.6 * last.size and gap > (_usual_gap(block) or measure.gap * last.size) + 0.35 * last.size:
         return False
     if line.box[0] > last.box[2]:
         return False
@@ -142,7 +188,7 @@ def _continues(block: list[Line], line: Line, code: bool) -> bool:
         return gap < 0.8 * line.size and len(line.text) + sum(len(one.text) for one in block) < MAX_HEADING
     if line.font.bold != last.font.bold and len(block) == 1 and last.font.bold:
         return False
-    return not _begins(block, line, first, last)
+    return not _begins(block, line, measure)
 
 
 def _is_code(line: Line) -> bool:
@@ -150,21 +196,29 @@ def _is_code(line: Line) -> bool:
     return line.font.mono and _ADDRESS.fullmatch(line.text) is None
 
 
+def _is_indented(last: Line, line: Line, measure: _Measure) -> bool:
+    """Return whether a line begins elsewhere than the one before, or as far in as this does."""
+    return abs(line.box[0] - last.box[0]) > line.size or line.box[0] - measure.sides[0] > line.size
+
+
 def _usual_gap(block: list[Line]) -> float:
     return min((lower.box[1] - upper.box[3] for upper, lower in pairwise(block[-4:])), default=0.0)
 
 
-def _begins(block: list[Line], line: Line, first: Line, last: Line) -> bool:
+def _begins(block: list[Line], line: Line, measure: _Measure) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
+    first, last = block[0], block[-1]
     mark = marker_of(line.text)
-    if mark and (_is_bullet(mark, last) if mark.re is BULLET else line.box[0] <= first.box[0] + line.size):
+    if mark and (_is_bullet(mark, last) if mark.re is BULLET else _is_number(mark, line, first, last)):
         return True
     if line.text.startswith(RAISED):
         return True
     if marker_of(first.text):
         return line.box[0] < first.box[0] - 0.5 * line.size
-    if not last.text.endswith(_ENDS) or len(block) < 2:
+    if not last.text.endswith(_ENDS):
         return False
+    if len(block) < 2:
+        return measure.is_short(last) and _is_indented(last, line, measure)
     recent = block[-8:]
     right = max(one.box[2] for one in recent)
     width = max(right - min(one.box[0] for one in recent), 1)

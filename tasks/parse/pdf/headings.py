@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
+from tasks.parse.pdf.fonts import Font
 from tasks.parse.pdf.line import Line
 
 Pages = list[list[Line]]
@@ -54,12 +55,13 @@ def _mark_outlined(pages: Pages, outline: Outline) -> None:
 
 def _mark_titles(page: list[Line], wanted: dict[str, int]) -> None:
     starts = tuple(wanted)
+    seen: dict[str, tuple[Font, float]] = {}
     for index, line in enumerate(page):
         text = squeeze(line.text)
         if line.level or not text or len(text) > MAX_HEADING:
             continue
         for end in range(index + 1, min(index + 4, len(page) + 1)):
-            if text in wanted:
+            if text in wanted and seen.setdefault(text, (line.font, line.size)) == (line.font, line.size):
                 for one in page[index:end]:
                     one.level = wanted[text]
                 break

@@ -20,6 +20,7 @@ SIGNS |= str.maketrans(
     }
 )
 _LIGATURE = re.compile("[ﬀ-ﬆ]")
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}")  # Hebrew, Arabic, Syriac, Thaana, ...
 NO_LETTER = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
 SOFT = f"\u00ad\ufffe{HYPHEN}"
 

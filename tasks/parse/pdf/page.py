@@ -16,14 +16,14 @@ from tasks.parse.canvas import Box
 from tasks.parse.pdf.calls import boxes_from, calls, numbers_from, reference
 from tasks.parse.pdf.fonts import PLAIN, Font, read_font
 from tasks.parse.pdf.gaps import GAP, gapped
-from tasks.parse.pdf.letters import HYPHEN, LOWERED, NO_LETTER, RAISED, SIGNS, SOFT, clean, clean_raised
+from tasks.parse.pdf.letters import HYPHEN, LOWERED, NO_LETTER, RAISED, RIGHT_TO_LEFT, SIGNS, SOFT, clean, clean_raised
 from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
-_SUPERSCRIPT = re.compile(rf"[0-9][0-9]{{0,2}}+(?:(?P<before>(?=[^\W\d_]))|(?![\w.])(?:{_BEHIND}))")
+_SUPERSCRIPT = re.compile(rf"[0-9][0-9]{{0,2}}+(?:(?![\w.])(?:{_BEHIND})|(?P<before>(?=\s?[^\W\d_])))")
 _MAX_BOUNDED = 500
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -95,7 +95,10 @@ class TextLayer:
         lines = []
         for text, first, last, box, size, pointer in zip(texts, firsts, lasts, boxes, sizes, pointers, strict=True):
             font = fonts.get(pointer) or self._font(pointer)
-            plain = text if text.isascii() and text.isprintable() and "  " not in text else clean(text)
+            if text.isascii():
+                plain = text if text.isprintable() and "  " not in text else clean(text)
+            else:
+                plain = clean(self._logical(text, first) if RIGHT_TO_LEFT.search(text) else text)
             if not plain or plain == HYPHEN:
                 continue
             if font is not PLAIN:
@@ -110,6 +113,15 @@ class TextLayer:
                 size = 0.85 * height  # the font's own units are others than a font's should be
             lines.append(Line(plain, rounded.get(size) or _rounded(size, rounded), font, box, number, first, last))
         return lines
+
+    def _logical(self, text: str, first: int) -> str:
+        """Return text with its words from right to left in the order of reading; pdfium gives some as they stand."""
+        runs = [*RIGHT_TO_LEFT.finditer(text)]
+        begins, ends = [first + run.start() for run in runs], [first + run.end() - 1 for run in runs]
+        for run, one, other in zip(runs, self._boxes(begins, begins), self._boxes(ends, ends), strict=True):
+            word = run[0][::-1] if one[0] < other[0] else run[0]
+            text = text[: run.start()] + word + text[run.end() :]
+        return text
 
     def _real_sizes(self, indexes: list[int]) -> list[float]:
         """Return the font sizes of characters in points, as the page scales them."""
@@ -220,7 +232,8 @@ class TextLayer:
             if index < 0 or end > lines[index].last + 1:
                 continue
             begins = start == firsts[index]
-            if begins == (match.lastgroup == "before") and self._is_raised(start, end if begins else start - 1):
+            beside = end + self.text[end].isspace() if begins else start - 1
+            if begins == (match.lastgroup == "before") and self._is_raised(start, beside):
                 found[index].append((start, end))
         for index, places in found.items():
             self._mark(lines[index], places)
