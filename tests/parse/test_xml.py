@@ -91,3 +91,43 @@ def test_a_page_inside_of_a_feed_keeps_its_headings_lists_and_code() -> None:
         ("code", 0, "```\nx = 1\n```"),
     ]
     assert parsed.elements[2].attributes["path"] == "/rss/channel/item"
+
+
+def test_works_that_are_cited_are_paragraphs_with_names_and_words_apart() -> None:
+    name = "<name><surname>{}</surname><given-names>{}</given-names></name>".format
+    mixed = (
+        f"<mixed-citation><person-group>{name('Reed', 'A')}, {name('Lind', 'B')}</person-group>. "
+        "<article-title>On mills</article-title>. <source>Mill News</source>. 2020.</mixed-citation>"
+    )
+    cited = f"{name('Reed', 'A')}<article-title>On sails</article-title><year>2021</year>"
+    element = f"<element-citation>{cited}</element-citation>"
+    refs = f"<ref><label>1</label>{mixed}</ref><ref><label>2</label>{element}</ref>"
+    parsed = read(
+        f"<article><body><p>Some words of it.</p></body><ref-list><title>Works</title>{refs}</ref-list></article>"
+    )
+    assert [text for _, _, text in found(parsed)] == [
+        "Some words of it.",
+        "# Works",
+        "1 Reed A, Lind B. On mills. Mill News. 2020.",
+        "2 Reed A On sails 2021",
+    ]
+
+
+def test_labels_stand_before_what_they_number() -> None:
+    figure = "<fig><label>Fig 1</label><caption><p>An old mill.</p></caption></fig>"
+    cells = "<tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr>"
+    table = f"<table-wrap><label>Table 1</label><table>{cells}</table></table-wrap>"
+    code = "<fig><label>Code 1</label><programlisting>x = 1</programlisting></fig>"
+    sections = (
+        f"<sec><label>2.</label><title>Sails</title><p>They turn in the wind.</p>{figure}{table}{code}<p>End.</p></sec>"
+    )
+    assert [text for _, _, text in found(read(f"<article>{sections}</article>"))] == [
+        "# 2. Sails",
+        "They turn in the wind.",
+        "Fig 1 An old mill.",
+        "Table 1",
+        "| A | B |\n| --- | --- |\n| 1 | 2 |",
+        "Code 1",
+        "```\nx = 1\n```",
+        "End.",
+    ]

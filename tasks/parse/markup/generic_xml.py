@@ -133,6 +133,7 @@ class _Drawing:
         self._level_paths = ["/" + name_of(root)]
         self._lists = self._depth = 0
         self._marker = False
+        self._pending = ""  # of what follows
         self._steps: list[str] = []  # the path of the node at hand
         self._counts: list[Counter[str]] = [Counter()]
         self._record_path = "/" + name_of(root)
@@ -152,6 +153,8 @@ class _Drawing:
             self._steps.pop()
             self._counts.pop()
         self._flush()
+        if not self._depth:
+            self._say_label()
 
     def _step_in(self, node: Any) -> None:
         name = name_of(node)
@@ -166,7 +169,7 @@ class _Drawing:
     def _enter(self, node: Any) -> bool:
         """Begin a node; return whether it was drawn whole."""
         name = name_of(node).lower()
-        if name in TITLES and self._levels and is_title_of(node, self._levels[-1]):
+        if self._levels and (name == "label" or name in TITLES) and is_title_of(node, self._levels[-1]):
             return True  # drawn when its parent began
         if is_record(node, self._prose):
             self._flush()
@@ -219,6 +222,9 @@ class _Drawing:
 
     def _head(self, node: Any, heading: str) -> None:
         self._flush()
+        self._say_label()
+        label = next((words_of(child) for child in node if name_of(child).lower() == "label"), "")
+        heading = f"{label} {heading}" if label else heading
         self._levels.append(node)
         self._level_paths.append(self._path())
         self.title = self.title or heading
@@ -227,15 +233,21 @@ class _Drawing:
 
     def _block(self, node: Any, name: str, mixed: bool, text: str, links: dict[str, Any]) -> None:
         """Draw the words of a node."""
+        if name == "label" and self._prose:  # a number or the like, of what follows
+            self._pending += f"{text} "
+            return
         if name in CODES:
             self._flush()
+            self._say_label()
             language = node.get("language") or node.get("lang") or ""
             self.canvas.code("".join(node.itertext()), language.lower())
         elif name in ITEMS and self._lists:
             self._flush()
+            text, self._pending = self._pending + text, ""
             self.canvas.item(text, self._lists, path=self._path(), **links)
         elif name in PROSE or (name in TITLES and self._prose) or mixed or (self._prose and len(text) > 200):
             self._flush()
+            text, self._pending = self._pending + text, ""
             if self._marker:
                 self.canvas.item(text, max(1, self._lists), path=self._path(), **links)
             else:
@@ -294,10 +306,16 @@ class _Drawing:
         if self._size > _MANY:
             self._flush()
 
+    def _say_label(self) -> None:
+        """Draw a label that nothing followed which it could stand before."""
+        self.canvas.paragraph(self._pending)
+        self._pending = ""
+
     def _table(self, node: Any, table: Any) -> bool:
         self._flush()
         rows, header_rows, caption = table_rows(table, _BREAK)
-        self.canvas.paragraph(caption)
+        self.canvas.paragraph(self._pending + caption)
+        self._pending = ""
         self.canvas.table(rows, header_rows, path=self._path(), **links_in(node))
         return True
 

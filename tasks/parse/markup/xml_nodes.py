@@ -8,9 +8,12 @@ from typing import Any
 from lxml import etree
 
 TITLES = frozenset(("title", "head", "heading", "article-title", "invention-title", "headline", "doc-title"))
-PROSE = frozenset(("p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "quote", "blockquote", "note"))
+# A work that is referred to has a title, but is no section.
+CITATIONS = frozenset(("mixed-citation", "element-citation", "nlm-citation", "citation", "biblstruct", "biblioentry"))
+_PARAGRAPHS = ("p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "quote", "blockquote", "note")
+PROSE = CITATIONS.union(_PARAGRAPHS)
 ITEMS = frozenset(("li", "listitem", "list-item", "item"))
-CODES = frozenset(("code-block", "codeblock", "programlisting", "screen", "listing", "pre", "literallayout", "source"))
+CODES = frozenset(("code-block", "codeblock", "programlisting", "screen", "listing", "pre", "literallayout"))
 LISTS = frozenset(("ul", "ol", "list", "itemizedlist", "orderedlist", "steps"))
 TABLES = frozenset(("table", "informaltable", "simpletable"))
 # In them a document's own title stands, apart from its text.
@@ -60,13 +63,21 @@ def _plain(text: str) -> str:
 def _pieces(top: Any) -> Iterator[str]:
     for event, node in etree.iterwalk(top, events=("start", "end")):
         if event == "end":
-            yield (node.tail or "") if node is not top else ""
+            yield (node.tail or _between(node)) if node is not top else ""
         elif isinstance(node.tag, str):
-            yield node.text or ""
             if name_of(node).lower() in _BLOCKS:
                 yield " "
+            yield node.text or ""
         elif node.tag is etree.Entity:
             yield html.unescape(node.text or "")
+
+
+def _between(node: Any) -> str:
+    """Return what stands between a node and the next: a space where only elements stand beside it."""
+    parent = node.getparent()
+    if parent is None or node.getnext() is None or name_of(parent).lower() in _JOINED:
+        return ""
+    return "" if is_mixed(parent) else " "
 
 
 def parts_of(top: Any) -> Iterator[tuple[str, dict[str, Any]] | Any]:
@@ -76,7 +87,7 @@ def parts_of(top: Any) -> Iterator[tuple[str, dict[str, Any]] | Any]:
     steps = etree.iterwalk(top, events=("start", "end"))
     for event, node in steps:
         if event == "end":
-            text.append((node.tail or "") if node is not top else "")
+            text.append((node.tail or _between(node)) if node is not top else "")
         elif node is not top and name_of(node).lower() in _BLOCKS - TITLES:
             yield _plain("".join(text)), _links(around)
             yield node
@@ -105,6 +116,7 @@ def is_mixed(node: Any) -> bool:
     return bool((node.text or "").strip()) or any((child.tail or "").strip() for child in node)
 
 
+_JOINED = TITLES.union(_PARAGRAPHS)
 _BLOCKS = PROSE | ITEMS | CODES | LISTS | TITLES | TABLES
 
 
@@ -132,7 +144,7 @@ def is_record(node: Any, prose: bool) -> bool:
 
 def title_of(node: Any) -> str:
     """Return the title of a node: the words of a child that is called so."""
-    for child in node:
+    for child in node if len(node) and name_of(node).lower() not in CITATIONS else ():
         name = name_of(child).lower()
         if name in TITLES and not (name == "head" and len(child) and not is_mixed(child)):
             return words_of(child)
