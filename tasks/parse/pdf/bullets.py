@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
 
 from tasks.parse.canvas import Box
 from tasks.parse.pdf.blocks import marker_of
@@ -28,10 +27,16 @@ def may_hold_bullets(lines: list[Line]) -> bool:
 
 def with_bullets(lines: list[Line], dots: list[Box]) -> None:
     """Write a bullet before each line that a dot stands before, with no other text between or close to its left."""
+    found = _repeated(dots)
+    if not found:
+        return
     ordered = sorted(lines, key=lambda line: line.box[3])
     bottoms = [line.box[3] for line in ordered]
-    for dot in _repeated(dots):
-        beside = [*_on_level(dot, ordered, bottoms)]
+    tallest = max((line.height for line in lines), default=0.0)
+    for dot in found:
+        middle = (dot[1] + dot[3]) / 2
+        near = ordered[bisect_left(bottoms, middle) : bisect_left(bottoms, middle + tallest)]
+        beside = [line for line in near if line.box[1] < middle]
         right = min((line for line in beside if line.box[0] >= dot[2]), key=lambda line: line.box[0], default=None)
         if right is None or right.box[0] - dot[2] > _NEAR * right.size or dot[3] - dot[1] > _LARGE * right.size:
             continue
@@ -50,12 +55,3 @@ def _repeated(dots: list[Box]) -> list[Box]:
 
 def _size(dot: Box) -> tuple[int, int]:
     return round(2 * (dot[2] - dot[0])), round(2 * (dot[3] - dot[1]))
-
-
-def _on_level(dot: Box, ordered: list[Line], bottoms: list[float]) -> Iterator[Line]:
-    middle = (dot[1] + dot[3]) / 2
-    for line in ordered[bisect_left(bottoms, middle) :]:
-        if line.box[1] < middle:
-            yield line
-        elif line.box[1] > middle + 200:
-            return

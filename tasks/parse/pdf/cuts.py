@@ -1,5 +1,6 @@
 """PDF cuts: lines that run over a narrow gap between cells, cut where the cells above and below begin."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
@@ -20,30 +21,27 @@ def cut_as_neighbours(lines: list[Line], layer: TextLayer) -> list[Line]:
     return [piece for line in lines for piece in _cut(line, [*_places(line, columns)], layer)]
 
 
-def _columns(lines: list[Line]) -> dict[int, list[tuple[float, float]]]:
-    """Return where pieces begin that stand to the right of others, across and down, by whole points across."""
+def _columns(lines: list[Line]) -> list[tuple[float, list[float]]]:
+    """Return where pieces begin that stand to the right of others: across, and how far down each."""
     found: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     for one, other in pairwise(lines):
         left, top, _, bottom = other.box
         overlap = min(one.box[3], bottom) - max(one.box[1], top)
         if left >= one.box[2] and overlap > 0.5 * min(one.height, bottom - top):
-            found[int(left)].append((left, (top + bottom) / 2))
-    return {left: places for left, places in found.items() if len(places) > 1}
+            found[int(left)].append(((top + bottom) / 2, left))
+    columns = [sorted(places) for places in found.values() if len(places) > 1]
+    return [(min(left for _, left in places), [middle for middle, _ in places]) for places in columns]
 
 
-def _places(line: Line, columns: dict[int, list[tuple[float, float]]]) -> Iterator[float]:
+def _places(line: Line, columns: list[tuple[float, list[float]]]) -> Iterator[float]:
     """Yield where a line may be cut."""
     left, top, right, bottom = line.box
-    middle, near = (top + bottom) / 2, _NEAR * line.height
-    for whole, places in columns.items():
-        if left + line.size < whole < right:
-            beside = [x for x, y in places if abs(y - middle) < near]
-            if (
-                beside
-                and any(0 < y - middle < near for _, y in places)
-                and any(0 < middle - y < near for _, y in places)
-            ):
-                yield min(beside)
+    middle, near = (top + bottom) / 2, _NEAR * (bottom - top)
+    for place, middles in columns:
+        if left + line.size < place < right:
+            above, below = bisect_left(middles, middle), bisect_right(middles, middle)
+            if above and below < len(middles) and middles[below] - middle < near and middle - middles[above - 1] < near:
+                yield place
 
 
 def _cut(line: Line, places: list[float], layer: TextLayer) -> list[Line]:

@@ -25,6 +25,7 @@ _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
 _SUPERSCRIPT = re.compile(rf"[0-9][0-9]{{0,2}}+(?:(?![\w.])(?:{_BEHIND})|(?P<before>(?=\s?[^\W\d_])))")
 _MAX_BOUNDED = 500
+_PRECISE = 20  # steps a point
 _SURROGATES = range(0xD800, 0xE000)
 
 
@@ -39,6 +40,7 @@ class TextLayer:
         self._number = number
         self._fonts: dict[int | None, Font] = {}
         self._sizes: dict[float, float] = {}
+        self._scaled: dict[tuple[int | None, float, int], float] = {}
         self.text = self._read()
         self.unknown = self.text.count("\ufffd")  # characters without a known meaning, once the lines are read
 
@@ -87,10 +89,10 @@ class TextLayer:
         """Return a line for each text between two characters of the page, but for blank ones."""
         middles = [(first + last) // 2 for first, last in zip(firsts, lasts, strict=True)]
         middles = [middle + (self.text[middle] == " ") for middle in middles]  # spaces that pdfium adds have no font
-        sizes = self._real_sizes(middles)
         objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
-        pointers = map(self._calls["FPDFTextObj_GetFont"], objects)
+        pointers = [*map(self._calls["FPDFTextObj_GetFont"], objects)]
         boxes = self._boxes(firsts, lasts)
+        sizes = self._sizes_of(middles, pointers, boxes)
         fonts, number, rounded = self._fonts, self._number, self._sizes
         lines = []
         for text, first, last, box, size, pointer in zip(texts, firsts, lasts, boxes, sizes, pointers, strict=True):
@@ -122,6 +124,18 @@ class TextLayer:
             word = run[0][::-1] if one[0] < other[0] else run[0]
             text = text[: run.start()] + word + text[run.end() :]
         return text
+
+    def _sizes_of(self, indexes: list[int], pointers: list[int | None], boxes: list[Box]) -> list[float]:
+        """Return the font sizes of characters in points; those of one font, nominal size and height have the same."""
+        nominal = map(self._calls["FPDFText_GetFontSize"], repeat(self._reference), indexes)
+        keys = [
+            (pointer, size, int(_PRECISE * (box[3] - box[1])))
+            for pointer, size, box in zip(pointers, nominal, boxes, strict=True)
+        ]
+        known = self._scaled
+        new = {key: index for key, index in zip(keys, indexes, strict=True) if key not in known}
+        known.update(zip(new, self._real_sizes([*new.values()]), strict=True))
+        return [known[key] for key in keys]
 
     def _real_sizes(self, indexes: list[int]) -> list[float]:
         """Return the font sizes of characters in points, as the page scales them."""
@@ -248,9 +262,9 @@ class TextLayer:
 
     def _is_raised(self, index: int, other: int) -> bool:
         """Return whether a character is smaller than another beside it and stands higher."""
-        size, beside = self._real_sizes([index, other])
-        if size < 0.9 * beside:
-            return self._baseline(index) < self._baseline(other) - 0.5
+        if self._baseline(index) < self._baseline(other) - 0.5:
+            size, beside = self._real_sizes([index, other])
+            return size < 0.9 * beside
         return False
 
     def _baseline(self, index: int) -> float:
