@@ -71,7 +71,7 @@ FORMATS: dict[str, Format] = {
             parse=_by("pandoc.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
-            by="pandoc: headings, numbered lists, tables, notes; pages and text boxes by our own",
+            by="pandoc: headings, numbered lists, tables, notes; pages, text boxes and charts by our own",
         ),
         Format(
             name="odt",

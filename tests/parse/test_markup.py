@@ -70,3 +70,10 @@ def test_headings_of_org_stay_headings_at_any_depth(head: str) -> None:
 )
 def test_what_latex_says_is_kept(text: str, drawn: str) -> None:
     assert read("latex", text).text == drawn
+
+
+def test_authors_of_a_paper_are_parted_and_have_no_numbers() -> None:
+    for sign in (r"\and", r"\And", r"\AND"):
+        head = rf"\title{{T}}\author{{Ann\orcidID{{0000-0002}} {sign} Bo}}"
+        body = r"\begin{document}\maketitle Text.\end{document}"
+        assert read("latex", head + body).metadata["author"] == "Ann, Bo"

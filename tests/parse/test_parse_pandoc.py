@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from docx import Document
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
 from docx.oxml import parse_xml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,6 +91,29 @@ def test_a_line_of_a_word_document_says_what_it_shows(run: str, text: str) -> No
     document = Document()
     document.add_paragraph("Table ")._p.append(parse_xml(run.format(SPACE)))
     assert read("docx", saved(document)).text == text
+
+
+def test_a_chart_in_a_word_document_is_a_table_and_a_diagram_its_words() -> None:
+    points = "<c:pt idx='0'><c:v>{}</c:v></c:pt><c:pt idx='1'><c:v>{}</c:v></c:pt>".format
+    columns = f"<c:cat>{points('May', 'June')}</c:cat><c:val>{points('1.50', '2')}</c:val>"
+    series = f"<c:ser><c:tx><c:v>Mast</c:v></c:tx>{columns}</c:ser>"
+    title = '<c:title><a:p xmlns:a="urn:a"><a:r><a:t>Height</a:t></a:r></a:p></c:title>'
+    chart = f'<c:chartSpace xmlns:c="urn:c"><c:chart>{title}{series}</c:chart></c:chartSpace>'
+    words = "<a:p xmlns:a='urn:a'><a:r><a:t>Wind</a:t></a:r></a:p>"
+    diagram = f"<d:dataModel xmlns:d='urn:d'><d:pt><d:t>{words}</d:t></d:pt></d:dataModel>"
+    document = Document()
+    for name, kind, content in (("chart", "chart", chart), ("dm", "diagramData", diagram)):
+        uri = PackURI(f"/word/{name}.xml")
+        part = Part(uri, "application/xml", content.encode(), document.part.package)
+        number = document.part.relate_to(part, f"http://x/{kind}")
+        run = f'<c:chart r:id="{number}"/>' if name == "chart" else f'<c:relIds r:dm="{number}"/>'
+        spaces = (
+            f'{SPACE} xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" xmlns:c="urn:c"'
+        )
+        document.add_paragraph(f"See {name}")._p.append(parse_xml(f"<w:r {spaces}><w:drawing>{run}</w:drawing></w:r>"))
+    assert read("docx", saved(document)).text == (
+        "See chart\n\nHeight\n\n|  | Mast |\n| --- | --- |\n| May | 1.5 |\n| June | 2 |\n\nSee dm\n\nWind"
+    )
 
 
 def test_a_deleted_row_of_a_word_table_is_left_out() -> None:

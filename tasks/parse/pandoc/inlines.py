@@ -21,7 +21,7 @@ _UNSEEN = re.compile(
     r"\\(?:label|vspace|hspace|index|input|include|bibliography(?:style)?|includegraphics|usepackage|documentclass"
     r"|documentstyle|pagestyle|thispagestyle|setlength|setcounter|addtocounter|newcommand|renewcommand|newtheorem"
     r"|newenvironment|def|let|setstretch|vskip|hskip|color|fontsize|newcounter|numberwithin|theoremstyle|hypersetup"
-    r"|graphicspath|captionsetup|definecolor|lstset|newif|PassOptionsToPackage|titleformat|geometry)\*?"
+    r"|graphicspath|orcidID|orcidlink|orcid|captionsetup|definecolor|lstset|newif|PassOptionsToPackage|titleformat|geometry)\*?"
     r"(?:\[[^\]]*\]|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|=?-?[\d.]+(?:pt|em|ex|cm|mm|in)\b)*"
 )
 _REFERENCE = re.compile(r"\\(?:eq|auto|c|C|page|v|name)?ref\*?\{([^{}]*)\}|\\cite[a-z]*\*?(?:\[[^\]]*\])*\{([^{}]*)\}")

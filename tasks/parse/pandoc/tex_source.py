@@ -28,6 +28,7 @@ def prepared(text: str) -> str:
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
+    text = re.sub(r"\\A(?:nd|ND)\b", r"\\and", text)  # between authors, in the styles of some conferences
     return _declared(text) + (_with_labels(text) if re.search(r"\\item\s*\[", text) else text)
 
 

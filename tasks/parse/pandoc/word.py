@@ -18,6 +18,7 @@ from tasks.parse.pandoc.document import draw_tree
 from tasks.parse.pandoc.program import read_tree
 from tasks.parse.pandoc.word_body import prepare_body
 from tasks.parse.pandoc.word_elements import draw_elements
+from tasks.parse.pandoc.word_graphics import graphics_in
 from tasks.parse.unpacking import check_container
 
 _PAGE_BREAK = re.compile(rb"<w:lastRenderedPageBreak|<w:br\b[^<>]*w:type=\"page\"")
@@ -34,7 +35,8 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = {name: _iso(name, value) for name, value in core_properties(container).items()}
-        prepared = rewritten(container, _prepared)
+        graphics = graphics_in(container)
+        prepared = rewritten(container, lambda name, content: _prepared(name, content, graphics))
         canvas, title, said = _drawn(container, prepared, metadata.get("title", ""))
     return canvas.parsed(metadata.pop("title", "") or title, said | metadata)
 
@@ -63,5 +65,7 @@ def _iso(name: str, value: Any) -> Any:
     return iso_date(value) if name in ("created", "modified") else value
 
 
-def _prepared(name: str, content: bytes) -> bytes:
-    return prepare_body(content) if name in (_BODY, *_NOTES) else content
+def _prepared(name: str, content: bytes, graphics: dict[str, list[Any]]) -> bytes:
+    if name not in (_BODY, *_NOTES):
+        return content
+    return prepare_body(content, graphics if name == _BODY else {})

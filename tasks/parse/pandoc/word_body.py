@@ -12,6 +12,7 @@ from typing import Any
 from lxml import etree
 
 from tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
+from tasks.parse.pandoc.word_graphics import draw_graphics
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -22,15 +23,17 @@ _WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir")]
 _OFF = ("0", "false", "off")
 
 
-def prepare_body(content: bytes) -> bytes:
+def prepare_body(content: bytes, graphics: dict[str, list[Any]]) -> bytes:
     """Return `word/document.xml` with boxes below their paragraphs, whole lines and rows, a mark where a page begins.
 
+    `graphics` is what its charts and diagrams show, by their identifiers; it goes below them.
     Pages are those that Word broke when it last saved the file, else those that its writer forced.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     root = etree.fromstring(content, parser)
     for copy in list(root.iter(_FALLBACK)):  # a drawing once more, for old readers
         copy.getparent().remove(copy)
+    draw_graphics(root, graphics)
     for box in reversed(list(root.iter(_W + "txbxContent"))):
         _move_below(box)
     for hidden in list(root.iter(_W + "vanish", _W + "del")):
