@@ -144,6 +144,7 @@ def drawn(body: str) -> Parsed:
         ('<h2><a href="#use">#</a> Use</h2>', "## Use"),
         ('<dl><dt>run(x)<a href="#run">¶</a></dt></dl>', "run(x)"),
         ('<p>In <a href="law.html#2">§</a> two</p>', "In § two"),
+        ('<ol><li><a href="#ref-1">^</a> Ann, <i>Mills</i>. <a href="#r">↩</a></li></ol>', "1. Ann, Mills."),
         (
             "<h3><button>How do I reset?</button></h3><p>Hold <button>OK</button>it.</p>",
             "### How do I reset?\n\nHold it.",
@@ -179,6 +180,12 @@ def test_a_table_with_lists_and_pictures_in_its_cells_keeps_its_rows() -> None:
     assert table.attributes["links"] == [{"text": "buy", "url": "https://example.org/buy"}]
 
 
+def test_lists_of_links_in_a_header_are_its_menu() -> None:
+    languages = "<ul><li><a href='/de'>Deutsch</a></li></ul><ul><li>See <a href='/x'>this</a></li></ul>"
+    parsed = drawn(f"<header><h1>Duck</h1>{languages}</header><p>Text.</p><ul><li><a href='/a'>a</a></li></ul>")
+    assert [one.kind for one in parsed.elements] == ["title", "furniture", "list_item", "paragraph", "list_item"]
+
+
 def test_a_table_that_lays_out_a_page_is_none() -> None:
     page = "<table role=presentation><tr><th>Menu<th>x<tr><td><ul><li>one</ul><td>Some text.</table>"
     assert [one.kind for one in drawn(page).elements] == ["paragraph", "paragraph", "list_item", "paragraph"]
@@ -187,3 +194,22 @@ def test_a_table_that_lays_out_a_page_is_none() -> None:
 def test_a_heading_keeps_its_links() -> None:
     heading = drawn("<h2><a href='/post'>A post</a></h2><p>Text</p>").elements[0]
     assert (heading.kind, heading.attributes["links"]) == ("title", [{"text": "A post", "url": "/post"}])
+
+
+TALE = "The mill stood on a hill, and nobody knew who had built it there.\nIts sails had not turned for many years.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("pre", "kinds"),
+    [
+        (TALE * 6, ["paragraph"]),
+        (f"CHAPTER I\n\n{TALE * 6}", ["title", "paragraph"]),
+        (TALE * 2, ["code"]),
+        ("".join(f"def f{n}(x): return [x, {n}] if x < {n} else g(x)\n\n" for n in range(20)), ["code"]),
+        ("".join(f"2024-05-06 10:00:{n} INFO started server on port {n}\n\n" for n in range(10, 30)), ["code"]),
+        (f"<code>{TALE * 6}</code>", ["code"]),
+    ],
+)
+def test_a_text_as_it_was_typed_is_no_code(pre: str, kinds: list[str]) -> None:
+    found = [one.kind for one in drawn(f"<pre>{pre}</pre>").elements]
+    assert list(dict.fromkeys(found)) == kinds

@@ -20,6 +20,7 @@ from tasks.parse.markup.html_head import head_metadata
 from tasks.parse.markup.html_inline import make_plain
 from tasks.parse.markup.html_table import is_data_table, table_rows
 from tasks.parse.markup.numbering import numbered
+from tasks.parse.records.plain import is_prose, paragraphs
 
 _DROPPED_WORDS = """
     script style noscript template svg iframe object embed applet canvas audio video head select option textarea
@@ -51,6 +52,7 @@ _NUMBERS = re.compile(r"[\d\s]*")
 _MARKER_WIDTH = 4
 _MAX_LINKS = 200
 _PERMALINKS = frozenset("¶#§🔗\uf0c1\u200b")  # what headings offer as a link to themselves
+_BACK = frozenset(("¶", "\uf0c1", "^", "↑", "↩", "↩\ufe0e"))  # and notes, as one to where they are referred to
 
 
 def parse_html(data: bytes, _: ParseOptions) -> Parsed:
@@ -109,7 +111,7 @@ class Walker:
         self._open_links: list[tuple[int, str]] = []
         self._lists: list[tuple[int, str]] = []  # the number of a list's next item, 0 where unordered, and its style
         self._marker = ""
-        self._level = self._quotes = self._furniture = self._articles = 0
+        self._level = self._quotes = self._furniture = self._articles = self._headers = 0
 
     def parsed(self, title: str, metadata: dict[str, Any]) -> Parsed:
         """Return the document; where all is furniture, nothing is."""
@@ -176,6 +178,8 @@ class Walker:
             self._quotes += 1
         elif tag in _ARTICLES:
             self._articles += 1
+        elif tag == "header":
+            self._headers += 1
         elif tag in _PRE:
             return self._code(node)
         elif tag == "table":
@@ -199,6 +203,8 @@ class Walker:
             self._furniture -= 1
         if tag in _ARTICLES:
             self._articles -= 1
+        elif tag == "header":
+            self._headers -= 1
 
     def _is_furniture(self, node: Any, tag: str) -> bool:
         # An article's own footer says something about the article.
@@ -225,7 +231,8 @@ class Walker:
         self._open_links = [(0, url) for _, url in self._open_links]
 
     def _draw(self, text: str, links: dict[str, Any]) -> None:
-        if self._furniture:
+        menu = self._headers and self._marker and sum(len(link["text"]) for link in self._links) >= len(text)
+        if self._furniture or menu:
             self.canvas.paragraph(text, kind="furniture")
         elif self._level:
             self.canvas.heading(text, self._level, **links)
@@ -242,7 +249,7 @@ class Walker:
             return
         at, url = self._open_links.pop()
         text = " ".join("".join(self._text[at:]).replace(_BREAK, " ").split())
-        if text in _PERMALINKS and "#" in url and (self._level or text in "¶\uf0c1"):
+        if "#" in url and (text in _BACK or (self._level and text in _PERMALINKS)):
             del self._text[at:]
         elif text and url and not url.startswith(("#", "javascript:", "data:")) and len(self._links) < _MAX_LINKS:
             self._links.append({"text": text, "url": url})
@@ -254,8 +261,20 @@ class Walker:
         if self._furniture:
             return False
         self._marker = ""
-        self.canvas.code(text, _code_language(node))
+        language = _code_language(node)
+        if not language and node.find(".//code") is None and is_prose(text):
+            self._typed(text)
+        else:
+            self.canvas.code(text, language)
         return True
+
+    def _typed(self, text: str) -> None:
+        """Draw a text as it was typed."""
+        for element in paragraphs(text):
+            if element.kind == "title":
+                self.canvas.heading(element.attributes["text"], element.level)
+            else:
+                self.canvas.paragraph(text[element.start : element.end])
 
     def _table(self, node: Any) -> bool:
         if self._furniture or not is_data_table(node):

@@ -15,6 +15,8 @@ _HEADING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MAX_HEADING = 120
+_SAMPLE = 20_000
+_MIN_LINES, _WORDY, _LETTERS = 10, 5, 0.85
 
 
 def parse_text(data: bytes, _: ParseOptions) -> Parsed:
@@ -42,6 +44,16 @@ def paragraphs(text: str) -> list[Element]:
         else:
             elements.append(Element("paragraph", start, end, 0, 0, line))
     return elements
+
+
+def is_prose(text: str) -> bool:
+    """Return whether a text of some length is made of lines of words, as neither code nor a log is."""
+    lines = [line.split() for line in text[:_SAMPLE].splitlines() if line.strip()]
+    if len(lines) < _MIN_LINES:
+        return False
+    signs = "".join(sign for line in lines for sign in line)
+    wordy = sum(len(line) >= _WORDY for line in lines)
+    return wordy >= len(lines) / 2 and sum(map(str.isalpha, signs)) > _LETTERS * len(signs)
 
 
 def newlines(text: str, start: int, end: int) -> int:
