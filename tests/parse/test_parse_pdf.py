@@ -1,6 +1,7 @@
 """PDF: reading order, what goes on over columns and pages, tables, code, footnotes, links, furniture."""
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -482,16 +483,39 @@ def test_text_whose_letters_are_unknown_is_undecodable() -> None:
         parse(data, FileType("pdf"), ParseOptions())
 
 
-places = st.tuples(st.integers(20, 560), st.integers(20, 820), st.sampled_from((7, 9, 10, 14)))
+ANYWHERE = st.tuples(st.integers(20, 560), st.integers(20, 820), st.sampled_from((7, 9, 10, 14)))
+IN_ROWS = st.tuples(st.sampled_from((60, 72, 200, 212, 300, 420)), st.integers(40, 66).map(lambda row: 12 * row))
+RULES = st.lists(st.tuples(st.sampled_from((58, 198)), st.integers(40, 66), st.sampled_from((130, 300))), max_size=6)
 
 
-@examples(40)
-@given(st.lists(places, min_size=1, max_size=40, unique_by=lambda place: (place[0] // 40, place[1] // 18)))
-def test_no_word_is_lost_or_doubled_wherever_lines_stand(found: list[tuple[int, int, int]]) -> None:
+ORDERS: dict[str, Callable[[tuple[int, int, int]], tuple[int, ...]]] = {
+    "as drawn": lambda _: (),
+    "by rows": lambda place: (-place[1], place[0]),
+    "by cells of two lines": lambda place: (-place[1] // 24, place[0], -place[1]),
+}
+
+
+@examples(120)
+@given(
+    st.lists(ANYWHERE, min_size=1, max_size=40)
+    | st.lists(
+        st.tuples(IN_ROWS, st.sampled_from((9, 10))).map(lambda one: (*one[0], one[1])), min_size=40, max_size=80
+    ),
+    RULES,
+    st.sampled_from(sorted(ORDERS)),
+)
+def test_no_word_is_lost_or_doubled_wherever_lines_stand(
+    found: list[tuple[int, int, int]], rules: list[tuple[int, int, int]], order: str
+) -> None:
     pdf = page()
+    found = sorted({(x // 40, y // 12): (x, y, size) for x, y, size in found}.values(), key=ORDERS[order])
     words = [f"word{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(len(found))]
-    for word, (x, y, size) in zip(words, found, strict=True):
-        pdf.text(x, y, word, size)
+    for number, (word, (x, y, size)) in enumerate(zip(words, found, strict=True)):
+        pdf.text(x, y, word if number % 3 else f"{word} of it", size, "bold" if y > 780 else "regular")
+        if number % 4 == 0:
+            pdf.box(x - 9, y + 2, 3, 3)
+    for x, row, width in rules:
+        pdf.rule(x, 12 * row - 3, width)
     text = read(pdf).text
     assert Counter({word: text.count(word) for word in words}) == Counter(words)
 
