@@ -1,9 +1,13 @@
 """Climb and widen: give more of a document than the chunk that was found."""
 
+from collections.abc import Sequence
+
+from storage.retrieval.distinct import OVERLAP
 from storage.retrieval.hit import Candidate
-from storage.retrieval.places import Place
 from storage.retrieval.query import Query
-from storage.schema import ChunkRow
+from storage.retrieval.sources import Piece
+
+Span = tuple[int, int]
 
 
 def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
@@ -29,38 +33,61 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
     A hit has at most `widen` tokens unless its own chunk has more, and what an earlier hit holds it does not.
     A candidate that an earlier hit has taken in is no hit of its own.
     """
-    taken: set[Place] = set()
+    held: dict[str, list[Span]] = {}
+    pieces: dict[str, list[Piece]] = {}
     kept: list[Candidate] = []
     for one in candidates:
-        (place,) = query.sources.places.of([one.key]).values()
-        if place not in taken:
-            taken.update(_grow(one, place, query, taken))
+        row = query.rows([one.key])[one.key]
+        earlier = held.setdefault(row.document_id, [])
+        if not any(_shared((row.start, row.end), span) > OVERLAP for span in earlier):
+            if row.document_id not in pieces:
+                pieces[row.document_id] = query.sources.pieces(row.document_id)
+            earlier.append(_grow(one, pieces[row.document_id], query, earlier))
+            if one.span:
+                one.text = query.sources.texts([row.document_id])[row.document_id][slice(*one.span)]
             kept.append(one)
         if len(kept) == query.options.k:
             break
     return kept
 
 
-def _grow(one: Candidate, place: Place, query: Query, taken: set[Place]) -> list[Place]:
-    """Set the span and the text of a candidate, return the places that it holds."""
-    own = query.rows([one.key])[one.key]
-    held, tokens, steps = {place: own}, own.tokens, [1, -1]
-    last = {1: place, -1: place}
-    while steps:
-        step = steps.pop(0)
-        row = _row_at(last[step].beside(step), query)
-        if row and last[step].beside(step) not in taken and tokens + row.tokens <= query.options.widen:
-            last[step] = last[step].beside(step)
-            held[last[step]] = row
-            tokens += row.tokens
-            steps.append(step)
-    if len(held) > 1:
-        one.span = min(row.start for row in held.values()), max(row.end for row in held.values())
-        one.text = query.sources.texts([place.document])[place.document][slice(*one.span)]
-        one.note("widen", f"{len(held)} chunks, {tokens} tokens")
-    return list(held)
+def _grow(one: Candidate, pieces: Sequence[Piece], query: Query, earlier: Sequence[Span]) -> Span:
+    """Return the span of a candidate, which is set where it has grown; `earlier` are those of better hits."""
+    own = next(piece for piece in pieces if piece.key == one.key)
+    span, tokens, chunks, sides = (own.start, own.end), own.tokens, 1, [_after, _before]
+    while sides:
+        side = sides.pop(0)
+        next_one = side(pieces, span, own)
+        if not next_one or tokens + next_one.tokens > query.options.widen:
+            continue
+        if any(_shared((next_one.start, next_one.end), other) > 0 for other in earlier):
+            continue
+        span = min(span[0], next_one.start), max(span[1], next_one.end)
+        tokens, chunks = tokens + next_one.tokens, chunks + 1
+        sides.append(side)
+    if chunks > 1:
+        one.span = span
+        one.note("widen", f"{chunks} chunks, {tokens} tokens")
+    return span
 
 
-def _row_at(place: Place, query: Query) -> ChunkRow | None:
-    key = query.sources.places.at([place]).get(place)
-    return query.rows([key])[key] if key else None
+def _after(pieces: Sequence[Piece], span: Span, own: Piece) -> Piece | None:
+    """Return the nearest chunk after a span: of the own kind where there is one, which may begin within, as windows do.
+
+    So neither a parent nor a part or a summary of it is its neighbour, nor what another strategy made of the same text.
+    """
+    some = (one for one in pieces if one.end > span[1] and not one.summary)
+    found = (one for one in some if one.start >= span[1] or one.kind == own.kind)
+    return min(found, key=lambda one: (one.start, one.kind != own.kind), default=None)
+
+
+def _before(pieces: Sequence[Piece], span: Span, own: Piece) -> Piece | None:
+    """Return the nearest chunk before a span, likewise."""
+    some = (one for one in pieces if one.start < span[0] and not one.summary)
+    found = (one for one in some if one.end <= span[0] or one.kind == own.kind)
+    return max(found, key=lambda one: (one.end, one.kind == own.kind), default=None)
+
+
+def _shared(one: Span, other: Span) -> float:
+    """Return what two spans share, as a part of the shorter; 0 or less where they are apart."""
+    return (min(one[1], other[1]) - max(one[0], other[0])) / min(one[1] - one[0], other[1] - other[0])

@@ -11,7 +11,7 @@ from storage.retrieval.hit import Candidate
 from storage.retrieval.query import Query
 from storage.schema import ChunkRow
 
-_OVERLAP = 0.5
+OVERLAP = 0.5
 _LIKENESS = 0.9
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
 _WORD = re.compile(r"\w+")
@@ -61,7 +61,7 @@ class _Seen:
         """Return a kept chunk that makes this one needless."""
         for start, end, one in self._spans[row.document_id]:
             shared = min(end, row.end) - max(start, row.start)
-            if shared > _OVERLAP * min(end - start, row.end - row.start):
+            if shared > OVERLAP * min(end - start, row.end - row.start):
                 return one
         words = frozenset(_WORD.findall(row.text.casefold()))
         held = (pair for sign in _signs(words) for pair in self._like.get(sign, ()))

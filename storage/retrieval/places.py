@@ -47,17 +47,6 @@ class Places:
         rows = pc.index_in(pa.array(keys, pa.string()), value_set=table.column("chunk_id")).drop_null()
         return _places(table.take(rows))
 
-    def at(self, places: Collection[Place]) -> dict[Place, str]:
-        """Return the ids of the chunks at places, where there is a chunk."""
-        found: dict[Place, str] = {}
-        for place in places:
-            table = self._table(bucket_of(place.document, self._buckets))
-            own = pc.and_(
-                pc.equal(table.column("document_id"), place.document), pc.equal(table.column("ordinal"), place.ordinal)
-            )
-            found |= {place: key for key, place in _places(table.filter(own))}
-        return found
-
     def _table(self, bucket: int) -> pa.Table:
         if bucket not in self._read:
             piece = self._pieces.get(bucket)

@@ -5,6 +5,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,17 @@ from storage.schema import ChunkRow
 from storage.tables import read_table
 
 Vector = npt.NDArray[np.float32]
+
+
+class Piece(NamedTuple):
+    """A chunk as a piece of its document; those of one kind follow each other."""
+
+    key: str
+    start: int
+    end: int
+    tokens: int
+    kind: tuple[str, str, int]
+    summary: bool
 
 
 class Sources:
@@ -70,6 +82,13 @@ class Sources:
         """Return chunks by id."""
         rows = from_table(self._chunks.rows("chunk_id", ids), ChunkRow)
         return {row.chunk_id: row for row in rows}
+
+    def pieces(self, document: str) -> list[Piece]:
+        """Return the chunks of a document."""
+        names = ("chunk_id", "start", "end", "tokens", "strategy", "role", "depth", "about_end")
+        table = self._chunks.rows("document_id", [document])
+        rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
+        return [Piece(key, start, end, tokens, (*kind,), summed > 0) for key, start, end, tokens, *kind, summed in rows]
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of chunks, (dim,) of unit L2 norm; of one with parts that of their mean."""
