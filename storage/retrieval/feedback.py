@@ -48,7 +48,7 @@ def _terms(query: Query, texts: list[str]) -> list[str]:
     counts: Counter[str] = Counter()
     forms: dict[str, str] = {}
     for text in texts:
-        for word in set(text.split()):
+        for word in dict.fromkeys(text.split()):  # in their order, which decides what form of a term is asked for
             for term in analyse(word, language)[:1]:
                 if term.isalpha() and term not in asked:
                     counts[term] += 1
