@@ -99,7 +99,7 @@ def test_every_block_is_an_exact_span() -> None:
         ("code", 0, "    indented code"),
         ("furniture", 0, "***"),
         ("furniture", 0, "<!-- a comment -->"),
-        ("paragraph", 0, "[1]: https://example.org/reference"),
+        ("furniture", 0, "[1]: https://example.org/reference"),
     ]
 
 
@@ -288,3 +288,19 @@ def test_authors_and_dates_of_front_matter_are_told_as_in_other_formats() -> Non
         "2024-05-01",
         "2024-06-02",
     )
+
+
+def test_links_by_label_and_bare_ones_are_links_and_their_definitions_furniture() -> None:
+    text = "# Log\n\nSee [the *manual*][m], [Bo], [x](/x) and <https://a.org>; not [this] or \\[m].\n\n"
+    text += '| A |\n|---|\n| [m] |\n\n[M]: <https://m.org> "The manual"\n[bo]: /bo\n\n'
+    text += "[m]: /twice and more\n\n[^1]: A note\n"
+    parsed = parse(text.encode(), FileType("markdown"), ParseOptions())
+    kinds = ["title", "paragraph", "table", "furniture", "paragraph", "paragraph"]
+    assert [one.kind for one in parsed.elements] == kinds
+    assert [(link["text"], link["url"]) for link in parsed.elements[1].attributes["links"]] == [
+        ("the manual", "https://m.org"),
+        ("Bo", "/bo"),
+        ("x", "/x"),
+        ("https://a.org", "https://a.org"),
+    ]
+    assert parsed.elements[2].attributes["links"] == [{"text": "m", "url": "https://m.org"}]

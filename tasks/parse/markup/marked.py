@@ -16,11 +16,11 @@ from tasks.parse.dates import iso_date
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
 from tasks.parse.markup.front_matter import read_front_matter
+from tasks.parse.markup.md_links import Links, is_definitions
 from tasks.parse.markup.mdx import is_bare_tag, is_mdx, with_mdx
 from tasks.parse.markup.table_rule import with_tables
 
 _LINE = re.compile(r"\r\n?|\n")
-_LINK = re.compile(r"(?<!!)\[([^\[\]]{1,300})\]\(<?([^()<>\s]{1,2000})")
 _MARKUP = (
     (re.compile(r"!\[([^\[\]]*)\]\([^()]*\)"), r"\1"),
     (re.compile(r"\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])"), r"\1"),
@@ -39,7 +39,7 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
     A list item is its first paragraph; what else it holds follows as elements of their own. A quote
     is one element; code and tables in it are nested. The title is the front matter's, else the
     first heading of level 1, else a heading that comes before all else. Module lines and bare tags
-    of MDX, comments and rules are furniture.
+    of MDX, comments, rules and definitions of links are furniture.
     """
     found = decode(data)
     text = found.text
@@ -118,6 +118,7 @@ class _Walk:
         self.body = body
         self.starts = [0, *(match.end() for match in _LINE.finditer(text))]
         self.elements: list[Element] = []
+        self._found = Links(text, plain)
         self._quotes = 0
         self._lists = 0
         self._item = False
@@ -146,21 +147,23 @@ class _Walk:
         if span.end > span.start:
             self.elements.append(Element(kind, span.start, span.end, level, 0, span.line, None, attributes))
 
-    def _links(self, token: Token) -> dict[str, Any]:
-        if "](" not in token.content:
-            return {}
-        links = [{"text": plain(text), "url": url} for text, url in _LINK.findall(token.content)]
+    def _links(self, markup: str) -> dict[str, Any]:
+        links = self._found.of(markup)
         return {"links": links} if links else {}
 
     def _heading_open(self, token: Token, inline: Token) -> None:
         self._item = False
         if not self._quotes:
-            self._add("title", token, int(token.tag[1]), text=plain(inline.content), **self._links(inline))
+            self._add("title", token, int(token.tag[1]), text=plain(inline.content), **self._links(inline.content))
 
     def _paragraph_open(self, token: Token, inline: Token) -> None:
         item, self._item = self._item, False
-        if not self._quotes:
-            self._add("list_item" if item else "paragraph", token, self._lists if item else 0, **self._links(inline))
+        if not self._quotes and not item and is_definitions(inline.content):
+            self._add("furniture", token)
+        elif not self._quotes:
+            self._add(
+                "list_item" if item else "paragraph", token, self._lists if item else 0, **self._links(inline.content)
+            )
 
     def _fence(self, token: Token, _: Token) -> None:
         self._item = False
@@ -215,7 +218,9 @@ class _Walk:
 
     def _table_rows(self, token: Token, _: Token) -> None:
         self._item = False
-        self._add("table", token, cells=token.meta["rows"], header_rows=1)
+        span = self.span(token.map)
+        links = self._links(self.text[span.start : span.end])
+        self._add("table", token, cells=token.meta["rows"], header_rows=1, **links)
 
 
 _CLOSES = {"blockquote_close", "bullet_list_close", "ordered_list_close", "list_item_close"}
