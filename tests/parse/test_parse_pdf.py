@@ -204,6 +204,24 @@ def test_cells_of_several_lines_are_whole_wherever_they_stand_in_their_rows() ->
     ]
 
 
+def test_a_first_cell_of_three_lines_is_whole_and_a_header_is_cut_as_its_cells() -> None:
+    pdf = page()
+    x = 60 + text_width("Name of the part", 10) + 5
+    pdf.text(60, 760, "Name of the part")
+    pdf.text(x, 760, "What it is for")
+    pdf.rule(58, 755, 300)
+    for y, lines in ((740, ["MAST_OF", "THE_UPPER", "STATION"]), (690, ["ROPE"])):
+        pdf.lines(60, y, lines)
+        pdf.text(x, y, "See the drawing")
+    assert cells_of(read(pdf)) == [
+        [
+            ["Name of the part", "What it is for"],
+            ["MAST_OF THE_UPPER STATION", "See the drawing"],
+            ["ROPE", "See the drawing"],
+        ]
+    ]
+
+
 def test_a_narrow_gap_parts_cells_where_those_above_and_below_begin() -> None:
     pdf = page()
     names = ["Part", "Mast", "Galvanised shackle", "Rope"]

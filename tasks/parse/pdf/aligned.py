@@ -21,8 +21,8 @@ _MIN_RULED = 2  # where a rule stands under the first
 _MIN_PAIRS = 4  # two columns are also made by forms, lists and contents: more rows are wanted
 _MIN_SHARE = 0.6
 _MEAN_LETTERS = 28
-_MEAN_HEADED = 60
 _MAX_LETTERS = 160
+_MEAN_HEADED, _MAX_HEADED = 200, 600
 _ALIGNED = 2.5
 _FAR = 1.9
 _HIGH = 0.5
@@ -155,10 +155,11 @@ def _is_sure(rows: list[Row], headed: bool) -> bool:
         middles = [(left + right) / 2 for left, right in zip(lefts, rights, strict=True)]
         if min(max(side) - min(side) for side in (lefts, rights, middles)) > _ALIGNED * len(columns):
             return False
-    letters = [sum(len(line.text) for line in cell) for row in rows for cell in row]
-    if sum(letters) > (_MEAN_HEADED if headed else _MEAN_LETTERS) * len(letters) or max(letters) > _MAX_LETTERS:
+    letters = [[sum(len(line.text) for line in cell) for cell in column] for column in columns]
+    mean, most = (_MEAN_HEADED, _MAX_HEADED) if headed else (_MEAN_LETTERS, _MAX_LETTERS)
+    if sum(map(sum, letters)) > mean * len(rows) * len(columns) or max(map(max, letters)) > most:
         return False
-    if headed and median(sum(len(line.text) for line in cell) for cell in columns[0]) > _MEAN_LETTERS:
+    if headed and median(letters[0]) > _MEAN_LETTERS:
         return False  # columns of text below a rule
     # A list of contents has titles and page numbers.
     return len(columns) > 2 or not _is_contents(*columns)

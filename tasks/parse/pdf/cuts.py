@@ -7,41 +7,56 @@ from itertools import pairwise
 
 from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.page import TextLayer
+from tasks.parse.pdf.rules import Rule
 
 _NEAR = 4.0  # lines
+_MOST_LINES = 6
 _STRAY = 1.2  # points that beginnings of one column may be apart
 _GAP, _MONO_GAP = 0.4, 0.8  # of the size: wider than a space
 
 
-def cut_as_neighbours(lines: list[Line], layer: TextLayer) -> list[Line]:
-    """Return lines, those in pieces that hold a gap where pieces of lines both above and below them begin."""
+def cut_as_neighbours(lines: list[Line], level: list[Rule], layer: TextLayer) -> list[Line]:
+    """Return lines, those in pieces that hold a gap where pieces of lines both above and below them begin.
+
+    Below is enough for a header, under which one of the `level` rules stands.
+    """
     columns = _columns(lines)
     if not columns:
         return lines
-    return [piece for line in lines for piece in _cut(line, [*_places(line, columns)], layer)]
+    return [piece for line in lines for piece in _cut(line, [*_places(line, columns, level)], layer)]
 
 
 def _columns(lines: list[Line]) -> list[tuple[float, list[float]]]:
     """Return where pieces begin that stand to the right of others: across, and how far down each."""
     found: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
-    for one, other in pairwise(lines):
+    for index, other in enumerate(lines):
         left, top, _, bottom = other.box
-        overlap = min(one.box[3], bottom) - max(one.box[1], top)
-        if left >= one.box[2] and overlap > 0.5 * min(one.height, bottom - top):
-            found[int(left)].append(((top + bottom) / 2, left))
+        for one in reversed(lines[max(index - _MOST_LINES, 0) : index]):  # those of the cell before
+            if left < one.box[2]:
+                break
+            if min(one.box[3], bottom) - max(one.box[1], top) > 0.5 * min(one.height, bottom - top):
+                found[int(left)].append(((top + bottom) / 2, left))
+                break
     columns = [sorted(places) for places in found.values() if len(places) > 1]
     return [(min(left for _, left in places), [middle for middle, _ in places]) for places in columns]
 
 
-def _places(line: Line, columns: list[tuple[float, list[float]]]) -> Iterator[float]:
+def _places(line: Line, columns: list[tuple[float, list[float]]], level: list[Rule]) -> Iterator[float]:
     """Yield where a line may be cut."""
     left, top, right, bottom = line.box
     middle, near = (top + bottom) / 2, _NEAR * (bottom - top)
     for place, middles in columns:
         if left + line.size < place < right:
             above, below = bisect_left(middles, middle), bisect_right(middles, middle)
-            if above and below < len(middles) and middles[below] - middle < near and middle - middles[above - 1] < near:
+            if below == len(middles) or middles[below] - middle > near:
+                continue
+            if (above and middle - middles[above - 1] < near) or _is_header(line, level):
                 yield place
+
+
+def _is_header(line: Line, level: list[Rule]) -> bool:
+    left, _, right, bottom = line.box
+    return any(-2 < y - bottom < line.size and start < left + 4 and end > right - 4 for y, start, end in level)
 
 
 def _cut(line: Line, places: list[float], layer: TextLayer) -> list[Line]:

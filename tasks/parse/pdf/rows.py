@@ -1,6 +1,7 @@
 """PDF rows: items that stand on one level, as the cells of a table do, each of one line or several."""
 
 from bisect import bisect_left
+from itertools import chain
 
 from tasks.parse.pdf.grid import Item
 from tasks.parse.pdf.line import Line
@@ -10,6 +11,7 @@ STRAY = 4.0  # points
 _SHARED = 0.3  # of the height, which pieces on one level share
 _RISE = 1.6  # so many heights of a line may a cell begin above the middle of its row
 _CLOSE = 0.6
+_MOST_LINES = 6
 
 
 class Level:
@@ -29,13 +31,41 @@ def rows_of(items: list[Item], rules: Level) -> list[list[Item]]:
     """Return items in their order, those that stand on one level as one row."""
     rows = [items[:1]]
     for item in items[1:]:
-        if len(rows) > 1 and _is_second(rows[-2], rows[-1], item) and _goes_on(rows[-2], item, rules):
-            second = rows.pop()
-            rows[-1] += second
+        above = _lines_beside(rows, item, rules)
+        if above:
+            rows[-above - 1 :] = [[*chain(*rows[-above - 1 :])]]
         elif not _goes_on(rows[-1], item, rules):
             rows.append([])
         rows[-1].append(item)
     return rows
+
+
+def _lines_beside(rows: list[list[Item]], item: Item, rules: Level) -> int:
+    """Return how many of the last rows are further lines of the piece above them, beside which the item stands."""
+    last = rows[-1][-1]
+    if not isinstance(last, Line) or not isinstance(item, Line) or item.box[0] < last.box[2]:
+        return 0
+    if (item.box[1] + item.box[3]) / 2 >= last.box[1]:
+        return 0
+    above = 0
+    while above < min(_MOST_LINES, len(rows) - 1) and _is_next(rows[-above - 2], rows[-above - 1]):
+        above += 1
+        first = rows[-above - 1][0]
+        if item.box[0] < first.box[2]:
+            return 0
+        if isinstance(first, Line) and middle(item) > first.box[1]:
+            return above if _goes_on(rows[-above - 1], item, rules) else 0
+    return 0
+
+
+def _is_next(above: list[Item], row: list[Item]) -> bool:
+    """Return whether a row of one piece stands right below another of one, as the next line of it."""
+    first, second = above[0], row[0]
+    if len(above) > 1 or len(row) > 1 or not isinstance(first, Line) or not isinstance(second, Line):
+        return False
+    left, right = second.box[0] - first.box[0], second.box[2] - first.box[2]
+    aligned = min(abs(left), abs(left + right) / 2) < STRAY
+    return aligned and middle(second) - middle(first) > 0 and second.box[1] - first.box[3] < _CLOSE * second.height
 
 
 def _goes_on(row: list[Item], item: Item, rules: Level) -> bool:
@@ -50,19 +80,6 @@ def _goes_on(row: list[Item], item: Item, rules: Level) -> bool:
         return False
     upper, lower = middle(last), middle(item)
     return 0 < lower - upper < _RISE * last.height and not rules.between(upper, lower, item.box[0], item.box[2])
-
-
-def _is_second(above: list[Item], row: list[Item], item: Item) -> bool:
-    """Return whether a row of one piece is the second line of the one above, beside which the next item stands."""
-    if len(above) > 1 or len(row) > 1:
-        return False
-    first, second = above[0], row[0]
-    if not isinstance(first, Line) or not isinstance(second, Line) or not isinstance(item, Line):
-        return False
-    left, right = second.box[0] - first.box[0], second.box[2] - first.box[2]
-    aligned = min(abs(left), abs(left + right) / 2) < STRAY
-    close = second.box[1] - first.box[3] < _CLOSE * second.height
-    return close and aligned and item.box[0] >= max(first.box[2], second.box[2]) and middle(item) < second.box[1]
 
 
 def _on_level(one: Line, other: Line) -> bool:

@@ -76,7 +76,7 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
         tables = may_hold_table(lines)
         rules = page_rules(page, place) if tables or may_hold_bullets(lines) else Rules()
         with_bullets(lines, rules.dots)
-        sheet.items = ruled_tables(cut_as_neighbours(lines, layer), rules, layer) if tables else [*lines]
+        sheet.items = ruled_tables(cut_as_neighbours(lines, rules.level, layer), rules, layer) if tables else [*lines]
         sheet.level = rules.level if tables else []
         sheet.links = page_links(page, document, layer, place)
     finally:
