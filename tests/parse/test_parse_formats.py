@@ -126,6 +126,12 @@ def test_a_table_of_numbers_has_no_header() -> None:
     assert parsed.elements[0].attributes["header_rows"] == 0
 
 
+def test_years_may_name_the_columns_of_a_table() -> None:
+    parsed = parse(b"Country,2019,2020\nA,5,6\nB,7,8\n", FileType("csv"), ParseOptions())
+    assert parsed.text.startswith("| Country | 2019 | 2020 |\n| --- |")
+    assert parse(b"A,5,6\nB,7,8\n", FileType("csv"), ParseOptions()).elements[0].attributes["header_rows"] == 0
+
+
 @pytest.mark.parametrize(
     ("make", "encoding"),
     [

@@ -186,6 +186,12 @@ def test_lists_of_links_in_a_header_are_its_menu() -> None:
     assert [one.kind for one in parsed.elements] == ["title", "furniture", "list_item", "paragraph", "list_item"]
 
 
+def test_the_header_of_a_table_stands_below_its_empty_rows_and_between_its_empty_columns() -> None:
+    rows = "<tr><td><td><td></tr><tr><td>Class<td><td>Symbol</tr><tr><td>Common<td><td>GLXZ 5</tr>"
+    (table,) = drawn(f"<table>{rows}</table>").elements
+    assert (table.attributes["header_rows"], table.attributes["cells"][0]) == (1, ["Class", "Symbol"])
+
+
 def test_a_table_that_lays_out_a_page_is_none() -> None:
     page = "<table role=presentation><tr><th>Menu<th>x<tr><td><ul><li>one</ul><td>Some text.</table>"
     assert [one.kind for one in drawn(page).elements] == ["paragraph", "paragraph", "list_item", "paragraph"]

@@ -131,3 +131,9 @@ def test_labels_stand_before_what_they_number() -> None:
         "```\nx = 1\n```",
         "End.",
     ]
+
+
+def test_of_a_drawing_the_words_are_read() -> None:
+    drawing = "<style>.a { fill: red }</style><title>Mill</title><path d='M0 0L10 10'/><text x='1'>Sail</text>"
+    parsed = read(f"<svg xmlns='http://www.w3.org/2000/svg' width='10'>{drawing}</svg>")
+    assert parsed.text == "# Mill\n\ntext: Sail"

@@ -47,6 +47,7 @@ _ENTITY = re.compile(rb"<!ENTITY\b")
 _BREAK = "\ue00a"
 _SILENT = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "version"))
 _PAGE = re.compile(r"<(?:p|h[1-6]|ul|ol|pre|table|blockquote|div)\b[^<>]*>", re.IGNORECASE)
+_DRAWING = "{http://www.w3.org/2000/svg}"  # whose attributes are shapes and colours
 _MAX_NESTED = 20
 _MANY = 2_000  # characters of lines after which a new element begins
 _ABOUT = frozenset(("channel", "metadata", "head", "header"))
@@ -169,6 +170,8 @@ class _Drawing:
     def _enter(self, node: Any) -> bool:
         """Begin a node; return whether it was drawn whole."""
         name = name_of(node).lower()
+        if name in ("style", "script") and str(node.tag).startswith(_DRAWING):
+            return True
         if self._levels and (name == "label" or name in TITLES) and is_title_of(node, self._levels[-1]):
             return True  # drawn when its parent began
         if is_record(node, self._prose):
@@ -278,7 +281,7 @@ class _Drawing:
         return True
 
     def _attributes(self, node: Any) -> None:
-        if self._prose:
+        if self._prose or str(node.tag).startswith(_DRAWING):
             return
         within = "" if node is self._record else self._label(node) + "."
         # XPath gives them in one pass, where the mapping looks up each value from the first.

@@ -4,6 +4,8 @@ from typing import Any
 
 from lxml import etree
 
+from tasks.parse.canvas import even
+
 _LAYOUT = etree.XPath("boolean(.//table | .//h1 | .//h2 | .//h3 | .//form)")
 _BLOCKS = etree.XPath("boolean(.//ul | .//ol | .//pre | .//blockquote)")
 _DATA = etree.XPath("boolean(.//th | ./thead | ./caption) and not(@role = 'presentation' or @role = 'none')")
@@ -46,7 +48,7 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
         rows.append(_row(cells, pending, line_break))
     caption = table.find("caption")
     text = "" if caption is None else "".join(caption.itertext()).replace(line_break, " ")
-    return rows, headers or header_rows(rows), text
+    return rows, headers or header_rows(even(rows)), text
 
 
 def _shown(picture: Any) -> str:

@@ -5,12 +5,14 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 
 from storage.errors import Rejected
 from storage.schema import Parsed
 from tasks.parse.canvas import Canvas
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
+from tasks.parse.office.sheet import has_header
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
@@ -20,7 +22,7 @@ _STATED = re.compile(r"\ufeff?sep=([,;\t|])\r?\n", re.IGNORECASE)  # as Excel ha
 
 
 def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a table of the file's rows; its first row is the header unless it holds a number.
+    """Return a table of the file's rows; its first row is the header unless it holds a number that is no year.
 
     Lines of one field above a table of several, as exports have them, are paragraphs.
     """
@@ -74,8 +76,9 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    first = next((row for row in rows if any(row)), [])
-    return not any(map(_is_number, first))
+    filled = (row for row in rows if any(row))
+    first = next(filled, [])
+    return not any(map(_is_number, first)) or has_header([first, *islice(filled, 1)])
 
 
 def _is_number(cell: str) -> bool:
