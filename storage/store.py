@@ -27,6 +27,7 @@ from storage.sql import query, select_ids
 from storage.tables import read_table
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
+_ID = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,8 @@ class Store:
         return Sources(self.root, self.snapshot)
 
     def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
-        """Return chunks by id."""
-        return self._sources.rows(ids)
+        """Return chunks by id, those that are there."""
+        return self._sources.rows([key for key in ids if _ID.fullmatch(key)])
 
     def document(self, uri: str) -> Document:
         """Return the document at `uri` with its canonical text; raise `QueryError` where there is none."""

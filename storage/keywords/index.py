@@ -80,7 +80,7 @@ class KeywordIndex:
         for _, gains, _ in columns:  # one by one, so that equal chunks have equal scores to the last bit
             scores += gains
         table = pa.table({"score": scores, "chunk_id": self._ids_of(rows)})
-        best = pc.select_k_unstable(table, k, [("score", "descending"), ("chunk_id", "ascending")])
+        best = pc.select_k_unstable(table, min(k, len(rows)), [("score", "descending"), ("chunk_id", "ascending")])
         ids = table.column("chunk_id").take(best).to_pylist()
         return [
             KeywordHit(

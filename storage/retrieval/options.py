@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Literal, TypedDict, get_args
 
 from storage.errors import QueryError
@@ -61,9 +62,9 @@ class SearchOptions:
     parents: bool = False
 
     def __post_init__(self) -> None:
-        for name, value in (("k", self.k), ("rerank_depth", self.rerank_depth)):
-            if value < 1:
-                raise QueryError(f"{name} must be at least 1, got {value}")
+        for name, value, least in (("k", self.k, 1), ("rerank_depth", self.rerank_depth, 1), ("widen", self.widen, 0)):
+            if not isinstance(value, Integral) or value < least:
+                raise QueryError(f"{name} must be a whole number of at least {least}, got {value!r}")
         for name, chosen, known in (
             ("mode", self.mode, get_args(Mode)),
             ("fusion", self.fusion, FUSION_NAMES),
@@ -72,10 +73,8 @@ class SearchOptions:
             if chosen not in known:
                 raise QueryError(f"{name} must be one of {', '.join(filter(None, known))}, got {chosen!r}")
         for name, share in (("weight", self.weight), ("spread", self.spread), ("diversity", self.diversity)):
-            if not 0 <= share <= 1:
-                raise QueryError(f"{name} must be in [0, 1], got {share}")
-        if self.widen < 0:
-            raise QueryError(f"widen must be 0 or a number of tokens, got {self.widen}")
+            if not isinstance(share, Real) or not 0 <= share <= 1:
+                raise QueryError(f"{name} must be in [0, 1], got {share!r}")
 
     @property
     def wanted(self) -> int:
@@ -90,6 +89,8 @@ class SearchOptions:
 
 def check_query(text: str) -> None:
     """Raise `QueryError` for a query that no index can be asked."""
+    if not isinstance(text, str):
+        raise QueryError(f"the query must be a text, got {text!r}")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise QueryError("the query is not text: it holds half a character, as of bytes that are no UTF-8")
     if not text.strip():

@@ -10,7 +10,7 @@ import pytest
 
 from storage.embedding.encoder import Encoder, TokenVectors, load_encoder
 from storage.errors import ConfigError, QueryError
-from storage.retrieval import Hit, How
+from storage.retrieval import Hit, How, Mode
 from storage.retrieval.fusion import FUSIONS, fuse
 from storage.retrieval.options import LONGEST_QUERY
 from storage.retrieval.rerank import late_interaction
@@ -298,9 +298,26 @@ def test_what_looks_like_sql_is_only_text(store: Store, query: str) -> None:
 
 @pytest.mark.parametrize(
     "how",
-    [{"weight": 2.0}, {"fusion": "sum"}, {"spread": -1.0}, {"rerank_depth": 0}, {"widen": -1}, {"expand": "more"}],
+    [
+        *({"weight": 2.0}, {"fusion": "sum"}, {"spread": -1.0}, {"rerank_depth": 0}, {"widen": -1}, {"expand": "more"}),
+        *({"k": "5"}, {"k": 2.5}, {"k": 0}, {"weight": "0.5"}, {"widen": None}),
+    ],
     ids=str,
 )
 def test_a_wrong_option_is_refused(store: Store, how: How) -> None:
     with pytest.raises(QueryError, match=next(iter(how))):
         store.search("heron", **how)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
+def test_more_hits_than_there_are_may_be_wanted(store: Store, mode: Mode) -> None:
+    assert store.search("heron", 10**30, mode) == store.search("heron", 1000, mode)
+    assert len(store.search("heron", np.int64(2), mode)) == 2  # type: ignore[arg-type]
+
+
+def test_what_is_no_query_and_no_id_is_no_traceback(store: Store) -> None:
+    for wrong in (None, 7, b"heron"):
+        with pytest.raises(QueryError, match="must be a text"):
+            store.search(wrong)  # type: ignore[arg-type]
+    (hit,) = store.search("heron", 1)
+    assert list(store.chunks([hit.chunk_id, "0" * 32, "no id", ""])) == [hit.chunk_id]
