@@ -12,6 +12,8 @@ import numpy as np
 _RESAMPLES = 10_000
 _SEED = 20_070_906
 _AT_ONCE = 1_000
+_FEWEST = 6
+"""Questions that tell a difference from chance: of 5, all go one way in 6 of 100 cases by chance (sign test)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +47,11 @@ def interval(values: Mapping[str, float]) -> Interval:
 
 
 def difference(values: Mapping[str, float], others: Mapping[str, float]) -> Interval:
-    """Return by how much a measure is higher than another over the same questions, question by question."""
-    return interval({key: value - others[key] for key, value in values.items()})
+    """Return by how much a measure is higher than another over the same questions, question by question.
+
+    The interval of fewer than 6 questions holds 0, however they agree.
+    """
+    found = interval({key: value - others[key] for key, value in values.items()})
+    if len(values) >= _FEWEST:
+        return found
+    return Interval(found.mean, min(found.low, 0.0), max(found.high, 0.0))

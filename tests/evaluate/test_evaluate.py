@@ -138,6 +138,14 @@ def test_a_difference_is_told_from_chance() -> None:
     assert difference(values, higher).verdict == "worse"
 
 
+def test_a_few_questions_tell_nothing_from_chance() -> None:
+    lost = {str(i): 0.0 for i in range(6)}
+    assert difference(lost, dict.fromkeys(lost, 1.0)).verdict == "worse"
+    del lost["5"]
+    found = difference(lost, dict.fromkeys(lost, 1.0))
+    assert (found.mean, found.low, found.high, found.verdict) == (-1.0, -1.0, 0.0, "indistinguishable")
+
+
 def test_an_interval_holds_its_mean_and_is_always_the_same() -> None:
     values = {str(i): i % 2 for i in range(100)}
     found = interval(values)
