@@ -100,6 +100,7 @@ class Listing:
         return any(s.reason == "unreadable" and (uri == s.uri or uri.startswith(f"{s.uri}/")) for s in self.skipped)
 
 
+_HIDDEN = (".", "~$")  # the latter says who has a document of Office open, and is hidden where Office runs
 _LITTER = "__MACOSX"  # the hidden half of each file in an archive that a Mac has packed
 
 
@@ -128,7 +129,7 @@ class Rules:
     def drop(self, uri: str, name: str, is_folder: bool) -> bool:
         """Say whether the patterns leave out a path of the source, whose folders they have not left out."""
         own = name in (self.options.ignore_file, self.options.settings_file)
-        if own or (name.startswith(".") and not self.options.hidden):
+        if own or (name.startswith(_HIDDEN) and not self.options.hidden):
             return True
         path = f"{uri}/" if is_folder else uri
         if self._exclude is not None and self._exclude.match_file(path):

@@ -27,7 +27,7 @@ def uris(source: Path | str, **options: object) -> list[str]:
 
 
 def test_a_folder_offers_its_files_recursively_in_order(tmp_path: Path) -> None:
-    write(tmp_path, "b.md", "a/c.md", "a/b/d.txt", ".hidden", ".git/config")
+    write(tmp_path, "b.md", "a/c.md", "a/b/d.txt", ".hidden", ".git/config", "~$report.docx")
     assert uris(tmp_path) == ["a/b/d.txt", "a/c.md", "b.md"]
     assert ".hidden" in uris(tmp_path, hidden=True)
 
