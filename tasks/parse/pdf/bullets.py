@@ -10,6 +10,7 @@ from tasks.parse.pdf.line import Line
 BULLET = "\u2022"
 _NEAR = 2.5  # how far from the text a bullet may stand, in the size of the text
 _LARGE = 0.6  # how large it may be
+_MOST = 1_000_000
 _INDENTS = (4.0, 80.0)  # points
 
 
@@ -28,7 +29,7 @@ def may_hold_bullets(lines: list[Line]) -> bool:
 def with_bullets(lines: list[Line], dots: list[Box]) -> None:
     """Write a bullet before each line that a dot stands before, with no other text between or close to its left."""
     found = _repeated(dots)
-    if not found:
+    if not found or len(found) * len(lines) > _MOST:
         return
     ordered = sorted(lines, key=lambda line: line.box[3])
     bottoms = [line.box[3] for line in ordered]

@@ -11,6 +11,7 @@ from tasks.parse.pdf.rules import Rule
 
 _NEAR = 4.0  # lines
 _MOST_LINES = 6
+_MOST_COLUMNS = 200
 _STRAY = 1.2  # points that beginnings of one column may be apart
 _GAP, _MONO_GAP = 0.4, 0.8  # of the size: wider than a space
 
@@ -38,6 +39,8 @@ def _columns(lines: list[Line]) -> list[tuple[float, list[float]]]:
                 found[int(left)].append(((top + bottom) / 2, left))
                 break
     columns = [sorted(places) for places in found.values() if len(places) > 1]
+    if len(columns) > _MOST_COLUMNS:  # a map or a drawing
+        return []
     return [(min(left for _, left in places), [middle for middle, _ in places]) for places in columns]
 
 
