@@ -57,3 +57,22 @@ def test_a_title_is_read_in_the_code_page_of_the_document() -> None:
     info = rb"{\info{\title \'cc\'e8\'f0 \{1\}}{\author \u1040?\u1085?\u1103?}}"
     parsed = read(info + rb"\pard Text.\par", rb"\ansicpg1251")
     assert (parsed.title, parsed.metadata["author"]) == ("Мир {1}", "Аня")
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        rb"{\s1\snext2\fs40 Heading 1;}{\s2\fs30 heading 2;}",
+        rb"{\s1\outlinelevel0 Kapitel;}{\s2\outlinelevel1 Abschnitt;}",
+        rb"{\s1 \'dcberschrift 1;}{\s2 \'dcberschrift 2;}",
+    ],
+)
+def test_headings_are_known_by_their_styles(style: bytes) -> None:
+    body = rb"\pard\plain\s1\fs40 Mills\par\pard\plain\s2{Sails}\par\pard\plain\s12 They turn.\par"
+    parsed = read(rb"{\stylesheet{\s0 Normal;}" + style + rb"{\s12 Body;}}" + body)
+    assert [(one.kind, one.level) for one in parsed.elements] == [("title", 1), ("title", 2), ("paragraph", 0)]
+    assert parsed.text == "# Mills\n\n## Sails\n\nThey turn."
+
+
+def test_a_title_that_the_text_begins_with_is_said_once() -> None:
+    assert read(rb"{\info{\title On mills}}\pard On mills\par\pard Text.\par").text == "# On mills\n\nText."

@@ -31,8 +31,9 @@ def draw_tree(
     """
     meta, blocks = tree["meta"], tree["blocks"]
     stated = _text(meta.get("title"))
-    if title and not stated and blocks[:1] and blocks[0]["t"] == "Para" and plain_text(blocks[0]["c"]) == title:
-        stated, blocks = title, blocks[1:]
+    said = stated or title
+    if said and blocks[:1] and blocks[0]["t"] == "Para" and plain_text(blocks[0]["c"]) == said:
+        stated, blocks = said, blocks[1:]
     headings = list(_headings(blocks))
     apart = stated and not any(plain_text(one["c"][2]) == stated for one in headings[:1])
     if apart:

@@ -33,6 +33,10 @@ _RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr
 _RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips what is marked as skippable
 _RTF_SIGN = re.compile(rb"\\([{}\\])")
 _RTF_DELETED = re.compile(rb"\\deleted(?![a-z])")  # in a revision; pandoc leaves out what is hidden
+_RTF_STYLE = re.compile(rb"\{\\s(\d{1,4})(?=[\\ ])([^{}]*?)[ ]([^{}\\;]+);\}")
+_RTF_HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|rubrik|kop|заголовок) ?(\d)", re.IGNORECASE)
+_RTF_OUTLINE = re.compile(rb"\\outlinelevel([0-8])")
+_RTF_PARAGRAPH = re.compile(rb"\\s(\d{1,4})(?![0-9])(?![^{}]*\\outlinelevel)")
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
 
@@ -60,7 +64,21 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
     data = with_letters(data)
     metadata = _rtf_metadata(data[:_RTF_HEAD])
     data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))
-    return read_document(data, "rtf", metadata)
+    return read_document(_with_levels(data), "rtf", metadata)
+
+
+def _with_levels(data: bytes) -> bytes:
+    """Return rich text whose headings state their level, which pandoc takes from nothing else, not from styles."""
+    levels: dict[bytes, int] = {}
+    for number, properties, name in _RTF_STYLE.findall(data):
+        outline, heading = _RTF_OUTLINE.search(properties), _RTF_HEADING.fullmatch(name.decode("utf-8", "replace"))
+        if outline or heading:
+            levels[number] = int(outline[1]) if outline else max(0, int(heading[1]) - 1) if heading else 0
+
+    def stated(match: re.Match[bytes]) -> bytes:
+        return match[0] + (b"\\outlinelevel%d" % levels[match[1]] if match[1] in levels else b"")
+
+    return _RTF_PARAGRAPH.sub(stated, data) if levels else data
 
 
 def _open_document_metadata(container: zipfile.ZipFile) -> dict[str, Any]:
@@ -78,7 +96,7 @@ def _rtf_metadata(head: bytes) -> dict[str, Any]:
     for name, value in _RTF_INFO.findall(head):
         said = " ".join(_RTF_SIGN.sub(rb"\1", value).decode("utf-8", "replace").split())
         if said:
-            metadata.setdefault(_RTF_NAMES.get(name.decode(), name.decode()), said)
+            metadata.setdefault(_RTF_NAMES.get(name.decode(), name.decode("utf-8", "replace")), said)
     for name, year, month, day, hour, minute in _RTF_DATE.findall(head):
         if int(year) > 1900:
             time = f"T{int(hour):02}:{int(minute):02}" if hour else ""
