@@ -58,6 +58,12 @@ def test_headings_of_org_stay_headings_at_any_depth(head: str) -> None:
         (r"\begin{enumerate}\item[(i)] one\item[{[ii]}] two\end{enumerate}", "1. (i) one\n2. [ii] two"),
         (r"\begin{itemize}\item[$\bullet$] one\item[--] two\end{itemize}", "- one\n- two"),
         (r"\begin{description}\item[Ann] one\end{description}", "Ann: one"),
+        (r"\begin{description}\setlength{\itemsep}{0pt} \tightlist\item[Ann] one\end{description}", "Ann: one"),
+        (r"\begin{itemize}[noitemsep]\itemsep0em \item one\end{itemize}", "- one"),
+        (
+            r"\begin{longtable}{ll} A & B \\ \endfirsthead A & B \\ \endhead 1 & 2 \\ \end{longtable}",
+            "| A | B |\n| --- | --- |\n| 1 | 2 |",
+        ),
         (
             "Text.\n\\begin{thebibliography}{9}\n\\bibitem{a_b} Ann, \\emph{Mills}.\n\\newblock 1999.\n"
             "\\bibitem[Bo, 2001]{bo} Bo.\n\\end{thebibliography}",

@@ -219,3 +219,9 @@ TALE = "The mill stood on a hill, and nobody knew who had built it there.\nIts s
 def test_a_text_as_it_was_typed_is_no_code(pre: str, kinds: list[str]) -> None:
     found = [one.kind for one in drawn(f"<pre>{pre}</pre>").elements]
     assert list(dict.fromkeys(found)) == kinds
+
+
+def test_all_authors_of_a_page_are_told() -> None:
+    names = ("author", "Ann Reed"), ("dc.creator", "Bo Lind"), ("author", "Ann Reed")
+    head = "".join(f"<meta name='{name}' content='{content}'>" for name, content in names)
+    assert html(f"<head>{head}<p>Text.").metadata["author"] == "Ann Reed, Bo Lind"

@@ -137,3 +137,35 @@ def test_of_a_drawing_the_words_are_read() -> None:
     drawing = "<style>.a { fill: red }</style><title>Mill</title><path d='M0 0L10 10'/><text x='1'>Sail</text>"
     parsed = read(f"<svg xmlns='http://www.w3.org/2000/svg' width='10'>{drawing}</svg>")
     assert parsed.text == "# Mill\n\ntext: Sail"
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        ("<tex-math>a^2</tex-math><math><mi>a</mi><mn>2</mn></math>", "$a^2$"),
+        (r"<tex-math>\documentclass{x} \begin{document}$$a^2$$\end{document}</tex-math>", "$a^2$"),
+        ("<math><mi>a</mi><mo>+</mo><mi>b</mi></math>", "a+b"),
+    ],
+)
+def test_a_formula_is_said_once(formula: str, text: str) -> None:
+    parsed = read(f"<d><p>Let <inline-formula><alternatives>{formula}</alternatives></inline-formula> be.</p></d>")
+    assert parsed.text == f"Let {text} be."
+
+
+def test_lists_are_numbered_terms_stand_before_what_they_mean_and_titles_of_figures_are_captions() -> None:
+    ordered = "<orderedlist><listitem><para>one</para></listitem><listitem><para>two</para></listitem></orderedlist>"
+    term = "<variablelist><varlistentry><term>Sail</term><listitem><para>It turns.</para></listitem></varlistentry>"
+    figure = "<figure><title>A mill</title></figure><code language='python'>x = 1\n  y</code>"
+    parsed = read(
+        f"<doc><sect><title>One</title><para>Some words of prose.</para>{ordered}{term}</variablelist>"
+        f"{figure}</sect></doc>"
+    )
+    assert [text for _, _, text in found(parsed)] == [
+        "# One",
+        "Some words of prose.",
+        "1. one",
+        "2. two",
+        "Sail: It turns.",
+        "A mill",
+        "```python\nx = 1\n  y\n```",
+    ]

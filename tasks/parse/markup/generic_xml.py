@@ -19,9 +19,11 @@ from tasks.parse.canvas import Canvas
 from tasks.parse.dates import iso_date
 from tasks.parse.decode import decode
 from tasks.parse.format import ParseOptions
+from tasks.parse.markup.html_inline import make_formula
 from tasks.parse.markup.html_table import table_rows
 from tasks.parse.markup.hypertext import draw_tree, page_tree
 from tasks.parse.markup.xml_nodes import (
+    CAPTIONED,
     CODES,
     HEADS,
     ITEMS,
@@ -31,6 +33,7 @@ from tasks.parse.markup.xml_nodes import (
     TITLES,
     blocks_in,
     is_mixed,
+    is_ordered,
     is_prose,
     is_record,
     is_title_of,
@@ -48,6 +51,7 @@ _BREAK = "\ue00a"
 _SILENT = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "version"))
 _PAGE = re.compile(r"<(?:p|h[1-6]|ul|ol|pre|table|blockquote|div)\b[^<>]*>", re.IGNORECASE)
 _DRAWING = "{http://www.w3.org/2000/svg}"  # whose attributes are shapes and colours
+_LABELS = {"label": " ", "term": ": "}
 _MAX_NESTED = 20
 _MANY = 2_000  # characters of lines after which a new element begins
 _ABOUT = frozenset(("channel", "metadata", "head", "header"))
@@ -61,6 +65,8 @@ def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
     root, encoding = _root(data)
     for line_break in root.iter("{*}br", "{*}lb"):
         line_break.tail = " " + (line_break.tail or "")
+    for formula in [*root.iter("{*}tex-math", "{*}math")]:
+        make_formula(formula)
     drawing = _Drawing(root)
     drawing.walk(root)
     metadata = {"encoding": encoding, "root": name_of(root)} | _stated(root)
@@ -133,6 +139,7 @@ class _Drawing:
         self._levels: list[Any] = []  # the nodes around this one that have a title
         self._level_paths = ["/" + name_of(root)]
         self._lists = self._depth = 0
+        self._numbers: list[int] = []  # of the next item of each list, 0 for those without numbers
         self._marker = False
         self._pending = ""  # of what follows
         self._steps: list[str] = []  # the path of the node at hand
@@ -179,11 +186,12 @@ class _Drawing:
             self._record, self._record_path = node, self._path()
         if name in TABLES and (table := html_table(node)) is not None:
             return self._table(node, table)
-        heading = "" if name in HEADS or name == "caption" else title_of(node)
+        heading = "" if name in HEADS or name in CAPTIONED else title_of(node)
         if heading:
             self._head(node, heading)
         if name in LISTS:
             self._lists += 1
+            self._numbers.append(int(is_ordered(node)))
         mixed = is_mixed(node)
         if name in ITEMS and len(node) and not mixed and self._lists:
             self._flush()
@@ -215,6 +223,7 @@ class _Drawing:
     def _leave(self, node: Any) -> None:
         if name_of(node).lower() in LISTS:
             self._lists -= 1
+            self._numbers.pop()
         if node is self._record:
             self._flush()
             self._record = None
@@ -236,25 +245,24 @@ class _Drawing:
 
     def _block(self, node: Any, name: str, mixed: bool, text: str, links: dict[str, Any]) -> None:
         """Draw the words of a node."""
-        if name == "label" and self._prose:  # a number or the like, of what follows
-            self._pending += f"{text} "
+        if name in _LABELS and self._prose and text:  # a number or the like, of what follows
+            self._pending += text + _LABELS[name]
             return
-        if name in CODES:
+        if name in CODES or (name == "code" and self._prose):  # in a line it is part of that
             self._flush()
             self._say_label()
             language = node.get("language") or node.get("lang") or ""
             self.canvas.code("".join(node.itertext()), language.lower())
         elif name in ITEMS and self._lists:
             self._flush()
-            text, self._pending = self._pending + text, ""
-            self.canvas.item(text, self._lists, path=self._path(), **links)
+            self._item(text, links)
         elif name in PROSE or (name in TITLES and self._prose) or mixed or (self._prose and len(text) > 200):
             self._flush()
-            text, self._pending = self._pending + text, ""
             if self._marker:
-                self.canvas.item(text, max(1, self._lists), path=self._path(), **links)
+                self._item(text, links)
             else:
-                self.canvas.paragraph(text, path=self._path(), **links)
+                self.canvas.paragraph(self._pending + text, path=self._path(), **links)
+                self._pending = ""
         elif self._page(node):
             return
         else:
@@ -262,6 +270,15 @@ class _Drawing:
             self._line(self._label(node), text)
             return
         self._marker = False
+
+    def _item(self, text: str, links: dict[str, Any]) -> None:
+        """Draw an item: with the label that stands before it, else the number that its list gives it."""
+        number = self._numbers[-1] if self._numbers else 0
+        if number:
+            self._numbers[-1] += 1
+        marker = "-" if self._pending or not number else f"{number}."
+        text, self._pending = self._pending + text, ""
+        self.canvas.item(text, max(1, self._lists), marker, path=self._path(), **links)
 
     def _page(self, node: Any) -> bool:
         """Draw what a leaf holds as HTML, as feeds do, if that is more than a paragraph; return whether it was."""

@@ -20,7 +20,7 @@ _NAMES = {
 
 
 def head_metadata(root: Any) -> tuple[str, dict[str, Any]]:
-    """Return a page's title and metadata; the first of several statements counts."""
+    """Return a page's title and metadata; the first of several statements counts, but for authors."""
     metadata: dict[str, Any] = {}
     language = root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("xml:lang")
     if language and language.strip():
@@ -28,7 +28,9 @@ def head_metadata(root: Any) -> tuple[str, dict[str, Any]]:
     for meta in root.iter("meta"):
         name = _NAMES.get((meta.get("name") or meta.get("property") or "").strip().lower())
         content = " ".join((meta.get("content") or "").split())
-        if name and content:
+        if name == "author" and content not in metadata.get(name, content):
+            metadata[name] += f", {content}"
+        elif name and content:
             metadata.setdefault(name, content)
     title = next(root.iter("title"), None)
     return "" if title is None else " ".join("".join(title.itertext()).split()), metadata

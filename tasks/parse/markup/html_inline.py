@@ -1,10 +1,12 @@
 """What HTML writes inside of a line in elements of its own: formulas, and how a word is read."""
 
+import re
 from typing import Any
 
 from lxml import etree
 
 _TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex') or contains(@encoding, 'TeX')]")
+_DOCUMENT = re.compile(r"\\begin\{document\}\s*(.*?)\s*\\end\{document\}", re.DOTALL)
 _ALTERNATIVES = etree.XPath(".//*[local-name() = 'annotation' or local-name() = 'annotation-xml']")
 
 
@@ -26,6 +28,22 @@ def make_plain(node: Any) -> None:
     for alternative in _ALTERNATIVES(node):
         alternative.getparent().remove(alternative)
     _fill(node, "".join("".join(node.itertext()).split()))
+
+
+def make_formula(node: Any) -> None:
+    """Put words into the place of a formula of XML, which may stand there twice: as TeX, and as MathML."""
+    parent = node.getparent()
+    name = etree.QName(node).localname
+    if parent is None:
+        return
+    if name == "tex-math":
+        text = "".join(node.itertext())
+        inside = _DOCUMENT.search(text)
+        _fill(node, f"${' '.join((inside[1] if inside else text).strip(' $').split())}$")
+    elif parent.find("{*}tex-math") is not None:
+        _fill(node, "")
+    else:
+        make_plain(node)
 
 
 def _fill(node: Any, text: str) -> None:

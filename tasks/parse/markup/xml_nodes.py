@@ -13,12 +13,18 @@ CITATIONS = frozenset(("mixed-citation", "element-citation", "nlm-citation", "ci
 _PARAGRAPHS = ("p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "quote", "blockquote", "note")
 PROSE = CITATIONS.union(_PARAGRAPHS)
 ITEMS = frozenset(("li", "listitem", "list-item", "item"))
-CODES = frozenset(("code-block", "codeblock", "programlisting", "screen", "listing", "pre", "literallayout"))
+CODES = frozenset(
+    ("code-block", "eg", "codeblock", "programlisting", "screen", "listing", "pre", "literallayout", "preformat")
+)
 LISTS = frozenset(("ul", "ol", "list", "itemizedlist", "orderedlist", "steps"))
+# What has a title that is a caption, not that of a section.
+_FLOATS = ("caption", "figure", "informalfigure", "example", "equation", "fig", "formula", "boxed-text")
+CAPTIONED = frozenset(_FLOATS)
 TABLES = frozenset(("table", "informaltable", "simpletable"))
 # In them a document's own title stands, apart from its text.
 _HEAD_WORDS = """
     title-group info articleinfo bookinfo chapterinfo sectioninfo front article-meta teiheader filedesc titlestmt
+    authorgroup
 """
 HEADS = frozenset(_HEAD_WORDS.split())
 _LINKS = ("href", "url", "target")
@@ -118,6 +124,12 @@ def is_mixed(node: Any) -> bool:
 
 _JOINED = TITLES.union(_PARAGRAPHS)
 _BLOCKS = PROSE | ITEMS | CODES | LISTS | TITLES | TABLES
+
+
+def is_ordered(node: Any) -> bool:
+    """Return whether a list's items are numbered."""
+    kind = (node.get("list-type") or node.get("rend") or node.get("type") or "").lower()
+    return name_of(node).lower() in ("ol", "orderedlist", "steps") or kind.startswith(("order", "number", "decimal"))
 
 
 def is_prose(root: Any) -> bool:

@@ -29,7 +29,9 @@ _COMMAND = re.compile(
     r"\\(?:begin|end)\{[^{}]*\}(?:\[[^\]]*\])?|\\[A-Za-z@]+\*?(?:\[[^\]]*\])*|\\(?=[^\w\s])|(?<!\\)[{}]"
 )
 _MATH = re.compile(r"((?<!\\)\$[^$\n]+(?<!\\)\$)")
-_LENGTH = re.compile(r"\\[A-Za-z@]+\s*=?\s*-?[\d.]+(?:pt|em|ex|cm|mm|in)\b|\[[a-z]+=[^\]]*\]")
+_LENGTH = re.compile(
+    r"\\[A-Za-z@]+\s*=?\s*-?[\d.]+(?:pt|em|ex|cm|mm|in)\b|\[[a-z]+=[^\]]*\]|\\(?:text)?color(?:\[\w*\])?\{[\d.,\s]*\}"
+)
 _ACCENT = re.compile(r"\\([\"'`^~=.])\{?([A-Za-z])\}?")
 _ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "=": "\u0304", ".": "\u0307"}
 _COMMENT = re.compile(r"(?<!\\)%.*")

@@ -21,6 +21,8 @@ def read_table(content: list[Any]) -> Table:
     _, (_, caption), _, (_, head), bodies, (_, foot) = content
     header = _rows(head)
     body = [row for _, _, between, rows in bodies for row in (*_rows(between), *_rows(rows))]
+    if header and body and header[-1] == body[0]:  # said again, for pages that the table goes on over
+        body = body[1:]
     rows = [row for row in (*header, *body, *_rows(foot)) if any(row)]
     headers = sum(any(row) for row in header)
     if max(map(len, rows), default=0) == 1:

@@ -12,6 +12,12 @@ _STEP = re.compile(
 _LISTS = ("itemize", "enumerate", "compactitem", "compactenum")
 _LITERAL = ("verbatim", "lstlisting", "minted", "Verbatim", "comment")
 _SIGN = re.compile(r"\W*|\$?\\[A-Za-z]+\$?")  # a label that is a kind of bullet
+# What sets the spaces of a list; pandoc leaves a list unread that begins with it.
+_SPACING = re.compile(
+    r"(\\begin\s*\{(?:description|itemize|enumerate)\}(?:\[[^\]]*\])?)"
+    r"(?:\s*\\(?:tightlist\b|setlength\s*\{?\\\w+\}?\s*\{[^{}]*\}"
+    r"|(?:itemsep|parskip|parsep|topsep|leftmargin)\s*=?\s*-?[\d.]+\s*\\?\w+))+"
+)
 _BIBLIOGRAPHY = re.compile(r"\\begin\s*\{thebibliography\}\s*(?:\{[^{}]*\})?")
 _ENTRY = re.compile(r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{[^{}]*\})*\])?\s*\{([^{}]*)\}")
 _SPECIAL = re.compile(r"[_&%#$]")
@@ -28,6 +34,7 @@ def prepared(text: str) -> str:
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
+    text = _SPACING.sub(r"\1", text)
     text = re.sub(r"\\A(?:nd|ND)\b", r"\\and", text)  # between authors, in the styles of some conferences
     return _declared(text) + (_with_labels(text) if re.search(r"\\item\s*\[", text) else text)
 
