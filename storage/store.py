@@ -131,7 +131,7 @@ class Store:
         return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
 
     def sql(self, statement: str) -> pa.Table:
-        """Run one SELECT over the views chunks, documents, rejects, runs, snapshots, evaluations, and nothing else.
+        """Run one SELECT over the tables, `routing`, `snapshots` and `evaluations`, and nothing else.
 
         `chunks_at(41)`, or `chunks_at('TAG')`, is the table of that snapshot; so it is with the other tables.
         """

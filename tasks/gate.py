@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from storage.errors import QueryError
 from storage.history.snapshots import Snapshot
 from storage.store import Store
 from tasks.evaluate.asking import Reading, Way, check_measures, evaluate
@@ -49,13 +50,19 @@ class Finding:
 
 
 def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> Finding:
-    """Ask both snapshots the gate's questions; the caller holds the writer's lock."""
+    """Ask both snapshots the gate's questions; the caller holds the writer's lock.
+
+    Raises `QueryError` for a question that cannot be asked or measured.
+    """
     cutoff = re.search(r"@(\d+)$", gate.metric)
     depth = int(cutoff[1]) if cutoff else _DEPTH
-    before, after = (
-        evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], Reading(depth))[0]
-        for state in (base, snapshot)
-    )
+    try:
+        before, after = (
+            evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], Reading(depth))[0]
+            for state in (base, snapshot)
+        )
+    except QueryError as error:
+        raise QueryError(f"[gate] {error}") from error
     change = after.against(before)[gate.metric]
     was, now = before.means()[gate.metric].mean, after.means()[gate.metric].mean
     return Finding(gate.metric, len(gate.questions), was, now, change, gate.max_drop)

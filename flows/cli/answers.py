@@ -41,6 +41,8 @@ class Format(StrEnum):
 
 At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
 
+_VIEWS = "chunks, documents, routing, rejects, runs, costs, snapshots, evaluations, deleted, deleted_chunks"
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
@@ -130,7 +132,7 @@ def _place(store: "Store", hit: "Hit") -> str:
 
 def sql(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="One SELECT over chunks, documents, runs, snapshots, rejects.")],
+    query: Annotated[str, typer.Argument(help=f"One SELECT over {_VIEWS}.")],
     form: Annotated[Format, typer.Option("--format", help="How to write the rows.")] = Format.table,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
     at: At = None,

@@ -151,6 +151,16 @@ def test_a_gate_that_cannot_be_asked_is_refused_before_any_work(bench: Workbench
     assert not list((bench.root / "staging").glob("*/batch-*"))
 
 
+def test_a_question_that_the_gate_cannot_ask_is_named(bench: Workbench) -> None:
+    own = bench.folder / "long.csv"
+    own.write_text(f"question,uri\nwhere is the lid,lid.md\n{'where ' * 300},lid.md\n")
+    bench.settings["gate"]["questions"] = str(own)
+    spoil(bench)
+    with pytest.raises(QueryError, match=r"\[gate\] question 2: the query has 302 tokens"):
+        bench.ingest()
+    assert snapshots.numbers(bench.root) == [1]
+
+
 def test_a_run_that_fails_while_it_holds_back_harms_nothing(bench: Workbench) -> None:
     catch_up(bench.root)  # as it was copied from elsewhere
     spoil(bench)

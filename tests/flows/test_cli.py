@@ -20,6 +20,7 @@ from flows.cli.output import aligned, plain
 from flows.cli.progress import waiting
 from flows.cli.snippet import WIDTH, snippet
 from flows.configuration import keys
+from storage.columns import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
@@ -336,3 +337,8 @@ def test_a_wheel_turns_while_a_terminal_waits_and_nowhere_else(monkeypatch: pyte
     with waiting("searching"):
         pass
     assert ("searching" in error.getvalue()) == terminal
+
+
+def test_the_help_of_sql_names_every_table() -> None:
+    said = CliRunner().invoke(app, ["sql", "--help"]).output
+    assert [name for name in (*SCHEMAS, "routing", "snapshots", "evaluations") if name not in said] == []
