@@ -144,6 +144,7 @@ class Pdf:
     outline: list[tuple[int, str, int, float]] = field(default_factory=list)  # level, title, page from 0, y
     turns: dict[int, int] = field(default_factory=dict)  # degrees that a page, from 0, is shown turned by
     links: list[tuple[int, str, str]] = field(default_factory=list)  # page from 0, rectangle, address
+    fields: list[tuple[int, str]] = field(default_factory=list)  # page from 0, annotation
     fonts: dict[str, str] = field(default_factory=FONTS.copy)
 
     def add_page(self, turn: int = 0) -> None:
@@ -184,14 +185,21 @@ class Pdf:
         """Lay a link over the text at a place."""
         self.links.append((len(self.pages) - 1, f"{x:.2f} {y - 2:.2f} {x + width:.2f} {y + 9:.2f}", address))
 
+    def field(self, x: float, y: float, width: float, says: str) -> None:
+        """Lay a field of a form, or other text, over a place; `says` is what its dictionary holds besides."""
+        rectangle = f"{x:.2f} {y - 3:.2f} {x + width:.2f} {y + 9:.2f}"
+        self.fields.append((len(self.pages) - 1, f"<< /Type /Annot /Rect [{rectangle}] {says} >>"))
+
     def to_bytes(self) -> bytes:
         """Return the file; object 1 is the catalog, 2 the page tree, 3 the information, then fonts and pages."""
         fonts_at, pages_at = 4, 4 + len(self.fonts)
         outline_at = pages_at + 2 * len(self.pages)
+        fields_at = outline_at + 1 + len(self.outline)
+        form = f"/AcroForm << /Fields [{self.field_references(fields_at)}] >> " if self.fields else ""
         fonts = " ".join(f"/F{i} {fonts_at + i} 0 R" for i in range(len(self.fonts)))
         kids = " ".join(f"{pages_at + 2 * i} 0 R" for i in range(len(self.pages)))
         objects = [
-            f"<< /Type /Catalog /Pages 2 0 R /Outlines {outline_at} 0 R /Lang (en) >>",
+            f"<< /Type /Catalog /Pages 2 0 R /Outlines {outline_at} 0 R {form}/Lang (en) >>",
             f"<< /Type /Pages /Kids [{kids}] /Count {len(self.pages)} >>",
             "<< " + " ".join(f"/{key} {literal(value)}" for key, value in self.info.items()) + " >>",
         ]
@@ -202,21 +210,27 @@ class Pdf:
         for number, operators in enumerate(self.pages):
             stream = "\n".join(operators)
             objects.append(
-                f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] {self.more_of(number)}"
+                f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] {self.more_of(number, fields_at)}"
                 f"/Resources << /Font << {fonts} >> >> /Contents {pages_at + 2 * number + 1} 0 R >>"
             )
             objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
-        return file_bytes(objects + self.outline_objects(outline_at, pages_at))
+        return file_bytes(objects + self.outline_objects(outline_at, pages_at) + [says for _, says in self.fields])
 
-    def more_of(self, number: int) -> str:
-        """Return what else a page says: how it is turned, and its links."""
+    def field_references(self, fields_at: int, number: int | None = None) -> str:
+        """Return references to the fields of a page, or to all."""
+        pages = [page for page, _ in self.fields]
+        return " ".join(f"{fields_at + i} 0 R" for i, page in enumerate(pages) if number is None or page == number)
+
+    def more_of(self, number: int, fields_at: int) -> str:
+        """Return what else a page says: how it is turned, its links and its fields."""
         turn = f"/Rotate {self.turns[number]} " if self.turns.get(number) else ""
         links = "".join(
             f"<< /Type /Annot /Subtype /Link /Rect [{place}] /A << /S /URI /URI {literal(address)} >> >> "
             for page, place, address in self.links
             if page == number
         )
-        return turn + (f"/Annots [ {links}] " if links else "")
+        over = links + self.field_references(fields_at, number)
+        return turn + (f"/Annots [ {over}] " if over else "")
 
     def outline_objects(self, first: int, pages_at: int) -> list[str]:
         """Return the outline: a root and one object for each entry, numbered from `first`."""

@@ -17,7 +17,7 @@ from tasks.parse.pdf.place import FAR, near
 _ROWS = 1_024
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
 
-# Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h and fpdf_doc.h.
+# Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h, fpdf_annot.h, ....
 _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "FPDF_LoadPage": (_POINTER, _POINTER, _INT),
     "FPDF_ClosePage": (None, _POINTER),
@@ -48,6 +48,16 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "FPDFLink_Enumerate": (_INT, _POINTER, _POINTER, _POINTER),
     "FPDFLink_GetAction": (_POINTER, _POINTER),
     "FPDFLink_GetAnnotRect": (_INT, _POINTER, _POINTER),
+    "FPDFPage_GetAnnotCount": (_INT, _POINTER),
+    "FPDFPage_GetAnnot": (_POINTER, _POINTER, _INT),
+    "FPDFPage_CloseAnnot": (None, _POINTER),
+    "FPDFAnnot_GetSubtype": (_INT, _POINTER),
+    "FPDFAnnot_GetFlags": (_INT, _POINTER),
+    "FPDFAnnot_GetRect": (_INT, _POINTER, _POINTER),
+    "FPDFAnnot_GetStringValue": (ctypes.c_ulong, _POINTER, ctypes.c_char_p, _POINTER, ctypes.c_ulong),
+    "FPDFAnnot_GetFormFieldFlags": (_INT, _POINTER, _POINTER),
+    "FPDFAnnot_GetFormFieldType": (_INT, _POINTER, _POINTER),
+    "FPDFAnnot_GetFormFieldValue": (ctypes.c_ulong, _POINTER, _POINTER, _POINTER, ctypes.c_ulong),
     "FPDFAction_GetType": (ctypes.c_ulong, _POINTER),
     "FPDFAction_GetURIPath": (ctypes.c_ulong, _POINTER, _POINTER, _POINTER, ctypes.c_ulong),
 }

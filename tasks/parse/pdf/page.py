@@ -217,7 +217,9 @@ class TextLayer:
         return made
 
     def words(self, line: Line) -> list[tuple[str, Box]]:
-        """Return the words of a line, each with its box."""
+        """Return the words of a line, each with its box; one that is no part of the page's content is one."""
+        if line.first < 0:
+            return [(line.text, line.box)]
         return [(clean(self.text[first : last + 1]), box) for first, last, box in self._words([line])[0]]
 
     def runs_up(self, line: Line) -> bool:

@@ -7,6 +7,7 @@ from storage.schema import Parsed
 from tasks.parse.format import ParseOptions
 from tasks.parse.pdf.calls import address
 from tasks.parse.pdf.draw import draw, first_heading
+from tasks.parse.pdf.fields import form_of
 from tasks.parse.pdf.opened import metadata, open_pdf, opened_page, outline
 from tasks.parse.pdf.scan import is_scan, read_scan
 from tasks.parse.pdf.sheet import Sheet, read_sheet
@@ -21,7 +22,7 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     """
     document = open_pdf(data, options.passwords)
     try:
-        sheets = _read(document, options)
+        sheets = _read(document, form_of(document), options)
         facts = metadata(document) | {"pages": len(sheets)}
         marks = outline(document)
     finally:
@@ -33,22 +34,22 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     return canvas.parsed(facts.pop("title", "") or first_heading(canvas), facts)
 
 
-def _read(document: Any, options: ParseOptions) -> list[Sheet]:
+def _read(document: Any, form: int | None, options: ParseOptions) -> list[Sheet]:
     sheets: list[Sheet] = []
     characters = 0
     for number in range(1, len(document) + 1):
-        sheets.append(_sheet(document, number, options))
+        sheets.append(_sheet(document, form, number, options))
         characters += sheets[-1].characters
         if characters > options.max_characters:
             raise Rejected("too_large", f"more characters on {number} pages than the limit, {options.max_characters}")
     return sheets
 
 
-def _sheet(document: Any, number: int, options: ParseOptions) -> Sheet:
+def _sheet(document: Any, form: int | None, number: int, options: ParseOptions) -> Sheet:
     with opened_page(document, number) as page:
         if page is None:
             return Sheet(number, 1.0, 1.0, damaged=True)
-        sheet = read_sheet(page, address(document), number)
+        sheet = read_sheet(page, address(document), number, form)
         wanted = options.ocr and is_scan(page, sheet)
     return read_scan(document, sheet, options.ocr_languages) if wanted else sheet
 

@@ -7,6 +7,7 @@ from tasks.parse.canvas import Box
 from tasks.parse.pdf.bullets import may_hold_bullets, with_bullets
 from tasks.parse.pdf.calls import calls
 from tasks.parse.pdf.cuts import cut_as_neighbours
+from tasks.parse.pdf.fields import fields, with_fields
 from tasks.parse.pdf.grid import Table, may_hold_table, ruled_tables
 from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.links import Link, page_links
@@ -55,7 +56,7 @@ class Sheet:
         return (tenths(left), tenths(top), tenths(right), tenths(bottom))
 
 
-def read_sheet(page: int, document: int, number: int) -> Sheet:
+def read_sheet(page: int, document: int, number: int, form: int | None = None) -> Sheet:
     """Return what stands on a page; nothing where most of its characters have no known meaning."""
     width, height = (calls()[name](page) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
     sheet = Sheet(number, width, height)
@@ -73,6 +74,8 @@ def read_sheet(page: int, document: int, number: int) -> Sheet:
             sheet.width, sheet.height = height, width
             layer = TextLayer(text_page, place, number)
             lines = layer.lines()
+        filled = fields(page, form, place, number)
+        lines = with_fields(lines, filled) if filled else lines
         tables = may_hold_table(lines)
         rules = page_rules(page, place) if tables or may_hold_bullets(lines) else Rules()
         with_bullets(lines, rules.dots)
