@@ -55,7 +55,7 @@ FORMATS: dict[str, Format] = {
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",
-            by="pypdfium2: columns in reading order, headings, lists, tables, code, footnotes, links, filled forms; pages and boxes",
+            by="pypdfium2: columns, headings, lists, tables, code, footnotes, links, filled forms; pages and boxes",
         ),
         Format(
             name="image",
