@@ -61,6 +61,11 @@ def test_headings_of_org_stay_headings_at_any_depth(head: str) -> None:
         (r"\begin{description}\setlength{\itemsep}{0pt} \tightlist\item[Ann] one\end{description}", "Ann: one"),
         (r"\begin{itemize}[noitemsep]\itemsep0em \item one\end{itemize}", "- one"),
         (
+            r"\setlength\tabcolsep{4pt}\begin{tabular}{ll} \begin{tabular}[c]{@{}c@{}}A\\ a\end{tabular} &"
+            r" \makecell{B \\ \textbf{b}} \\ \cmidrule(lr){1-2} \cline{1-2} 1 & 2 \\ \end{tabular}",
+            "| A a | B b |\n| --- | --- |\n| 1 | 2 |",
+        ),
+        (
             r"\begin{longtable}{ll} A & B \\ \endfirsthead A & B \\ \endhead 1 & 2 \\ \end{longtable}",
             "| A | B |\n| --- | --- |\n| 1 | 2 |",
         ),

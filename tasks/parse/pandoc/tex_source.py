@@ -18,6 +18,16 @@ _SPACING = re.compile(
     r"(?:\s*\\(?:tightlist\b|setlength\s*\{?\\\w+\}?\s*\{[^{}]*\}"
     r"|(?:itemsep|parskip|parsep|topsep|leftmargin)\s*=?\s*-?[\d.]+\s*\\?\w+))+"
 )
+# Lines of one cell, each in a way that pandoc leaves the whole table unread for.
+_CELL_LINES = re.compile(
+    r"\\begin\{tabular\}(?:\[[tbc]\])?\{@\{\}[lcr]@\{\}\}((?:(?!\\(?:begin|end)\{tabular\}).)*)\\end\{tabular\}"
+    r"|\\(?:makecell|thead|shortstack)\*?(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}",
+    re.DOTALL,
+)
+# Lengths, and rules below some columns, whose numbers would be read as words.
+_LENGTH = re.compile(
+    r"\\setlength\s*\{?\\\w+\}?\s*\{[^{}]*\}|\\(?:cline|cmidrule|hhline)(?:\([lr]*\))?(?:\[[^\]]*\])?\s*\{[^{}]*\}"
+)
 _BIBLIOGRAPHY = re.compile(r"\\begin\s*\{thebibliography\}\s*(?:\{[^{}]*\})?")
 _ENTRY = re.compile(r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{[^{}]*\})*\])?\s*\{([^{}]*)\}")
 _SPECIAL = re.compile(r"[_&%#$]")
@@ -34,7 +44,8 @@ def prepared(text: str) -> str:
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
-    text = _SPACING.sub(r"\1", text)
+    text = _LENGTH.sub("", _SPACING.sub(r"\1", text))
+    text = _CELL_LINES.sub(lambda match: (match[1] or match[2] or "").replace("\\\\", " "), text)
     text = re.sub(r"\\A(?:nd|ND)\b", r"\\and", text)  # between authors, in the styles of some conferences
     return _declared(text) + (_with_labels(text) if re.search(r"\\item\s*\[", text) else text)
 
