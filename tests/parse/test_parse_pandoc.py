@@ -116,6 +116,18 @@ def test_a_chart_in_a_word_document_is_a_table_and_a_diagram_its_words() -> None
     )
 
 
+@pytest.mark.parametrize(("about", "text"), [("An old mill", "An old mill"), ("A ruin", "A ruin\n\nAn old mill")])
+def test_a_picture_and_its_caption_say_the_same_once(about: str, text: str) -> None:
+    from PIL import Image
+
+    picture = BytesIO()
+    Image.new("RGB", (4, 4)).save(picture, "PNG")
+    document = Document()
+    document.add_picture(picture)._inline.docPr.set("descr", about)
+    document.add_paragraph("An old mill")
+    assert read("docx", saved(document)).text == text
+
+
 def test_a_deleted_row_of_a_word_table_is_left_out() -> None:
     document = Document()
     table = document.add_table(3, 2)

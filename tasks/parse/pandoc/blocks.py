@@ -41,8 +41,10 @@ class Walker:
         self._marker = self._prefix = ""
 
     def blocks(self, blocks: list[Node]) -> None:
-        """Draw blocks in order."""
-        for node in blocks:
+        """Draw blocks in order; of a picture whose caption says what it shows, the caption only."""
+        for node, next_ in zip(blocks, [*blocks[1:], None], strict=False):
+            if next_ is not None and _is_picture(node) and plain_text(node["c"]) == _words(next_):
+                continue
             visit = getattr(self, "_" + node["t"].lower(), None)
             if visit:
                 visit(node.get("c"))
@@ -233,6 +235,14 @@ def block_lines(blocks: list[Node]) -> Iterator[list[Node]]:
 
 def _said(blocks: list[Node]) -> str:
     return " ".join(plain_text(line) for line in block_lines(blocks))
+
+
+def _is_picture(node: Node) -> bool:
+    return node["t"] in ("Para", "Plain") and [one["t"] for one in node["c"]] == ["Image"]
+
+
+def _words(node: Node) -> str:
+    return plain_text(node["c"]) if node["t"] in ("Para", "Plain") else ""
 
 
 def _is_bold(inlines: list[Node]) -> bool:
