@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from storage.errors import QueryError
 from storage.keys import key_of
 from storage.keywords.analyser import analyse
+from storage.retrieval import check_query
 from storage.schema import Element, Parsed
 from tasks.evaluate.phrases import sentences
 from tasks.evaluate.questions import Question, Target
@@ -19,6 +21,7 @@ from tasks.evaluate.questions import Question, Target
 _QUOTED = 80
 _WORDS = 6
 _SENTENCE = (40, 400)
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +37,25 @@ def proxies(sources: Sequence[Source], most: int) -> list[Question]:
     frequency: Counter[str] = Counter(term for source in sources for term in set(analyse(source.parsed.text)))
     made = [one for source in sources for one in _of(source, frequency, len(sources))]
     asked = Counter(one.text.casefold() for one in made)
-    distinct = sorted((one for one in made if asked[one.text.casefold()] == 1), key=lambda one: one.id)
-    return distinct[:most]
+    distinct = (one for one in made if asked[one.text.casefold()] == 1 and _askable(one.text))
+    return sorted(distinct, key=lambda one: one.id)[:most]
+
+
+def _askable(text: str) -> bool:
+    """Say whether a search takes a text, unlike 🎉 and headings as long as a page."""
+    try:
+        check_query(text)
+    except QueryError:
+        return False
+    return len(text) <= _LONGEST
 
 
 def _of(source: Source, frequency: Counter[str], documents: int) -> Iterator[Question]:
-    if source.parsed.title.strip():
-        yield _question(source.parsed.title, Target(source.uri))
-    yield from _pairs(source, "title", ("paragraph", "list_item", "text"))
+    named = _question(source.parsed.title, Target(source.uri))
+    if named.text:
+        yield named
+    below = _pairs(source, "title", ("paragraph", "list_item", "text"))
+    yield from (one for one in below if one.text.casefold() != named.text.casefold())  # the title's own heading
     yield from _pairs(source, "question", ("answer", "paragraph", "list_item"))
     yield from _distinctive(source, frequency, documents)
 

@@ -154,6 +154,17 @@ def test_questions_are_made_of_titles_headings_faqs_and_rare_words() -> None:
     assert proxies(sources, 2) == found[:2]
 
 
+def test_a_title_that_is_a_heading_too_asks_once_and_what_is_no_query_does_not() -> None:
+    parts = ["# Boots\n\n", "Wear them.\n\n", "## 🎉\n\n", "Well done.\n\n", f"## {'long ' * 50}\n\n", "Too long."]
+    starts = [sum(map(len, parts[:i])) for i in range(len(parts))]
+    kinds = ("title", "paragraph") * 3
+    elements = tuple(
+        Element(kind, at, at + len(part.rstrip())) for kind, at, part in zip(kinds, starts, parts, strict=True)
+    )
+    (found,) = proxies([Source("boots.md", Parsed("".join(parts), elements, "Boots"))], 100)
+    assert (found.text, found.targets[0].document, found.targets[0].quotation) == ("Boots", "boots.md", "")
+
+
 def test_a_context_is_found_for_a_type(bench: Workbench) -> None:
     questions = load_questions(bench.folder / "q.csv")
     found = tune(settings_of(bench), [str(bench.docs)], questions, replace(TRIED, contexts=("none", "window")))
