@@ -46,7 +46,9 @@ _SANDBOX = {
 
 
 _ROWS_AT_ONCE = 10_000
-_MACRO = """CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || named || '"')"""
+_MACRO = """
+CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')
+"""
 
 
 def query(
@@ -137,7 +139,7 @@ def _connect(
             connection.execute(f"CREATE VIEW routing AS {ROUTING}")
         for at, tables in past.items():
             for name, paths in tables.items():
-                _register(connection, f"{name}_at_{at}", name, paths)
+                _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # else the tags A and a were one
         for name, table in extra.items():
             connection.register(name, table)
         bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
@@ -233,7 +235,7 @@ def _explain(error: Exception, limits: SqlLimits) -> str:
         return f"the statement needed more than {limits.memory_mb} MB and was stopped; make it smaller"
     if isinstance(error, duckdb.PermissionException):
         return f"SQL sees this store's tables only, no files and no network: {error}"
-    if missing := re.search(r"Table with name (\w+)_at_(\S+) does not exist", str(error)):
-        table, at = missing.groups()
+    if missing := re.search(r"Table with name (\w+)_at_((?:[\dA-F]{2})*) does not exist", str(error)):
+        table, at = missing[1], bytes.fromhex(missing[2]).decode("utf-8", "replace")
         return f"no snapshot {at} to read {table} of; name a kept one by its number or tag itself: {table}_at(41)"
     return re.sub(r"\n{2,}", "\n", str(error))

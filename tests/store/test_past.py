@@ -116,9 +116,17 @@ def test_sql_reads_the_tables_of_any_kept_snapshot(bench: Workbench) -> None:
     ]  # fmt: skip
 
 
+def test_tags_that_differ_in_case_name_their_own_snapshots(bench: Workbench) -> None:
+    set_tag(bench.root, "Move", 1)
+    set_tag(bench.root, "move", 2)
+    held = "(SELECT count(*) FROM documents_at('{}') WHERE uri = 'gone.txt') AS {}"
+    asked = f"SELECT {held.format('Move', 'before')}, {held.format('move', 'since')}"
+    assert bench.store.sql(asked).to_pylist() == [{"before": 1, "since": 0}]
+
+
 def test_sql_says_that_a_snapshot_is_not_there(bench: Workbench) -> None:
-    for name in ("9", "'x'", "1 + 1"):
-        with pytest.raises(QueryError, match=r"by its number or tag itself: chunks_at\(41\)"):
+    for name, said in (("9", "9"), ("'x'", "x"), ("1 + 1", "2"), ("'é'", "é")):
+        with pytest.raises(QueryError, match=rf"no snapshot {said} .* by its number or tag itself: chunks_at\(41\)"):
             bench.store.sql(f"FROM chunks_at({name})")
 
 
