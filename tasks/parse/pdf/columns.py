@@ -23,6 +23,7 @@ from tasks.parse.pdf.rules import Rule
 _MAX_DEPTH = 10
 _CUT, _ROW = 1.0, 1000.0  # how far apart pieces of a line may be, in its size
 _CANDIDATES = 8
+_OUTDENT = 15  # in steps of 3 points
 _MIN_GUTTER = 5.0
 _SLACK = 3.0
 _SWITCHES = 0.5
@@ -206,9 +207,10 @@ def _gutter(held: list[Run]) -> float | None:
     for run in held:
         weights[round(run.left / 3)] += len(run.items)
     first = min(weights)
-    chosen = [start for start, lines in weights.most_common(_CANDIDATES) if start > first and lines > 1]
+    chosen = {start for start, lines in weights.most_common(_CANDIDATES) if start > first and lines > 1}
+    outdented = {max(first + 1, min(other for other in weights if start - _OUTDENT <= other)) for start in chosen}
     best, found = 0.0, None
-    for start in sorted(chosen):
+    for start in sorted(chosen | (outdented & {*weights})):  # a heading may begin left of what stands below it
         near = [run.left for run in held if abs(round(run.left / 3) - start) <= 1]
         gutter = min(near)
         score = _score(held, gutter)
