@@ -33,10 +33,10 @@ _RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr
 _RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips what is marked as skippable
 _RTF_SIGN = re.compile(rb"\\([{}\\])")
 _RTF_DELETED = re.compile(rb"\\deleted(?![a-z])")  # in a revision; pandoc leaves out what is hidden
-_RTF_STYLE = re.compile(rb"\{\\s(\d{1,4})(?=[\\ ])([^{}]*?)[ ]([^{}\\;]+);\}")
+_RTF_STYLE = re.compile(rb"\{\\s(\d{1,4})(?=[\\ ])([^{}]{0,600}?)[ ]([^{}\\;]{1,80});\}")
 _RTF_HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|rubrik|kop|заголовок) ?(\d)", re.IGNORECASE)
 _RTF_OUTLINE = re.compile(rb"\\outlinelevel([0-8])")
-_RTF_PARAGRAPH = re.compile(rb"\\s(\d{1,4})(?![0-9])(?![^{}]*\\outlinelevel)")
+_RTF_PARAGRAPH = re.compile(rb"\\s(\d{1,4})(?![0-9])(?!(?:(?!\\par\b)[^{}]){0,200}\\outlinelevel)")
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
 

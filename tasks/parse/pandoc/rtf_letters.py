@@ -6,6 +6,7 @@ byte for Western European, loses halves of pairs, and the letter after a number 
 Source: Rich Text Format specification 1.9.1, "Character Set" and "Unicode RTF".
 """
 
+import codecs
 import re
 from dataclasses import dataclass, replace
 
@@ -95,19 +96,20 @@ class _Letters:
     def _letters(self, start: int) -> int:
         """Write a run of letters; return its end."""
         page = self._fonts.get(self._group.font, self._page)
-        units, held, at = bytearray(), bytearray(), start
+        decoder = codecs.getincrementaldecoder(page)("replace")
+        units, at = bytearray(), start
         while (token := _TOKEN.match(self._data, at)) and (token["byte"] or token["raw"] or token["word"] == b"u"):
             at = token.end()
             if token["word"]:
-                units += _utf16(held, page) + (int(token["number"] or 0) % 65_536).to_bytes(2, "little")
-                held.clear()
+                units += _utf16(decoder.decode(b"", True))
+                units += (int(token["number"] or 0) % 65_536).to_bytes(2, "little")
                 at = self._after_instead(at)
                 continue
-            held += token["raw"] or bytes.fromhex(token["byte"].decode())
-            if page in _OF_TWO_BYTES and self._is_cut(held, page, at):
-                held += self._data[at : at + 1]
+            units += _utf16(decoder.decode(token["raw"] or bytes.fromhex(token["byte"].decode())))
+            if page in _OF_TWO_BYTES and decoder.getstate()[0] and self._data[at : at + 1] not in _NO_SECOND:
+                units += _utf16(decoder.decode(self._data[at : at + 1]))
                 at += 1
-        text = (units + _utf16(held, page)).decode("utf-16-le", "replace")
+        text = (units + _utf16(decoder.decode(b"", True))).decode("utf-16-le", "replace")
         gap = b" " if _WORD.search(self._data, max(self._copied, start - _LONGEST_WORD), start) else b""
         self._parts += (self._data[self._copied : start], gap, _SIGN.sub(r"\\\g<0>", text).encode())
         self._copied = at
@@ -119,14 +121,6 @@ class _Letters:
             at = instead.end() if instead else at
         return at
 
-    def _is_cut(self, letters: bytearray, page: str, at: int) -> bool:
-        """Return whether the second byte of a letter follows as one of ASCII."""
-        try:
-            letters.decode(page)
-        except UnicodeDecodeError as error:
-            return error.end == len(letters) and self._data[at : at + 1] not in _NO_SECOND
-        return False
 
-
-def _utf16(letters: bytearray, page: str) -> bytes:
-    return letters.decode(page, "replace").encode("utf-16-le")
+def _utf16(letters: str) -> bytes:
+    return letters.encode("utf-16-le")
