@@ -58,8 +58,6 @@ def questions(
     asked = load_questions(file, qrels)
     ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [])
     found = evaluation.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
-    if run_file is not None:
-        run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
     if keep:
         save_rows(
             lambda: evaluation.keep(settings.store, found, evaluation.subject_of(file, qrels, {"depth": depth}), values)
@@ -67,8 +65,14 @@ def questions(
     for at_one in dict.fromkeys(one.of for one in found):
         if missing := strangers(open_store(settings.store, at_one), asked):
             named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-            note(f"snapshot {at_one} lacks {len(missing)} documents that questions name, and finds none: {named}")
+            note(f"questions ask for {len(missing)} documents that snapshot {at_one} does not hold: {named}")
     note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, the first {depth} hits")
+    if as_json:
+        print_json([_as_json(one, found[0]) for one in found])
+    else:
+        print_rows(evaluation.compared(found))
+    if run_file is not None:
+        run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
     if html is not None:
         from flows.cli.chart import Compared, chart
 
@@ -81,10 +85,6 @@ def questions(
             encoding="utf-8",
         )
         note(f"wrote {html}")
-    if as_json:
-        print_json([_as_json(one, found[0]) for one in found])
-    else:
-        print_rows(evaluation.compared(found))
 
 
 def save_rows(save: Callable[[], None]) -> None:

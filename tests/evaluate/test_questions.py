@@ -129,5 +129,15 @@ def test_a_question_beyond_the_model_is_named(bench: Workbench) -> None:
 def test_documents_that_the_store_lacks_are_named(bench: Workbench) -> None:
     status, _, said = evaluate(bench, "seal,seal.md\nlid,lid.md\n", "--mode", "keyword", "--measure", "RR")
     assert status == 0
-    assert "snapshot 1 lacks 1 documents that questions name, and finds none: lid.md" in said
-    assert "lacks" not in evaluate(bench, "seal,seal\n", "--mode", "keyword")[2]
+    assert "questions ask for 1 documents that snapshot 1 does not hold: lid.md" in said
+    assert "does not hold" not in evaluate(bench, "seal,seal\n", "--mode", "keyword")[2]
+
+
+@pytest.mark.parametrize("option", ["--run-file", "--html"])
+def test_a_file_that_cannot_be_written_costs_no_result(bench: Workbench, option: str) -> None:
+    wanted = (option, str(bench.folder / "nowhere" / "file"))
+    status, out, said = evaluate(bench, "seal,seal.md\n", "--mode", "keyword", "--measure", "RR", *wanted)
+    assert status == 1
+    assert "No such file" in said
+    assert json.loads(out)[0]["measures"]["RR"]["mean"] == 1.0
+    assert bench.store.sql("SELECT value FROM evaluations").to_pylist() == [{"value": 1.0}]
