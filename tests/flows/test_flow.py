@@ -86,7 +86,7 @@ def test_what_fails_in_the_flow_is_raised_and_does_not_shout(
 
 
 def test_the_flow_holds_back_what_answers_worse(bench: Workbench, tmp_path: Path) -> None:
-    (tmp_path / "q.csv").write_text("question,phrase\n" + "where is the red knob,the red knob\n" * 3)
+    (tmp_path / "q.csv").write_text("question,phrase\n" + "where is the red knob,the red knob\n" * 8)
     gate = {"questions": str(tmp_path / "q.csv")}
     settings = Settings.model_validate({"store": bench.root, "embedding": {"model": NAME}, "gate": gate})
     assert run_prefect(settings, [str(bench.docs)]).snapshot == 1
