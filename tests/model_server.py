@@ -83,23 +83,24 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
     def do_POST(self) -> None:
-        with self.server.own.counted():
-            self._answer(self.server.own)
+        with self.server.own.counted():  # until it is answered: who has the answer may ask again at once
+            status, payload = self._answer(self.server.own)
+        self._send(status, payload)
 
-    def _answer(self, own: ModelServer) -> None:
+    def _answer(self, own: ModelServer) -> tuple[int, dict[str, Any]]:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         own.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
         mood = own.take_mood()
         if mood == "slow":
             time.sleep(0.5)
         if mood in STATUS:
-            return self._send(STATUS[mood], {"error": {"message": mood, "type": mood}})
+            return STATUS[mood], {"error": {"message": mood, "type": mood}}
         content = body["messages"][0]["content"]
         prompt = content if isinstance(content, str) else "\n\n".join(block["text"] for block in content)
         said = {"nonsense": "As a model I would cut at 99999!", "refusal": "", "obedient": own.words}
         text = said.get(mood, answer_to(prompt))
         make = _message if self.path.endswith("/messages") else _completion
-        return self._send(200, make(text, mood, len(prompt) // 4))
+        return 200, make(text, mood, len(prompt) // 4)
 
     def _send(self, status: int, payload: dict[str, Any]) -> None:
         data = json.dumps(payload).encode()
