@@ -6,6 +6,7 @@ for the document.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,7 @@ def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measu
     return {name: dict(values[one]) for name, one in known.items()}  # RR and MRR are one measure by two names
 
 
+@cache
 def measure_of(name: str) -> "Measure":
     """Return a measure of ir_measures by its name; raise ConfigError for one that it does not know or compute here."""
     import ir_measures

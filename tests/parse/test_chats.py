@@ -6,22 +6,11 @@ import pytest
 
 from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from tests.parsed import found, turns
 
 
 def read(form: str, text: str) -> Parsed:
     return parse(text.encode(), FileType(form), ParseOptions())
-
-
-def found(parsed: Parsed) -> list[tuple[str, str]]:
-    return [(one.kind, parsed.text[one.start : one.end]) for one in parsed.elements]
-
-
-def turns(parsed: Parsed) -> list[tuple[str, str, str]]:
-    return [
-        (one.attributes.get("time", ""), one.attributes.get("speaker", ""), parsed.text[one.start : one.end])
-        for one in parsed.elements
-        if one.kind == "turn"
-    ]
 
 
 @pytest.mark.parametrize(

@@ -13,22 +13,11 @@ from storage.schema import Parsed
 from tasks.parse import FileType, ParseOptions, parse
 from tasks.parse.spans import faults
 from tests.drawing import examples
+from tests.parsed import found, turns
 
 
 def read(form: str, text: str | bytes) -> Parsed:
     return parse(text.encode() if isinstance(text, str) else text, FileType(form), ParseOptions())
-
-
-def found(parsed: Parsed) -> list[tuple[str, str]]:
-    return [(one.kind, parsed.text[one.start : one.end]) for one in parsed.elements]
-
-
-def turns(parsed: Parsed) -> list[tuple[str, str, str]]:
-    return [
-        (one.attributes.get("time", ""), one.attributes.get("speaker", ""), parsed.text[one.start : one.end])
-        for one in parsed.elements
-        if one.kind == "turn"
-    ]
 
 
 def test_numbers_of_json_stand_as_they_are_written() -> None:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from itertools import chain, pairwise
 from statistics import median
 
-from tasks.parse.canvas import Box
 from tasks.parse.pdf.grid import Item, Table, header_rows
 from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.rows import STRAY, Level, gap, is_parted, middle, rows_of
-from tasks.parse.pdf.rules import Rule
+from tasks.parse.pdf.place import around_all
+from tasks.parse.pdf.rows import STRAY, gap, is_parted, middle, rows_of
+from tasks.parse.pdf.rules import Level
 from tasks.parse.pdf.words import Words, joined
 
 Cell = list[Line]  # one below the other
@@ -30,11 +30,10 @@ _WIDER = 1.6  # than between the rows above
 _TRIES = 3
 
 
-def with_tables(items: list[Item], level: list[Rule]) -> list[Item]:
-    """Return items in their order, runs of rows that surely are a table as one; `level` are the page's level rules."""
-    rules = Level(level)
+def with_tables(items: list[Item], rules: Level) -> list[Item]:
+    """Return items in their order, runs of rows that surely are a table as one; `rules` are the page's."""
     rows = rows_of(items, rules)
-    least = _MIN_RULED if level else _MIN_ROWS
+    least = _MIN_RULED if rules else _MIN_ROWS
     if len(items) - len(rows) < least:
         return items
     out: list[Item] = []
@@ -122,13 +121,13 @@ def _table(rows: list[list[Item]], rules: Level) -> Table | None:
     if cells is None:
         return None
     lines = [line for row in cut for cell in row for line in cell]
-    return Table(cells, header_rows(cells), _box(lines), lines[0].page)
+    return Table(cells, header_rows(cells), around_all([line.box for line in lines]), lines[0].page)
 
 
 def _is_ruled(first: Row, second: Row, rules: Level) -> bool:
     """Return whether a rule parts the first row, all of it, from the second."""
     lines = [line for cell in first for line in cell]
-    left, top, right, _ = _box(lines)
+    left, top, right, _ = around_all([line.box for line in lines])
     return rules.between((top + middle(lines[0])) / 2, middle(second[0][0]), left, right)
 
 
@@ -204,8 +203,3 @@ def _column(cell: Cell, spans: list[Span]) -> int:
 
 def _span(lines: list[Line]) -> Span:
     return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
-
-
-def _box(lines: list[Line]) -> Box:
-    sides = list(zip(*(line.box for line in lines), strict=True))
-    return (min(sides[0]), min(sides[1]), max(sides[2]), max(sides[3]))

@@ -13,6 +13,7 @@ from tasks.parse.pdf.grid import Item, Table
 from tasks.parse.pdf.headings import MAX_HEADING
 from tasks.parse.pdf.letters import LOWERED, RAISED
 from tasks.parse.pdf.line import Line
+from tasks.parse.pdf.place import around_all
 
 BULLET = re.compile(r"([•●▪■◦○‣∙·*–—➢➤✓❖-]|[\u2043\uf0a7\uf0b7\uf0a8\uf0d8]|o(?=\s))\s+(?=\S)")
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+(?=\S)")
@@ -46,8 +47,7 @@ class Block:
         """Return the box around the items, where the block begins."""
         if len(self.items) == 1:
             return self.items[0].box
-        lefts, tops, rights, bottoms = zip(*[item.box for item in self.items], strict=True)
-        return (min(lefts), min(tops), max(rights), max(bottoms))
+        return around_all([item.box for item in self.items])
 
 
 def blocks(flow: list[Item], body: float, code: bool) -> list[Block]:

@@ -15,6 +15,7 @@ from tasks.parse.canvas import Box
 from tasks.parse.pdf.place import FAR, near
 
 _ROWS = 1_024
+_TEXT_BYTES = 512
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
 
 # Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h, fpdf_annot.h, ....
@@ -108,6 +109,17 @@ def reference(place: int) -> Any:
 def address(handle: Any) -> int:
     """Return the address that a handle of pypdfium2's points to."""
     return ctypes.addressof(handle.raw.contents)
+
+
+def text_from(name: str, *of: Any) -> str:
+    """Return what a function writes as UTF-16, however long; empty where it writes nothing."""
+    ask = calls()[name]
+    buffer = ctypes.create_string_buffer(_TEXT_BYTES)
+    written = ask(*of, ctypes.addressof(buffer), _TEXT_BYTES)
+    if written > _TEXT_BYTES:
+        buffer = ctypes.create_string_buffer(written)
+        ask(*of, ctypes.addressof(buffer), written)
+    return buffer.raw[: max(written - 2, 0)].decode("utf-16-le", "replace")
 
 
 def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:

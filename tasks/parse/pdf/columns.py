@@ -18,7 +18,7 @@ from tasks.parse.pdf.grid import Item, Table
 from tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
 from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.place import around
-from tasks.parse.pdf.rules import Rule
+from tasks.parse.pdf.rules import Level
 
 _MAX_DEPTH = 10
 _CUT, _ROW = 1.0, 1000.0  # how far apart pieces of a line may be, in its size
@@ -56,7 +56,7 @@ class Run:
             self.bottom = bottom
 
 
-def columns(items: list[Item], level: list[Rule]) -> list[list[Item]]:
+def columns(items: list[Item], level: Level) -> list[list[Item]]:
     """Return the items of a page in flows: each is a column, or what stands above, below or between columns.
 
     `level` are the page's level rules.

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.page import TextLayer
-from tasks.parse.pdf.rules import Rule
+from tasks.parse.pdf.rules import Level
 
 _NEAR = 4.0  # lines
 _MOST_LINES = 6
@@ -16,7 +16,7 @@ _STRAY = 1.2  # points that beginnings of one column may be apart
 _GAP, _MONO_GAP = 0.4, 0.8  # of the size: wider than a space
 
 
-def cut_as_neighbours(lines: list[Line], level: list[Rule], layer: TextLayer) -> list[Line]:
+def cut_as_neighbours(lines: list[Line], level: Level, layer: TextLayer) -> list[Line]:
     """Return lines, those in pieces that hold a gap where pieces of lines both above and below them begin.
 
     Below is enough for a header, under which one of the `level` rules stands.
@@ -44,7 +44,7 @@ def _columns(lines: list[Line]) -> list[tuple[float, list[float]]]:
     return [(min(left for _, left in places), [middle for middle, _ in places]) for places in columns]
 
 
-def _places(line: Line, columns: list[tuple[float, list[float]]], level: list[Rule]) -> Iterator[float]:
+def _places(line: Line, columns: list[tuple[float, list[float]]], level: Level) -> Iterator[float]:
     """Yield where a line may be cut."""
     left, top, right, bottom = line.box
     middle, near = (top + bottom) / 2, _NEAR * (bottom - top)
@@ -57,9 +57,9 @@ def _places(line: Line, columns: list[tuple[float, list[float]]], level: list[Ru
                 yield place
 
 
-def _is_header(line: Line, level: list[Rule]) -> bool:
+def _is_header(line: Line, level: Level) -> bool:
     left, _, right, bottom = line.box
-    return any(-2 < y - bottom < line.size and start < left + 4 and end > right - 4 for y, start, end in level)
+    return level.between(bottom - 2, bottom + line.size, left, right)
 
 
 def _cut(line: Line, places: list[float], layer: TextLayer) -> list[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import address, calls
+from tasks.parse.pdf.calls import address, calls, text_from
 from tasks.parse.pdf.fonts import PLAIN
 from tasks.parse.pdf.letters import clean
 from tasks.parse.pdf.line import Line
@@ -19,7 +19,6 @@ _TICKED, _WRITTEN = (2, 3), (4, 5, 6)  # FPDF_FORMFIELD_...: boxes and buttons; 
 _UNSEEN = 2 | 32  # hidden, not to be viewed
 _SECRET = 1 << 13
 _MOST = 500  # of a page
-_MAX_VALUE = 20_000  # bytes
 _USUAL_SIZE = 10.0
 
 
@@ -51,19 +50,13 @@ def _text(ask: dict[str, Any], form: int | None, one: int) -> str:
     if kind not in (_WIDGET, _FREE_TEXT) or ask["FPDFAnnot_GetFlags"](one) & _UNSEEN:
         return ""
     if kind == _FREE_TEXT:
-        return _string(ask["FPDFAnnot_GetStringValue"], one, b"Contents")
+        return text_from("FPDFAnnot_GetStringValue", one, b"Contents")
     if form is None or ask["FPDFAnnot_GetFormFieldFlags"](form, one) & _SECRET:
         return ""
     sort = ask["FPDFAnnot_GetFormFieldType"](form, one)
     if sort in _TICKED:
-        return "\u2610" if _string(ask["FPDFAnnot_GetStringValue"], one, b"AS") in ("", "Off") else "\u2612"
-    return _string(ask["FPDFAnnot_GetFormFieldValue"], form, one) if sort in _WRITTEN else ""
-
-
-def _string(call: Any, *of: Any) -> str:
-    buffer = ctypes.create_string_buffer(_MAX_VALUE)
-    written = call(*of, ctypes.addressof(buffer), _MAX_VALUE)
-    return buffer.raw[: max(written - 2, 0)].decode("utf-16-le", "replace") if written <= _MAX_VALUE else ""
+        return "\u2610" if text_from("FPDFAnnot_GetStringValue", one, b"AS") in ("", "Off") else "\u2612"
+    return text_from("FPDFAnnot_GetFormFieldValue", form, one) if sort in _WRITTEN else ""
 
 
 def _box(ask: dict[str, Any], one: int, place: Place) -> Box | None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from storage.errors import Rejected
-from tasks.parse.pdf.calls import address, calls
+from tasks.parse.pdf.calls import address, calls, text_from
 from tasks.parse.pdf.headings import squeeze
 
 _INFO = {"Author": "author", "Subject": "description", "Keywords": "keywords"}
@@ -22,7 +22,6 @@ _UNLIKE = re.compile(rb"/StrF\s*/Identity\b")  # pdfium wants strings and stream
 _OUTLINE_PER_PAGE = 40
 _MAX_PAGES = 100_000
 _LANGUAGE_UNITS = 40
-_META_BYTES = 512
 
 
 def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
@@ -103,13 +102,7 @@ def metadata(document: Any) -> dict[str, Any]:
 
 def _meta(document: Any, key: str) -> str:
     """Return what a document's information says, on one line."""
-    ask, where = calls()["FPDF_GetMetaText"], (address(document), key.encode())
-    buffer = ctypes.create_string_buffer(_META_BYTES)
-    written = ask(*where, ctypes.addressof(buffer), _META_BYTES)
-    if written > _META_BYTES:
-        buffer = ctypes.create_string_buffer(written)
-        ask(*where, ctypes.addressof(buffer), written)
-    return " ".join(buffer.raw[: max(written - 2, 0)].decode("utf-16-le", "replace").replace("\0", "").split())
+    return " ".join(text_from("FPDF_GetMetaText", address(document), key.encode()).replace("\0", "").split())
 
 
 def _language(document: Any) -> str:

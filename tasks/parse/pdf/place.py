@@ -46,6 +46,12 @@ def around(one: Box, other: Box) -> Box:
     return (min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3]))
 
 
+def around_all(boxes: list[Box]) -> Box:
+    """Return the smallest box around one or more."""
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return (min(lefts), min(tops), max(rights), max(bottoms))
+
+
 def tenths(points: float) -> float:
     """Return a length to a tenth of a point."""
     return round(10 * points) / 10  # several times faster than round(points, 1), which goes by decimal digits

@@ -1,30 +1,16 @@
 """PDF rows: items that stand on one level, as the cells of a table do, each of one line or several."""
 
-from bisect import bisect_left
 from itertools import chain
 
 from tasks.parse.pdf.grid import Item
 from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.rules import Rule
+from tasks.parse.pdf.rules import Level
 
 STRAY = 4.0  # points
 _SHARED = 0.3  # of the height, which pieces on one level share
 _RISE = 1.6  # so many heights of a line may a cell begin above the middle of its row
 _CLOSE = 0.6
 _MOST_LINES = 6
-
-
-class Level:
-    """A page's level rules, from the top."""
-
-    def __init__(self, rules: list[Rule]) -> None:
-        self._rules = sorted(rules)
-        self._places = [rule[0] for rule in self._rules]
-
-    def between(self, upper: float, lower: float, left: float, right: float) -> bool:
-        """Return whether a rule stands between two places down the page that is as long as what is above it."""
-        found = self._rules[bisect_left(self._places, upper) : bisect_left(self._places, lower)]
-        return any(start < left + STRAY and end > right - STRAY for _, start, end in found)
 
 
 def rows_of(items: list[Item], rules: Level) -> list[list[Item]]:
@@ -45,7 +31,7 @@ def _lines_beside(rows: list[list[Item]], item: Item, rules: Level) -> int:
     last = rows[-1][-1]
     if not isinstance(last, Line) or not isinstance(item, Line) or item.box[0] < last.box[2]:
         return 0
-    if (item.box[1] + item.box[3]) / 2 >= last.box[1]:
+    if middle(item) >= last.box[1]:
         return 0
     above = 0
     while above < min(_MOST_LINES, len(rows) - 1) and _is_next(rows[-above - 2], rows[-above - 1]):

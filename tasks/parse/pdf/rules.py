@@ -1,6 +1,8 @@
 """PDF rules: the lines that a page draws, level or upright, in points from its top left."""
 
 import ctypes
+from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -18,6 +20,7 @@ _SHORT = 6.0
 _SMALL = 12.0  # narrower shapes are signs
 _LEAST_DOT = 1.0
 _SNAP = 2.5
+_STRAY = 4.0
 _MAX_OBJECTS = 30_000
 _MAX_SEGMENTS = 400
 _MAX_POINTS = 20_000
@@ -40,6 +43,23 @@ class Rules:
             self.level.append(((top + bottom) / 2, left, right))
         elif right - left <= _THIN and bottom - top >= _SHORT:
             self.upright.append(((left + right) / 2, top, bottom))
+
+
+class Level:
+    """Level rules from the top, to be asked which of them stand where."""
+
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self._rules = sorted(rules)
+        self._places = [rule[0] for rule in self._rules]
+
+    def __bool__(self) -> bool:
+        """Say whether there are any."""
+        return bool(self._rules)
+
+    def between(self, upper: float, lower: float, left: float, right: float) -> bool:
+        """Return whether a rule stands between two places down the page that is as long as what is above it."""
+        found = self._rules[bisect_left(self._places, upper) : bisect_left(self._places, lower)]
+        return any(start < left + _STRAY and end > right - _STRAY for _, start, end in found)
 
 
 def page_rules(page: int, place: Place) -> Rules:

@@ -13,7 +13,7 @@ from tasks.parse.pdf.line import Line
 from tasks.parse.pdf.links import Link, page_links
 from tasks.parse.pdf.page import TextLayer
 from tasks.parse.pdf.place import Place, tenths
-from tasks.parse.pdf.rules import Rule, Rules, page_rules
+from tasks.parse.pdf.rules import Level, Rules, page_rules
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
 _REACH = 500.0
@@ -35,7 +35,7 @@ class Sheet:
     height: float
     items: list[Line | Table] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    level: list[Rule] = field(default_factory=list)
+    level: Level = field(default_factory=Level)
     paragraphs: list[list[Line]] = field(default_factory=list)
     turn: int = 0
     garbled: bool = False
@@ -79,8 +79,8 @@ def read_sheet(page: int, document: int, number: int, form: int | None = None) -
         tables = may_hold_table(lines)
         rules = page_rules(page, place) if tables or may_hold_bullets(lines) else Rules()
         with_bullets(lines, rules.dots)
-        sheet.items = ruled_tables(cut_as_neighbours(lines, rules.level, layer), rules, layer) if tables else [*lines]
-        sheet.level = rules.level if tables else []
+        sheet.level = Level(rules.level if tables else ())
+        sheet.items = ruled_tables(cut_as_neighbours(lines, sheet.level, layer), rules, layer) if tables else [*lines]
         sheet.links = page_links(page, document, layer, place)
     finally:
         calls()["FPDFText_ClosePage"](text_page)
