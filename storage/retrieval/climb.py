@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-from storage.retrieval.distinct import OVERLAP
+from storage.retrieval.distinct import Span, overlap
 from storage.retrieval.hit import Candidate
 from storage.retrieval.query import Query
 from storage.retrieval.sources import Piece
-
-Span = tuple[int, int]
 
 
 def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
@@ -39,7 +37,7 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
     for one in candidates:
         row = query.rows([one.key])[one.key]
         earlier = held.setdefault(row.document_id, [])
-        if not any(_shared((row.start, row.end), span) > OVERLAP for span in earlier):
+        if not any(overlap((row.start, row.end), span) for span in earlier):
             if row.document_id not in pieces:
                 pieces[row.document_id] = query.sources.pieces(row.document_id)
             earlier.append(_grow(one, pieces[row.document_id], query, earlier))
@@ -60,7 +58,7 @@ def _grow(one: Candidate, pieces: Sequence[Piece], query: Query, earlier: Sequen
         next_one = side(pieces, span, own)
         if not next_one or tokens + next_one.tokens > query.options.widen:
             continue
-        if any(_shared((next_one.start, next_one.end), other) > 0 for other in earlier):
+        if any(overlap((next_one.start, next_one.end), other, share=0) for other in earlier):
             continue
         span = min(span[0], next_one.start), max(span[1], next_one.end)
         tokens, chunks = tokens + next_one.tokens, chunks + 1
@@ -86,8 +84,3 @@ def _before(pieces: Sequence[Piece], span: Span, own: Piece) -> Piece | None:
     some = (one for one in pieces if one.start < span[0] and not one.summary)
     found = (one for one in some if one.end <= span[0] or one.kind == own.kind)
     return max(found, key=lambda one: (one.end, one.kind == own.kind), default=None)
-
-
-def _shared(one: Span, other: Span) -> float:
-    """Return what two spans share, as a part of the shorter; 0 or less where they are apart."""
-    return (min(one[1], other[1]) - max(one[0], other[0])) / min(one[1] - one[0], other[1] - other[0])

@@ -11,10 +11,17 @@ from storage.retrieval.hit import Candidate
 from storage.retrieval.query import Query
 from storage.schema import ChunkRow
 
-OVERLAP = 0.5
+Span = tuple[int, int]
+
+_OVERLAP = 0.5
 _LIKENESS = 0.9
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
 _WORD = re.compile(r"\w+")
+
+
+def overlap(one: Span, other: Span, share: float = _OVERLAP) -> bool:
+    """Return whether two spans have more than a share of the shorter in common; of 0, whether anything."""
+    return min(one[1], other[1]) - max(one[0], other[0]) > share * min(one[1] - one[0], other[1] - other[0])
 
 
 def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
@@ -60,8 +67,7 @@ class _Seen:
     def like(self, row: ChunkRow) -> Candidate | None:
         """Return a kept chunk that makes this one needless."""
         for start, end, one in self._spans[row.document_id]:
-            shared = min(end, row.end) - max(start, row.start)
-            if shared > OVERLAP * min(end - start, row.end - row.start):
+            if overlap((start, end), (row.start, row.end)):
                 return one
         words = frozenset(_WORD.findall(row.text.casefold()))
         held = (pair for sign in _signs(words) for pair in self._like.get(sign, ()))
