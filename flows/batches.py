@@ -6,19 +6,19 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from flows.report import spent, unsaid
-from flows.run import Run
-from storage.files import TEMPORARY
-from storage.staging import Batch
-from tasks.answers import ASKED, Answering, asked_texts
-from tasks.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
-from tasks.model.desk import close_shared
-from tasks.plan import Plan
-from tasks.publish import artifact_paths
-from tasks.workers.batch import Order, process_batch
-from tasks.workers.orders import save_order
-from tasks.workers.process import Work
-from tasks.workers.unpack import UnpackOrder
+from docmill.flows.report import spent, unsaid
+from docmill.flows.run import Run
+from docmill.storage.files import TEMPORARY
+from docmill.storage.staging import Batch
+from docmill.tasks.answers import ASKED, Answering, asked_texts
+from docmill.tasks.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
+from docmill.tasks.model.desk import close_shared
+from docmill.tasks.plan import Plan
+from docmill.tasks.publish import artifact_paths
+from docmill.tasks.workers.batch import Order, process_batch
+from docmill.tasks.workers.orders import save_order
+from docmill.tasks.workers.process import Work
+from docmill.tasks.workers.unpack import UnpackOrder
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 4 << 20

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from flows.settings import Section, Settings
-from storage.errors import ConfigError
+from docmill.flows.settings import Section, Settings
+from docmill.storage.errors import ConfigError
 
 FILE_NAME = "docmill.toml"
 PREFIX = "DOCMILL_"

@@ -1,6 +1,6 @@
 """The process of the embedded Prefect server: it serves while somebody holds the lease, and then ends.
 
-Started by `flows.server` as `python -m flows.embedded HOME PORT`. The lease is a shared `flock`, which
+Started by `docmill.flows.server` as `python -m docmill.flows.embedded HOME PORT`. The lease is a shared `flock`, which
 the kernel frees however its holder dies, so no run leaves a server behind.
 """
 

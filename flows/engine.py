@@ -1,4 +1,4 @@
-"""Where steps run: threads of this process, or Prefect's tasks (`flows.ingest`); and which of them."""
+"""Where steps run: threads of this process, or Prefect's tasks (`docmill.flows.ingest`); and which of them."""
 
 import os
 import sys

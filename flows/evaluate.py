@@ -5,13 +5,13 @@ from pathlib import Path
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 
-from flows import evaluation
-from flows.configuration import load
-from flows.evaluation import Measured
-from flows.report import artifact_key
-from storage.retrieval import Mode
-from tasks.evaluate.questions import load_questions
-from tasks.evaluate.ranking import MEASURES
+from docmill.flows import evaluation
+from docmill.flows.configuration import load
+from docmill.flows.evaluation import Measured
+from docmill.flows.report import artifact_key
+from docmill.storage.retrieval import Mode
+from docmill.tasks.evaluate.questions import load_questions
+from docmill.tasks.evaluate.ranking import MEASURES
 
 
 @flow(

@@ -9,20 +9,20 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from flows.recipe import way_of
-from flows.settings import Settings
-from storage import evaluations
-from storage.evaluations import EvaluationRow, state_of
-from storage.files import hash_file
-from storage.history import snapshots
-from storage.history.snapshots import Snapshot
-from storage.keys import hash_bytes, key_of
-from storage.retrieval.options import Mode
-from storage.store import Store, open_store
-from tasks.evaluate.asking import Evaluation, Reading, Way
-from tasks.evaluate.asking import evaluate as ask
-from tasks.evaluate.bootstrap import interval
-from tasks.evaluate.questions import Question
+from docmill.flows.recipe import way_of
+from docmill.flows.settings import Settings
+from docmill.storage import evaluations
+from docmill.storage.evaluations import EvaluationRow, state_of
+from docmill.storage.files import hash_file
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import hash_bytes, key_of
+from docmill.storage.retrieval.options import Mode
+from docmill.storage.store import Store, open_store
+from docmill.tasks.evaluate.asking import Evaluation, Reading, Way
+from docmill.tasks.evaluate.asking import evaluate as ask
+from docmill.tasks.evaluate.bootstrap import interval
+from docmill.tasks.evaluate.questions import Question
 
 
 @dataclass(frozen=True, slots=True)

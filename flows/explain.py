@@ -8,17 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from flows.recipe import limits_of, recipe_of, space_of
-from flows.settings import Settings
-from storage.embedding.encoder import load_encoder
-from storage.errors import Rejected, SourceError
-from storage.schema import Draft
-from tasks.route import Route, Routed
-from tasks.sources.discover import is_far, open_source
-from tasks.split import Lookup
-from tasks.trial import Read, Reading, Splitting, Taking, read, split, take
-from tasks.workers.pool import Pool, shared_pool
-from tasks.workers.process import Recipe
+from docmill.flows.recipe import limits_of, recipe_of, space_of
+from docmill.flows.settings import Settings
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.errors import Rejected, SourceError
+from docmill.storage.schema import Draft
+from docmill.tasks.route import Route, Routed
+from docmill.tasks.sources.discover import is_far, open_source
+from docmill.tasks.split import Lookup
+from docmill.tasks.trial import Read, Reading, Splitting, Taking, read, split, take
+from docmill.tasks.workers.pool import Pool, shared_pool
+from docmill.tasks.workers.process import Recipe
 
 A = TypeVar("A")
 B = TypeVar("B")

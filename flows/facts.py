@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from flows.evaluation import Subject, keep_values
-from storage.errors import ConfigError, QueryError
-from storage.files import write_whole
-from storage.retrieval import Hit
-from storage.schema import indexed_text
-from storage.store import Store
-from storage.tables import read_table
-from tasks.evaluate.asking import Way
-from tasks.evaluate.facts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
-from tasks.evaluate.questions import Question
-from tasks.evaluate.ranking import names_of
-from tasks.model.desk import Desk
-from tasks.model.prompt import Prompt
+from docmill.flows.evaluation import Subject, keep_values
+from docmill.storage.errors import ConfigError, QueryError
+from docmill.storage.files import write_whole
+from docmill.storage.retrieval import Hit
+from docmill.storage.schema import indexed_text
+from docmill.storage.store import Store
+from docmill.storage.tables import read_table
+from docmill.tasks.evaluate.asking import Way
+from docmill.tasks.evaluate.facts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
+from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.evaluate.ranking import names_of
+from docmill.tasks.model.desk import Desk
+from docmill.tasks.model.prompt import Prompt
 
 Facts = dict[str, tuple[str, ...]]
 

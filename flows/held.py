@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from uuid import UUID
 
-from flows.settings import Settings
+from docmill.flows.settings import Settings
 
 
 @dataclass(slots=True)

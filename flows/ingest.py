@@ -13,13 +13,13 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel, ConfigDict, Field
 
-from flows.configuration import load
-from flows.engine import THREADS
-from flows.held import Held, current
-from flows.pipeline import ingest as run_pipeline
-from flows.report import Report, artifact_key
-from flows.settings import Settings
-from tasks.steps import as_task
+from docmill.flows.configuration import load
+from docmill.flows.engine import THREADS
+from docmill.flows.held import Held, current
+from docmill.flows.pipeline import ingest as run_pipeline
+from docmill.flows.report import Report, artifact_key
+from docmill.flows.settings import Settings
+from docmill.tasks.steps import as_task
 
 T = TypeVar("T")
 

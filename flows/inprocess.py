@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
-from flows.engine import configured_api
-from flows.held import Held, hold
-from flows.report import Report
-from flows.server import embedded_server, environment
-from flows.settings import Settings
-from storage.errors import Transient
+from docmill.flows.engine import configured_api
+from docmill.flows.held import Held, hold
+from docmill.flows.report import Report
+from docmill.flows.server import embedded_server, environment
+from docmill.flows.settings import Settings
+from docmill.storage.errors import Transient
 
 RECORDS_S = 60.0
 RECORDS_OF_A_FAILURE_S = 3.0  # some of its tasks never ran, so there is no number to wait for
@@ -42,7 +42,7 @@ def run_prefect(
             check_reachable(url, "unset PREFECT_API_URL, or take --engine local")
         else:
             stack.enter_context(embedded_server())
-        from flows.ingest import ingest
+        from docmill.flows.ingest import ingest
 
         own = Held(settings)
         try:

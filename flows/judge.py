@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from flows.recipe import asking_of, way_of
-from flows.settings import Settings
-from storage.errors import ConfigError
-from storage.store import Store
-from tasks.evaluate.judged import context_precision, context_relevance
-from tasks.evaluate.questions import Question
-from tasks.model.desk import Desk
+from docmill.flows.recipe import asking_of, way_of
+from docmill.flows.settings import Settings
+from docmill.storage.errors import ConfigError
+from docmill.storage.store import Store
+from docmill.tasks.evaluate.judged import context_precision, context_relevance
+from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.model.desk import Desk
 
 
 def judge(settings: Settings, store: Store, questions: Sequence[Question], k: int) -> dict[str, dict[str, float]]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from flows.engine import LocalEngine
-from flows.pipeline import ingest
-from flows.recipe import way_of
-from flows.settings import Gate, Settings
-from storage.store import Store, open_store
-from tasks.evaluate.phrases import sentences_within
+from docmill.flows.engine import LocalEngine
+from docmill.flows.pipeline import ingest
+from docmill.flows.recipe import way_of
+from docmill.flows.settings import Gate, Settings
+from docmill.storage.store import Store, open_store
+from docmill.tasks.evaluate.phrases import sentences_within
 
 DEPTHS = (0, 25, 50, 75, 100)
 LENGTHS = (2_000, 8_000, 32_000)

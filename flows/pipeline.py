@@ -11,37 +11,37 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from flows.batches import process
-from flows.engine import Engine
-from flows.recipe import asking_of, check_model, discover_options, gate_of, recipe_of, retention_of, space_of
-from flows.report import Report
-from flows.run import How, Run
-from flows.settings import Settings
-from storage import staging
-from storage.allocation import spare_memory
-from storage.columns import from_table
-from storage.commit import Changes, ChunkMoves, check_space, compare_chunks
-from storage.errors import SourceError
-from storage.files import explain_full_disk
-from storage.history import snapshots
-from storage.history.current import catch_up
-from storage.remote.address import at_hand
-from storage.remote.pull import complete, refresh
-from storage.remote.writing import writer_lock
-from storage.schema import REFUSED, STALE, RejectRow, RunRow
-from storage.tables import read_table
-from storage.upkeep.sweep import sweep
-from tasks.embed import Embedding
-from tasks.model.desk import close_shared
-from tasks.plan import KnownDocument, Plan, State, check_losses, plan
-from tasks.publish import PublishOrder, gather, publish_run
-from tasks.rows import Outcome, settle, staged_documents
-from tasks.sources.discover import discover, open_source
-from tasks.sources.expand import expand
-from tasks.sources.fingerprint import Fingerprint, Fingerprints
-from tasks.sources.listings import Listings
-from tasks.sources.source import Found, Listing, Source
-from tasks.workers.orders import save_order
+from docmill.flows.batches import process
+from docmill.flows.engine import Engine
+from docmill.flows.recipe import asking_of, check_model, discover_options, gate_of, recipe_of, retention_of, space_of
+from docmill.flows.report import Report
+from docmill.flows.run import How, Run
+from docmill.flows.settings import Settings
+from docmill.storage import staging
+from docmill.storage.allocation import spare_memory
+from docmill.storage.columns import from_table
+from docmill.storage.commit import Changes, ChunkMoves, check_space, compare_chunks
+from docmill.storage.errors import SourceError
+from docmill.storage.files import explain_full_disk
+from docmill.storage.history import snapshots
+from docmill.storage.history.current import catch_up
+from docmill.storage.remote.address import at_hand
+from docmill.storage.remote.pull import complete, refresh
+from docmill.storage.remote.writing import writer_lock
+from docmill.storage.schema import REFUSED, STALE, RejectRow, RunRow
+from docmill.storage.tables import read_table
+from docmill.storage.upkeep.sweep import sweep
+from docmill.tasks.embed import Embedding
+from docmill.tasks.model.desk import close_shared
+from docmill.tasks.plan import KnownDocument, Plan, State, check_losses, plan
+from docmill.tasks.publish import PublishOrder, gather, publish_run
+from docmill.tasks.rows import Outcome, settle, staged_documents
+from docmill.tasks.sources.discover import discover, open_source
+from docmill.tasks.sources.expand import expand
+from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
+from docmill.tasks.sources.listings import Listings
+from docmill.tasks.sources.source import Found, Listing, Source
+from docmill.tasks.workers.orders import save_order
 
 
 def ingest(

@@ -11,7 +11,7 @@ from prefect.runner import Runner
 from prefect.schedules import Schedule
 from prefect.types.entrypoint import EntrypointType
 
-from flows.ingest import ingest
+from docmill.flows.ingest import ingest
 
 STOP_S = 8.0
 

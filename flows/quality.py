@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flows.evaluation import Subject, keep_values
-from flows.needle import find_needles
-from flows.settings import Settings
-from storage.columns import CHUNKS, from_table, to_table
-from storage.commit import vector_rows
-from storage.schema import ChunkRow, Parsed
-from storage.store import Store
-from storage.tables import read_table
-from tasks.answers import Answering, vectors_of
-from tasks.evaluate import chunks as measures
-from tasks.evaluate.chunks import Written
+from docmill.flows.evaluation import Subject, keep_values
+from docmill.flows.needle import find_needles
+from docmill.flows.settings import Settings
+from docmill.storage.columns import CHUNKS, from_table, to_table
+from docmill.storage.commit import vector_rows
+from docmill.storage.schema import ChunkRow, Parsed
+from docmill.storage.store import Store
+from docmill.storage.tables import read_table
+from docmill.tasks.answers import Answering, vectors_of
+from docmill.tasks.evaluate import chunks as measures
+from docmill.tasks.evaluate.chunks import Written
 
 LEAST_TOKENS = 50
 _COHERENT = 60

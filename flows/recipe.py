@@ -6,29 +6,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from flows.settings import RouteRule, Search, Settings
-from storage.embedding.encoder import EmbeddingSpace, describe_model, model_dir
-from storage.embedding.space import late_space
-from storage.errors import ConfigError
-from storage.files import hash_file
-from storage.history.retention import Retention
-from storage.retrieval.options import How, Mode, Rewrite
-from tasks.archive.options import ArchiveOptions
-from tasks.chunking.chunk import ChunkOptions, asks_model
-from tasks.counting.encodings import counting_folder
-from tasks.evaluate.asking import Way
-from tasks.evaluate.questions import load_questions
-from tasks.gate import Gate
-from tasks.model.budget import Budget
-from tasks.model.completion import ModelOptions
-from tasks.model.desk import Asking, model_key
-from tasks.parse import ParseOptions
-from tasks.rewrite import rewriter
-from tasks.route import Route, RouteTable, default_routes
-from tasks.sources.source import DiscoverOptions
-from tasks.split import options_of
-from tasks.workers.pool import Limits
-from tasks.workers.process import Recipe
+from docmill.flows.settings import RouteRule, Search, Settings
+from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, model_dir
+from docmill.storage.embedding.space import late_space
+from docmill.storage.errors import ConfigError
+from docmill.storage.files import hash_file
+from docmill.storage.history.retention import Retention
+from docmill.storage.retrieval.options import How, Mode, Rewrite
+from docmill.tasks.archive.options import ArchiveOptions
+from docmill.tasks.chunking.chunk import ChunkOptions, asks_model
+from docmill.tasks.counting.encodings import counting_folder
+from docmill.tasks.evaluate.asking import Way
+from docmill.tasks.evaluate.questions import load_questions
+from docmill.tasks.gate import Gate
+from docmill.tasks.model.budget import Budget
+from docmill.tasks.model.completion import ModelOptions
+from docmill.tasks.model.desk import Asking, model_key
+from docmill.tasks.parse import ParseOptions
+from docmill.tasks.rewrite import rewriter
+from docmill.tasks.route import Route, RouteTable, default_routes
+from docmill.tasks.sources.source import DiscoverOptions
+from docmill.tasks.split import options_of
+from docmill.tasks.workers.pool import Limits
+from docmill.tasks.workers.process import Recipe
 
 
 def space_of(settings: Settings) -> EmbeddingSpace:

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tasks.gate import Finding
-from tasks.model.desk import Spent
+from docmill.tasks.gate import Finding
+from docmill.tasks.model.desk import Spent
 
 EXIT_DONE = 0
 EXIT_PARTLY = 3

@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from flows.engine import Engine
-from flows.report import Report
-from flows.settings import Settings
-from storage.allocation import give_back
-from storage.embedding.encoder import EmbeddingSpace
-from storage.files import TEMPORARY
-from storage.history.snapshots import Snapshot
-from storage.staging import Batch
-from tasks.gate import Gate
-from tasks.model.desk import Asking
-from tasks.sources.incoming import Incoming
-from tasks.workers.process import Recipe
+from docmill.flows.engine import Engine
+from docmill.flows.report import Report
+from docmill.flows.settings import Settings
+from docmill.storage.allocation import give_back
+from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.files import TEMPORARY
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.staging import Batch
+from docmill.tasks.gate import Gate
+from docmill.tasks.model.desk import Asking
+from docmill.tasks.sources.incoming import Incoming
+from docmill.tasks.workers.process import Recipe
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """What is asked of one run besides its settings; see `flows.pipeline.ingest`."""
+    """What is asked of one run besides its settings; see `docmill.flows.pipeline.ingest`."""
 
     dry_run: bool = False
     allow_delete: bool = False

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flows.configuration import keys
-from flows.engine import configured_api
-from flows.inprocess import check_reachable
-from flows.report import artifact_key
-from flows.server import embedded_server, environment, prefect_home
-from flows.settings import Settings
-from storage.errors import ConfigError, Locked
-from storage.files import flocked
-from storage.keys import key_of
-from storage.remote.address import absolute
+from docmill.flows.configuration import keys
+from docmill.flows.engine import configured_api
+from docmill.flows.inprocess import check_reachable
+from docmill.flows.report import artifact_key
+from docmill.flows.server import embedded_server, environment, prefect_home
+from docmill.flows.settings import Settings
+from docmill.storage.errors import ConfigError, Locked
+from docmill.storage.files import flocked
+from docmill.storage.keys import key_of
+from docmill.storage.remote.address import absolute
 
 PORT = 4200  # Prefect's own, so that its page is where people look for it
-HOUSE = Path(__file__).parent.parent
+HOUSE = Path(__file__).parents[2]
 LOCALTIME = Path("/etc/localtime")
 
 
@@ -45,7 +45,7 @@ def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
             check_reachable(url, "or unset PREFECT_API_URL")
         page = url.removesuffix("/api")
         print(f"ingest/{name}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
-        from flows.polling import poll
+        from docmill.flows.polling import poll
 
         poll(name, schedule, {"sources": list(sources), "store": absolute(settings.store)})
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from flows.embedded import ADDRESS, LEASES, SERVER, SHUTDOWN_S
-from storage.errors import ConfigError, Transient
-from storage.files import flocked
+from docmill.flows.embedded import ADDRESS, LEASES, SERVER, SHUTDOWN_S
+from docmill.storage.errors import ConfigError, Transient
+from docmill.storage.files import flocked
 
 STARTING = "docmill-starting.lock"  # held by the one user that looks for a server or starts it
 LOG = "docmill-server.log"
@@ -93,8 +93,8 @@ def _start(home: Path, port: int) -> subprocess.Popen[bytes]:
     (home / ADDRESS).unlink(missing_ok=True)
     with (home / LOG).open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "flows.embedded", str(home), str(port)],
-            cwd=Path(__file__).parent.parent,
+            [sys.executable, "-m", "docmill.flows.embedded", str(home), str(port)],
+            cwd=Path(__file__).parents[2],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

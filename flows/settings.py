@@ -239,7 +239,7 @@ Options = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
 
 
 class Settings(Section):
-    """Everything that can be set. A plain value: `flows.configuration.load` gathers it."""
+    """Everything that can be set. A plain value: `docmill.flows.configuration.load` gathers it."""
 
     store: Store = Field(default=Path("store"), description="The folder that keeps everything, or s3://BUCKET/PREFIX.")
     sources: Texts = Field(

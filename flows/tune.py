@@ -12,29 +12,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flows.engine import LocalEngine
-from flows.pipeline import ingest
-from flows.recipe import routes_of, way_of
-from flows.settings import Gate, Retention, RouteRule, Settings
-from storage import staging
-from storage.artifacts import Packs, write_pack
-from storage.embedding.parts import KEYS, vector_keys
-from storage.errors import ConfigError, QueryError
-from storage.files import TEMPORARY, remove
-from storage.history import snapshots
-from storage.history.snapshots import Snapshot
-from storage.remote.writing import writer_lock
-from storage.retrieval import SearchOptions
-from storage.schema import Parsed
-from storage.store import Store, open_store
-from storage.tables import read_table
-from tasks.evaluate.asking import Reading, Way, check_measures, evaluate
-from tasks.evaluate.bootstrap import Interval, difference, interval
-from tasks.evaluate.excerpts import locate
-from tasks.evaluate.proxies import Source, proxies
-from tasks.evaluate.questions import Question
-from tasks.model.journal import REPLIES
-from tasks.route import Route, default_routes
+from docmill.flows.engine import LocalEngine
+from docmill.flows.pipeline import ingest
+from docmill.flows.recipe import routes_of, way_of
+from docmill.flows.settings import Gate, Retention, RouteRule, Settings
+from docmill.storage import staging
+from docmill.storage.artifacts import Packs, write_pack
+from docmill.storage.embedding.parts import KEYS, vector_keys
+from docmill.storage.errors import ConfigError, QueryError
+from docmill.storage.files import TEMPORARY, remove
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.remote.writing import writer_lock
+from docmill.storage.retrieval import SearchOptions
+from docmill.storage.schema import Parsed
+from docmill.storage.store import Store, open_store
+from docmill.storage.tables import read_table
+from docmill.tasks.evaluate.asking import Reading, Way, check_measures, evaluate
+from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
+from docmill.tasks.evaluate.excerpts import locate
+from docmill.tasks.evaluate.proxies import Source, proxies
+from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.model.journal import REPLIES
+from docmill.tasks.route import Route, default_routes
 
 FOLDER = "cache/tune"
 _LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "candidates", "tags")

@@ -6,10 +6,10 @@ import tomllib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from storage.errors import ConfigError
+from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from flows.tune import Tuning
+    from docmill.flows.tune import Tuning
 
 BEGIN = "# Found by docmill tune; it replaces what stands from here to the end of this part."
 END = "# End of what docmill tune found."

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from storage.errors import StoreError
-from storage.schema import Element, Parsed
+from docmill.storage.errors import StoreError
+from docmill.storage.schema import Element, Parsed
 
 TEXTS = pa.schema(
     [

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from storage.schema import ChunkRow, CostRow, DocumentRow, RejectRow, RunRow
+from docmill.storage.schema import ChunkRow, CostRow, DocumentRow, RejectRow, RunRow
 
 R = TypeVar("R")
 

@@ -14,24 +14,24 @@ from typing import ParamSpec, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import keywords
-from storage.allocation import give_back
-from storage.artifacts import Packs
-from storage.columns import COSTS, RUNS, from_table, to_table
-from storage.embedding.encoder import EmbeddingSpace
-from storage.embedding.parts import KEYS, by_vector
-from storage.errors import StoreError
-from storage.growth import schema_key
-from storage.history import current
-from storage.history.deleted import deleted_tables
-from storage.history.retention import Retention
-from storage.history.snapshots import Piece, Snapshot, vector_tag
-from storage.keys import bucket_of
-from storage.lance import vectors
-from storage.remote import push
-from storage.schema import CostRow, RunRow, indexed_text
-from storage.spill import Rows, parts
-from storage.tables import (
+from docmill.storage import keywords
+from docmill.storage.allocation import give_back
+from docmill.storage.artifacts import Packs
+from docmill.storage.columns import COSTS, RUNS, from_table, to_table
+from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.embedding.parts import KEYS, by_vector
+from docmill.storage.errors import StoreError
+from docmill.storage.growth import schema_key
+from docmill.storage.history import current
+from docmill.storage.history.deleted import deleted_tables
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import Piece, Snapshot, vector_tag
+from docmill.storage.keys import bucket_of
+from docmill.storage.lance import vectors
+from docmill.storage.remote import push
+from docmill.storage.schema import CostRow, RunRow, indexed_text
+from docmill.storage.spill import Rows, parts
+from docmill.storage.tables import (
     at_once,
     bucket_count,
     read_piece,

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage.files import write_whole
-from storage.history.snapshots import Snapshot
-from storage.keys import key_of
-from storage.remote.shared import NOTHING, share
+from docmill.storage.files import write_whole
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import key_of
+from docmill.storage.remote.shared import NOTHING, share
 
 FOLDER = "evaluations"
 _NOTHING = f"{NOTHING}.parquet"

@@ -13,9 +13,9 @@ from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISREG
 
-from storage.boundary import boundary
-from storage.errors import Transient
-from storage.keys import KEY_BYTES
+from docmill.storage.boundary import boundary
+from docmill.storage.errors import Transient
+from docmill.storage.keys import KEY_BYTES
 
 TEMPORARY = ".tmp-"
 _SYNCS_AT_ONCE = 16

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage.columns import SCHEMAS
-from storage.errors import StoreError
-from storage.keys import key_of
+from docmill.storage.columns import SCHEMAS
+from docmill.storage.errors import StoreError
+from docmill.storage.keys import key_of
 
 _BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
     (pa.types.is_string, "", "''"),

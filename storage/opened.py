@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from storage.columns import SCHEMAS
-from storage.errors import StoreError
-from storage.growth import conform
-from storage.history.snapshots import Piece, Snapshot
-from storage.keys import BUCKET_DIGITS, bucket_of
-from storage.tables import at_once
+from docmill.storage.columns import SCHEMAS
+from docmill.storage.errors import StoreError
+from docmill.storage.growth import conform
+from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.keys import BUCKET_DIGITS, bucket_of
+from docmill.storage.tables import at_once
 
 _KEPT = 256  # files: 20 kB each, and one handle
 

@@ -181,7 +181,7 @@ class RejectRow:
 
     It is not tried again until its content changes or `attempt_key` does, which stands for the version
     of its parser and the settings that its reason hangs on. `parser` is the format and its parser's
-    version, as far as it came. `reason` is a key of `storage.errors.REASONS`; `first_seen` and
+    version, as far as it came. `reason` is a key of `docmill.storage.errors.REASONS`; `first_seen` and
     `last_seen` are when it was first and last tried.
     """
 

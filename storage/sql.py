@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
-from storage.errors import QueryError, StoreError
-from storage.growth import blank_sql, lacking
-from storage.views import ROUTING
+from docmill.storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
+from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.growth import blank_sql, lacking
+from docmill.storage.views import ROUTING
 
 if TYPE_CHECKING:
     import duckdb

@@ -18,13 +18,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage.artifacts import TEXTS
-from storage.boundary import boundary
-from storage.columns import CHUNKS
-from storage.columns import DOCUMENTS as COMMITTED
-from storage.files import TEMPORARY, adopt, link, remove, settle
-from storage.history.snapshots import Piece
-from storage.schema import StagedDocument
+from docmill.storage.artifacts import TEXTS
+from docmill.storage.boundary import boundary
+from docmill.storage.columns import CHUNKS
+from docmill.storage.columns import DOCUMENTS as COMMITTED
+from docmill.storage.files import TEMPORARY, adopt, link, remove, settle
+from docmill.storage.history.snapshots import Piece
+from docmill.storage.schema import StagedDocument
 
 FOLDER = "staging"
 _KEPT_S = 7 * 24 * 3600

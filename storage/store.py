@@ -12,19 +12,19 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import evaluations
-from storage.artifacts import Packs, decode_parsed
-from storage.columns import SCHEMAS, from_table
-from storage.errors import QueryError
-from storage.files import disk_use
-from storage.history import snapshots, tags
-from storage.history.snapshots import Snapshot
-from storage.remote.address import shown
-from storage.remote.pull import ensure, take
-from storage.retrieval import Hit, How, Mode, Query, Rewrite, SearchOptions, Sources, check_query, search
-from storage.schema import ChunkRow, DocumentRow, Element
-from storage.sql import query, select_ids
-from storage.tables import read_table
+from docmill.storage import evaluations
+from docmill.storage.artifacts import Packs, decode_parsed
+from docmill.storage.columns import SCHEMAS, from_table
+from docmill.storage.errors import QueryError
+from docmill.storage.files import disk_use
+from docmill.storage.history import snapshots, tags
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.remote.address import shown
+from docmill.storage.remote.pull import ensure, take
+from docmill.storage.retrieval import Hit, How, Mode, Query, Rewrite, SearchOptions, Sources, check_query, search
+from docmill.storage.schema import ChunkRow, DocumentRow, Element
+from docmill.storage.sql import query, select_ids
+from docmill.storage.tables import read_table
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
 _ID = re.compile("[0-9a-f]{32}")

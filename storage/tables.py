@@ -18,14 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from storage.columns import SCHEMAS
-from storage.errors import StoreError
-from storage.files import write_immutable
-from storage.growth import conform
-from storage.history.snapshots import Piece, Snapshot
-from storage.keys import bucket_of
-from storage.schema import SCHEMA_VERSION
-from storage.spill import Rows, parts
+from docmill.storage.columns import SCHEMAS
+from docmill.storage.errors import StoreError
+from docmill.storage.files import write_immutable
+from docmill.storage.growth import conform
+from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.keys import bucket_of
+from docmill.storage.schema import SCHEMA_VERSION
+from docmill.storage.spill import Rows, parts
 
 T = TypeVar("T")
 R = TypeVar("R")

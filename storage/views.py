@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from storage.columns import SCHEMAS
-from storage.growth import blank_sql, sql_type
+from docmill.storage.columns import SCHEMAS
+from docmill.storage.growth import blank_sql, sql_type
 
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.embedding.encoder import describe_model, load_encoder, model_dir
-from storage.files import TEMPORARY
-from storage.keys import embedding_key
-from tasks.counting.counter import counter_of
-from tasks.counting.tokens import load_tokenizer
-from tasks.embed import Embedding
-from tasks.model.desk import Asking, shared_desk
-from tasks.model.prompt import Prompt
-from tasks.split.lookup import Lookup, Vector
+from docmill.storage.artifacts import Packs, pack_embeddings, write_pack
+from docmill.storage.embedding.encoder import describe_model, load_encoder, model_dir
+from docmill.storage.files import TEMPORARY
+from docmill.storage.keys import embedding_key
+from docmill.tasks.counting.counter import counter_of
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.embed import Embedding
+from docmill.tasks.model.desk import Asking, shared_desk
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.split.lookup import Lookup, Vector
 
 ASKED = "embeddings-asked-"
 """How the names of packs begin that hold what splitters asked for."""

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.boundary import boundary
-from storage.embedding.encoder import load_encoder
-from storage.embedding.late import encode_windows, windows_of
-from storage.embedding.parts import by_vector
-from storage.files import TEMPORARY
-from storage.schema import indexed_text
-from storage.staging import DRAFTS, Batch
-from tasks.workers.orders import load_order
+from docmill.storage.artifacts import Packs, pack_embeddings, write_pack
+from docmill.storage.boundary import boundary
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.late import encode_windows, windows_of
+from docmill.storage.embedding.parts import by_vector
+from docmill.storage.files import TEMPORARY
+from docmill.storage.schema import indexed_text
+from docmill.storage.staging import DRAFTS, Batch
+from docmill.tasks.workers.orders import load_order
 
 
 @dataclass(frozen=True, slots=True)

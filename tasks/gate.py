@@ -4,12 +4,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.errors import QueryError
-from storage.history.snapshots import Snapshot
-from storage.store import Store
-from tasks.evaluate.asking import Reading, Way, check_measures, evaluate
-from tasks.evaluate.bootstrap import Interval
-from tasks.evaluate.questions import Question
+from docmill.storage.errors import QueryError
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.store import Store
+from docmill.tasks.evaluate.asking import Reading, Way, check_measures, evaluate
+from docmill.tasks.evaluate.bootstrap import Interval
+from docmill.tasks.evaluate.questions import Question
 
 _DEPTH = 10
 

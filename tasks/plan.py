@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from storage.errors import Rejected, SourceError
-from storage.schema import RejectRow, StagedDocument
-from tasks.parse import FileType
-from tasks.sources.source import Found, Listing, Source
-from tasks.workers.process import Recipe, Work, reject, suffix_of
+from docmill.storage.errors import Rejected, SourceError
+from docmill.storage.schema import RejectRow, StagedDocument
+from docmill.tasks.parse import FileType
+from docmill.tasks.sources.source import Found, Listing, Source
+from docmill.tasks.workers.process import Recipe, Work, reject, suffix_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,23 +3,23 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from storage import staging
-from storage.allocation import returning_large
-from storage.columns import CHUNKS
-from storage.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
-from storage.embedding.encoder import EmbeddingSpace
-from storage.history import candidates
-from storage.history.retention import Retention
-from storage.history.snapshots import Snapshot
-from storage.schema import RunRow
-from storage.spill import spill
-from storage.staging import Batch
-from storage.upkeep.compact import compact_held, due
-from tasks.gate import Finding, Gate, judge
-from tasks.model import ledger
-from tasks.plan import Plan, State
-from tasks.rows import Outcome, chunk_tables, reject_table
-from tasks.workers.orders import load_order
+from docmill.storage import staging
+from docmill.storage.allocation import returning_large
+from docmill.storage.columns import CHUNKS
+from docmill.storage.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
+from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.history import candidates
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.schema import RunRow
+from docmill.storage.spill import spill
+from docmill.storage.staging import Batch
+from docmill.storage.upkeep.compact import compact_held, due
+from docmill.tasks.gate import Finding, Gate, judge
+from docmill.tasks.model import ledger
+from docmill.tasks.plan import Plan, State
+from docmill.tasks.rows import Outcome, chunk_tables, reject_table
+from docmill.tasks.workers.orders import load_order
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,29 +11,29 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from storage import staging
-from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.boundary import boundary
-from storage.columns import RUNS, from_table
-from storage.commit import join_artifacts, vector_rows
-from storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
-from storage.embedding.late import encode_windows, keys_of, windows_of
-from storage.embedding.parts import KEYS, by_vector, with_keys
-from storage.errors import StoreError
-from storage.files import TEMPORARY
-from storage.growth import conform
-from storage.history import current, snapshots
-from storage.history.retention import Retention
-from storage.history.snapshots import Piece, Snapshot, vector_tag
-from storage.keys import embedding_key
-from storage.lance import vectors
-from storage.remote.pull import complete
-from storage.remote.writing import writer_lock
-from storage.schema import RunRow, indexed_text
-from storage.tables import read_piece, read_table, rewrite, write_single
-from storage.upkeep.sweep import sweep
-from tasks.gate import Gate
-from tasks.publish import Published, publish_snapshot
+from docmill.storage import staging
+from docmill.storage.artifacts import Packs, pack_embeddings, write_pack
+from docmill.storage.boundary import boundary
+from docmill.storage.columns import RUNS, from_table
+from docmill.storage.commit import join_artifacts, vector_rows
+from docmill.storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
+from docmill.storage.embedding.late import encode_windows, keys_of, windows_of
+from docmill.storage.embedding.parts import KEYS, by_vector, with_keys
+from docmill.storage.errors import StoreError
+from docmill.storage.files import TEMPORARY
+from docmill.storage.growth import conform
+from docmill.storage.history import current, snapshots
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import Piece, Snapshot, vector_tag
+from docmill.storage.keys import embedding_key
+from docmill.storage.lance import vectors
+from docmill.storage.remote.pull import complete
+from docmill.storage.remote.writing import writer_lock
+from docmill.storage.schema import RunRow, indexed_text
+from docmill.storage.tables import read_piece, read_table, rewrite, write_single
+from docmill.storage.upkeep.sweep import sweep
+from docmill.tasks.gate import Gate
+from docmill.tasks.publish import Published, publish_snapshot
 
 _TABLES = ("chunks", "deleted_chunks")  # what was deleted comes back with a vector of the new space
 _OWNERS = ("documents", "deleted")

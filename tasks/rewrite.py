@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from tasks.model.desk import Asking, Desk
-from tasks.model.prompt import Prompt
+from docmill.tasks.model.desk import Asking, Desk
+from docmill.tasks.model.prompt import Prompt
 
 _ASKED = (
     "You help to search a collection of documents. Write the query below in three other ways, one a line, nothing "

@@ -8,10 +8,10 @@ from typing import Any
 
 from pathspec import GitIgnoreSpec
 
-from storage.errors import ConfigError
-from tasks.context import contextualizer_of
-from tasks.detect import CONTENT_TYPES, Region
-from tasks.split import nearest, options_of
+from docmill.storage.errors import ConfigError
+from docmill.tasks.context import contextualizer_of
+from docmill.tasks.detect import CONTENT_TYPES, Region
+from docmill.tasks.split import nearest, options_of
 
 OWN_KEY = "docmill"
 """The key of a document's front matter under which it names its own route."""
@@ -63,7 +63,7 @@ class Routed:
         return self.route.spelled()
 
     def row(self) -> dict[str, Any]:
-        """Return the fields of `storage.schema.REGION`."""
+        """Return the fields of `docmill.storage.schema.REGION`."""
         options = asdict(options_of(self.route.strategy, self.route.options))
         if self.route.also:
             options["also"] = [asdict(one) for one in self.route.also]
@@ -80,7 +80,7 @@ class Routed:
 class RouteTable:
     """What a document says of itself decides, else the first glob that matches its uri, else a region's content type.
 
-    Globs are written as in .gitignore. Content types are those of `tasks.detect`; `chosen` are those
+    Globs are written as in .gitignore. Content types are those of `docmill.tasks.detect`; `chosen` are those
     whose route is not the one that docmill comes with. `options` are a strategy's where a document names it.
     `contexts` are globs with the contextualizer of documents whose route names none.
     """

@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.columns import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
-from storage.history.snapshots import Snapshot
-from storage.keys import bucket_of, chunk_keys, document_key
-from storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
-from storage.staging import DRAFTS, Batch
-from storage.tables import read_piece
-from tasks.plan import KnownDocument, Plan, Planned, State
-from tasks.sources.source import Found
-from tasks.workers.process import Recipe
+from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import bucket_of, chunk_keys, document_key
+from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
+from docmill.storage.staging import DRAFTS, Batch
+from docmill.storage.tables import read_piece
+from docmill.tasks.plan import KnownDocument, Plan, Planned, State
+from docmill.tasks.sources.source import Found
+from docmill.tasks.workers.process import Recipe
 
 Result = DocumentRow | StagedDocument
 

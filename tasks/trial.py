@@ -3,16 +3,16 @@
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from storage.errors import Rejected
-from storage.schema import Draft, Parsed
-from tasks.archive.listing import extract, list_contents
-from tasks.archive.options import ArchiveOptions
-from tasks.chunking.chunk import ChunkOptions, chunk_regions
-from tasks.counting.tokens import load_tokenizer
-from tasks.detect import Region, Verdict, detect, find_regions
-from tasks.parse import FileType, ParseOptions, detect_file_type, parse
-from tasks.route import Routed
-from tasks.split import Lookup
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Draft, Parsed
+from docmill.tasks.archive.listing import extract, list_contents
+from docmill.tasks.archive.options import ArchiveOptions
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk_regions
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.detect import Region, Verdict, detect, find_regions
+from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from docmill.tasks.route import Routed
+from docmill.tasks.split import Lookup
 
 _TOLD = 10
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.server import embedded_server
-from storage.embedding import encoder, space
-from tasks.model import breaker, chat, messages
+from docmill.flows.server import embedded_server
+from docmill.storage.embedding import encoder, space
+from docmill.tasks.model import breaker, chat, messages
 from tests import fake_encoder
 from tests.far_bench import FarBench, make_bucket, object_store
 from tests.model_server import ModelServer, model_server

@@ -34,7 +34,7 @@ def docmill(*arguments: str, show: bool = True) -> str:
         print(f"$ docmill {shlex.join([*arguments, '--store', str(STORE)])}", flush=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DOCMILL_", "PREFECT_"))}
     done = subprocess.run(
-        [sys.executable, "-m", "flows.cli.app", *arguments, "--store", str(STORE)],
+        [sys.executable, "-m", "docmill.flows.cli.app", *arguments, "--store", str(STORE)],
         env={**kept, "PREFECT_HOME": str((FOLDER / "prefect").absolute())},
         stdout=subprocess.PIPE,
         text=True,

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from flows.cli.app import main
-from storage.embedding import encoder, space
+from docmill.flows.cli.app import main
+from docmill.storage.embedding import encoder, space
 from tests import fake_encoder
 
 if __name__ == "__main__":

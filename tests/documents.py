@@ -8,8 +8,8 @@ import regex  # type: ignore[import-untyped]
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from storage.schema import Element, Parsed
-from tasks.counting.tokens import load_tokenizer
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.counting.tokens import load_tokenizer
 
 KINDS = ("paragraph", "title", "list_item", "table", "code", "quote", "text", "furniture", "question", "answer", "turn")
 WORDS = (

@@ -12,10 +12,10 @@ from pathlib import Path
 from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from storage.remote.address import at_hand
-from storage.remote.objects import Objects, connect
-from storage.remote.pull import complete, refresh
-from storage.schema import ChunkRow
+from docmill.storage.remote.address import at_hand
+from docmill.storage.remote.objects import Objects, connect
+from docmill.storage.remote.pull import complete, refresh
+from docmill.storage.schema import ChunkRow
 from tests.workbench import Workbench
 
 

@@ -8,9 +8,9 @@ change `python -m tests.make_golden` writes these and the README's table of form
 import json
 from pathlib import Path
 
-from storage.errors import Rejected
-from storage.schema import Element
-from tasks.parse import FORMATS, ParseOptions, detect_file_type, parse
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Element
+from docmill.tasks.parse import FORMATS, ParseOptions, detect_file_type, parse
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "golden"

@@ -1,6 +1,6 @@
 """What tests look at in a parsed document."""
 
-from storage.schema import Parsed
+from docmill.storage.schema import Parsed
 
 
 def found(parsed: Parsed) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Pages of PDFs for tests: two columns of text, and what is read of a page."""
 
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, parse
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, parse
 from tests.writers.pdf import Pdf
 
 LEFT = [

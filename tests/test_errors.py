@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from storage.errors import REASONS
+from docmill.storage.errors import REASONS
 
 ROOT = Path(__file__).parent.parent
 

@@ -39,6 +39,16 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+def layer_of(name: str) -> str:
+    """Return the layer of a module of ours, else the package of a module."""
+    parts = name.split(".")
+    return parts[1] if parts[0] == "docmill" and len(parts) > 1 else parts[0]
+
+
+def module_of(path: Path) -> str:
+    return "docmill." + name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
 @cache
 def syntax(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
@@ -67,12 +77,12 @@ def _imports(node: ast.AST, at_top: bool) -> Iterator[tuple[str, bool]]:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_imports_point_down(path: Path) -> None:
     layer = LAYERS.index(name_of(path).split("/")[0])
-    above = {name for name, _ in imports(path) if name.split(".")[0] in (*LAYERS[layer + 1 :], "tests")}
+    above = {name for name, _ in imports(path) if layer_of(name) in (*LAYERS[layer + 1 :], "tests")}
     assert not above, f"{name_of(path)} imports from a layer above: {above}"
 
 
 def test_no_modules_import_each_other() -> None:
-    paths = {name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in MODULES}
+    paths = {module_of(path): path for path in MODULES}
     above = {name: {one for one, _ in imports(path) if one in paths and one != name} for name, path in paths.items()}
     TopologicalSorter(above).prepare()  # raises CycleError, which names those in a circle
 
@@ -115,7 +125,7 @@ def test_everything_imported_is_a_declared_dependency() -> None:
     declared = declared_dependencies()
     distributions = packages_distributions()
     for path in SOURCES:
-        for package in {name.split(".")[0] for name, _ in imports(path)} & distributions.keys() - {*LAYERS}:
+        for package in {name.split(".")[0] for name, _ in imports(path)} & distributions.keys() - {"docmill"}:
             known = declared & set(map(_normal, distributions[package]))
             assert known, f"{name_of(path)} imports {package}, which pyproject.toml does not name"
 
@@ -139,13 +149,14 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 
 
 def test_every_package_is_one_and_is_shipped() -> None:
-    shipped = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    folders = {name_of(path.parent).replace("/", ".") for path in MODULES}
-    assert {folder for folder in folders if (ROOT / folder.replace(".", "/") / "__init__.py").exists()} == folders
-    assert set(shipped) == folders - {"deployments"}
+    found = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
+    assert found["include"] == ["docmill", "docmill.*"]
+    folders = {path.parent for path in MODULES}
+    assert not [name_of(folder) for folder in folders if not (folder / "__init__.py").exists()]
+    assert {path.name for path in (ROOT / "docmill").iterdir() if path.is_symlink()} == {*LAYERS} - {"deployments"}
 
 
 def test_the_command_line_loads_nothing_slow() -> None:
-    code = "import sys, flows.cli.app; print(*{name.split('.')[0] for name in sys.modules})"
+    code = "import sys, docmill.flows.cli.app; print(*{name.split('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert not set(SLOW) & set(loaded.split())

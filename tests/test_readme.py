@@ -13,10 +13,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from storage.errors import ConfigError
-from tasks.parse import FORMATS
-from tasks.split import SPLITTERS, Options, options_of
+from docmill.flows.cli.app import app
+from docmill.storage.errors import ConfigError
+from docmill.tasks.parse import FORMATS
+from docmill.tasks.split import SPLITTERS, Options, options_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -15,12 +15,12 @@ import lancedb  # noqa: F401  # imported before the fork, so that no process has
 import pytest
 import scipy.sparse  # noqa: F401
 
-from storage import boundary
-from storage.embedding import encoder, space
-from storage.errors import Rejected
-from storage.history.retention import Retention
-from storage.upkeep.compact import compact
-from tasks.workers.pool import Pool
+from docmill.storage import boundary
+from docmill.storage.embedding import encoder, space
+from docmill.storage.errors import Rejected
+from docmill.storage.history.retention import Retention
+from docmill.storage.upkeep.compact import compact
+from docmill.tasks.workers.pool import Pool
 from tests import fake_encoder
 from tests.workbench import Workbench
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from flows.engine import LocalEngine
-from flows.pipeline import ingest
-from flows.report import Report
-from flows.settings import Settings
-from storage.columns import CHUNKS, from_table
-from storage.history.retention import Retention
-from storage.history.snapshots import newest
-from storage.schema import ChunkRow
-from storage.store import Store, open_store
-from storage.tables import read_table
-from storage.upkeep.compact import vacuum
-from storage.upkeep.verify import verify
+from docmill.flows.engine import LocalEngine
+from docmill.flows.pipeline import ingest
+from docmill.flows.report import Report
+from docmill.flows.settings import Settings
+from docmill.storage.columns import CHUNKS, from_table
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import newest
+from docmill.storage.schema import ChunkRow
+from docmill.storage.store import Store, open_store
+from docmill.storage.tables import read_table
+from docmill.storage.upkeep.compact import vacuum
+from docmill.storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
 
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.command import settings_of, takes
-from flows.cli.output import aligned, as_json_text, is_terminal, plain, print_json
-from flows.cli.progress import waiting
-from storage.errors import QueryError
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.output import aligned, as_json_text, is_terminal, plain, print_json
+from docmill.flows.cli.progress import waiting
+from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from storage.retrieval import Hit
-    from storage.store import Store
+    from docmill.storage.retrieval import Hit
+    from docmill.storage.store import Store
 
 
 class Mode(StrEnum):
@@ -65,8 +65,8 @@ def search(
     """Find the chunks that answer a question."""
     asked = _asked(query, queries)
     settings = settings_of(context)
-    from flows.recipe import how_of, rewrite_of
-    from storage.store import open_store
+    from docmill.flows.recipe import how_of, rewrite_of
+    from docmill.storage.store import open_store
 
     store = open_store(settings.store, at)
     how = how_of(settings.search)
@@ -101,7 +101,7 @@ def _asked(query: str | None, queries: Path | None) -> list[str]:
 
 
 def _print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool) -> None:
-    from flows.cli.snippet import snippet
+    from docmill.flows.cli.snippet import snippet
 
     for hit in hits:
         headings = f"  {' › '.join(map(plain, hit.headings))}" if hit.headings else ""
@@ -143,7 +143,7 @@ def sql(
     if form is Format.parquet and output is None and is_terminal():
         raise typer.BadParameter("parquet is not for a terminal; name a file with --output")
     settings = settings_of(context)
-    from storage.store import open_store
+    from docmill.storage.store import open_store
 
     data = render(open_store(settings.store, at).sql(query), form)
     if output is not None:
@@ -159,7 +159,7 @@ def render(table: "pa.Table", form: Format) -> bytes:
         raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
     if form is Format.parquet:
         return _parquet(table)
-    from storage.sql import columns_of
+    from docmill.storage.sql import columns_of
 
     rows = list(zip(*columns_of(table), strict=True))
     if form is Format.json:

@@ -2,7 +2,7 @@
 
 import typer
 
-from flows.cli import answers, evaluation, explain, intake, keeping, past, template, tuning, upkeep
+from docmill.flows.cli import answers, evaluation, explain, intake, keeping, past, template, tuning, upkeep
 
 app = typer.Typer(
     name="docmill",

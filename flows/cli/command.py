@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import typer
 from typer.core import TyperCommand
 
-from flows.cli.output import note
-from storage.errors import DocmillError
+from docmill.flows.cli.output import note
+from docmill.storage.errors import DocmillError
 
 if TYPE_CHECKING:
-    from flows.configuration import Key
-    from flows.settings import Settings
+    from docmill.flows.configuration import Key
+    from docmill.flows.settings import Settings
 
 SHORT = {
     "discover.include": "--include",
@@ -29,7 +29,7 @@ SHORT = {
 
 def settings_of(context: typer.Context) -> "Settings":
     """Return the settings that hold for this call of a command."""
-    from flows.configuration import load
+    from docmill.flows.configuration import load
 
     settings = load(context.meta["flags"], context.meta["config"])
     reaches = {"*", "store"} & {*getattr(context.command, "sections", ())}
@@ -38,11 +38,11 @@ def settings_of(context: typer.Context) -> "Settings":
 
 def _reach(settings: "Settings") -> "Settings":
     """Put the mirror in the place of a store on an object store, its list of snapshots up to date."""
-    from storage.remote.address import at_hand, mark_of
+    from docmill.storage.remote.address import at_hand, mark_of
 
     root = at_hand(settings.store, settings.mirrors)
     if mark_of(root):
-        from storage.remote.pull import refresh
+        from docmill.storage.remote.pull import refresh
 
         transfers = logging.getLogger("docmill.remote")
         transfers.setLevel(logging.INFO)
@@ -102,7 +102,7 @@ def _name(key: "Key") -> str:
 
 
 def _keys_of(sections: tuple[str, ...]) -> list["Key"]:
-    from flows.configuration import keys
+    from docmill.flows.configuration import keys
 
     return [key for key in keys() if "*" in sections or key.path[0] in sections]
 

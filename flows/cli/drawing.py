@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from flows.cli.output import harmless, is_terminal, plain
+from docmill.flows.cli.output import harmless, is_terminal, plain
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from flows.explain import Explanation, Split
-    from storage.schema import Draft
+    from docmill.flows.explain import Explanation, Split
+    from docmill.storage.schema import Draft
 
 COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "red")
 

@@ -5,7 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from flows.cli import facts, inspection, questions
+from docmill.flows.cli import facts, inspection, questions
 
 DEFAULT = "questions"
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.command import settings_of, takes
-from flows.cli.output import note, print_json
-from storage.errors import ConfigError
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.output import note, print_json
+from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from flows.settings import Settings
-    from tasks.route import Route
+    from docmill.flows.settings import Settings
+    from docmill.tasks.route import Route
 
 
 def register(app: typer.Typer) -> None:
@@ -33,26 +33,26 @@ def explain(
 ) -> None:
     """Say what a file is region by region, which rule decides how it is split, and draw its chunks."""
     settings = settings_of(context)
-    from flows.explain import explain as find
+    from docmill.flows.explain import explain as find
 
     found = find(settings, file, _trials(settings, strategy or [], option or []))
     if html is not None:
-        from flows.cli.page import page
+        from docmill.flows.cli.page import page
 
         html.write_text(page(found), encoding="utf-8")
         note(f"wrote {html}")
     if as_json:
         print_json(found.as_json())
     elif html is None:
-        from flows.cli.drawing import draw
+        from docmill.flows.cli.drawing import draw
 
         draw(found, limit)
 
 
 def _trials(settings: "Settings", strategies: list[str], options: list[str]) -> dict[str, "Route"]:
     """Return the routes to try, by name."""
-    from tasks.route import Route
-    from tasks.split import splitter_of
+    from docmill.tasks.route import Route
+    from docmill.tasks.split import splitter_of
 
     if options and not strategies:
         raise ConfigError("--option needs a --strategy that it is for")

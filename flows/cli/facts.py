@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.answers import At, Mode
-from flows.cli.command import settings_of, takes
-from flows.cli.output import note, print_json, print_rows
-from flows.cli.questions import save_rows
+from docmill.flows.cli.answers import At, Mode
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.output import note, print_json, print_rows
+from docmill.flows.cli.questions import save_rows
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
@@ -36,12 +36,12 @@ def facts(
 ) -> None:
     """Have the language model state the facts of the right answers, and judge which of them the search finds."""
     settings = settings_of(context)
-    from flows import facts as flow
-    from flows.evaluation import subject_of
-    from flows.recipe import asking_of, way_of
-    from storage.store import open_store
-    from tasks.evaluate.questions import load_questions
-    from tasks.model.desk import Desk
+    from docmill.flows import facts as flow
+    from docmill.flows.evaluation import subject_of
+    from docmill.flows.recipe import asking_of, way_of
+    from docmill.storage.store import open_store
+    from docmill.tasks.evaluate.questions import load_questions
+    from docmill.tasks.model.desk import Desk
 
     asked, asking, store = load_questions(questions, qrels), asking_of(settings), open_store(settings.store, at)
     if asking is None:

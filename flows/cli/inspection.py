@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.answers import At
-from flows.cli.command import settings_of, takes
-from flows.cli.output import note, print_json, print_rows
-from flows.cli.questions import QRELS, QUESTIONS, save_rows
-from storage.errors import ConfigError, StoreError
+from docmill.flows.cli.answers import At
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.output import note, print_json, print_rows
+from docmill.flows.cli.questions import QRELS, QUESTIONS, save_rows
+from docmill.storage.errors import ConfigError, StoreError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -32,8 +32,8 @@ def chunks(
 ) -> None:
     """Measure the chunks themselves: sizes, bounds, overlap, coherence, duplicates, needles in a haystack."""
     settings = settings_of(context)
-    from flows.quality import Looking, chunk_quality, keep
-    from storage.store import open_store
+    from docmill.flows.quality import Looking, chunk_quality, keep
+    from docmill.storage.store import open_store
 
     store, looking = open_store(settings.store, at), Looking(documents, least, coherence, needles)
     found = chunk_quality(settings, store, looking)
@@ -53,10 +53,10 @@ def context(
 ) -> None:
     """Let the language model of [model] judge what a search finds: context precision and relevance, as in RAGAS."""
     settings = settings_of(context)
-    from flows.evaluation import keep_values, subject_of
-    from flows.judge import judge
-    from storage.store import open_store
-    from tasks.evaluate.questions import load_questions
+    from docmill.flows.evaluation import keep_values, subject_of
+    from docmill.flows.judge import judge
+    from docmill.storage.store import open_store
+    from docmill.tasks.evaluate.questions import load_questions
 
     asked, store = load_questions(file, qrels), open_store(settings.store, at)
     found = judge(settings, store, asked, k)
@@ -72,7 +72,7 @@ def context(
 
 
 def _print(found: Mapping[str, Mapping[str, float]], as_json: bool) -> None:
-    from tasks.evaluate.bootstrap import interval
+    from docmill.tasks.evaluate.bootstrap import interval
 
     rows: list[dict[str, Any]] = []
     for name, values in found.items():

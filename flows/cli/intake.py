@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.command import settings_of, takes
-from flows.cli.output import note, print_json, print_text
-from flows.cli.progress import progress_bar
-from storage.errors import ConfigError
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.output import note, print_json, print_text
+from docmill.flows.cli.progress import progress_bar
+from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from flows.report import Report
-    from flows.settings import Settings
+    from docmill.flows.report import Report
+    from docmill.flows.settings import Settings
 
 Sources = Annotated[
     list[str] | None, typer.Argument(help="Folders, globs, files, s3://BUCKET/PREFIX, or NAME=PATH; else `sources`.")
@@ -65,7 +65,7 @@ def serve(
     """Ingest on a schedule, with Prefect, in this one process."""
     settings = settings_of(context)
     named = _sources(settings, sources or ())
-    from flows.serve import serve as serve_flow
+    from docmill.flows.serve import serve as serve_flow
 
     serve_flow(settings, named, cron)
 
@@ -83,7 +83,7 @@ class Order:
 
 def run(settings: "Settings", order: Order) -> "Report":
     """Ingest, on the engine that the settings name; `auto` plans without Prefect."""
-    from flows.engine import choose_engine
+    from docmill.flows.engine import choose_engine
 
     sources = _sources(settings, order.sources)
     engine = "local" if order.dry_run and settings.engine == "auto" else choose_engine(settings.engine)
@@ -100,14 +100,14 @@ def _sources(settings: "Settings", named: Sequence[str]) -> list[str]:
 
 
 def _run_in_prefect(settings: "Settings", sources: list[str], how: dict[str, Any]) -> "Report":
-    from flows.inprocess import run_prefect
+    from docmill.flows.inprocess import run_prefect
 
     return run_prefect(settings, sources, **how)
 
 
 def _run_here(settings: "Settings", sources: list[str], how: dict[str, Any]) -> "Report":
-    from flows.engine import LocalEngine
-    from flows.pipeline import ingest as run_pipeline
+    from docmill.flows.engine import LocalEngine
+    from docmill.flows.pipeline import ingest as run_pipeline
 
     with progress_bar() as progress, LocalEngine(progress) as engine:
         return run_pipeline(settings, sources, engine, **how)

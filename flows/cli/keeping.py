@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.command import settings_of, takes
-from flows.cli.output import note, plain, print_found, print_json
-from storage.errors import QueryError
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.output import note, plain, print_found, print_json
+from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
-    from storage.upkeep.compact import Compaction
+    from docmill.storage.upkeep.compact import Compaction
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -29,8 +29,8 @@ def undelete(
 ) -> None:
     """Bring deleted documents back, without parsing or embedding anything."""
     settings = settings_of(context)
-    from flows.recipe import retention_of
-    from storage.history.undelete import undelete as restore
+    from docmill.flows.recipe import retention_of
+    from docmill.storage.history.undelete import undelete as restore
 
     number = restore(settings.store, uris, retention_of(settings), settings.wait_s).number
     if as_json:
@@ -48,7 +48,7 @@ def publish(
 ) -> None:
     """Make a snapshot current that the [gate] has held back."""
     settings = settings_of(context)
-    from storage.history import candidates, snapshots
+    from docmill.storage.history import candidates, snapshots
 
     if not name and (discard or force):
         raise QueryError("name what is held back; without --discard and --force all are listed")
@@ -79,10 +79,10 @@ def reembed(
 ) -> None:
     """Give the store the vectors of another model; searches keep to the old ones until all are made."""
     settings = settings_of(context)
-    from flows.cli.progress import progress_bar
-    from flows.recipe import gate_of, retention_of, space_of
-    from tasks.reembed import Terms
-    from tasks.reembed import reembed as embed_again
+    from docmill.flows.cli.progress import progress_bar
+    from docmill.flows.recipe import gate_of, retention_of, space_of
+    from docmill.tasks.reembed import Terms
+    from docmill.tasks.reembed import reembed as embed_again
 
     if model:
         settings = settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"model": model})})
@@ -111,8 +111,8 @@ def vacuum(
 ) -> None:
     """Remove the snapshots that [retention] does not keep, and their files."""
     settings = settings_of(context)
-    from flows.recipe import retention_of
-    from storage.upkeep.compact import vacuum as clean
+    from docmill.flows.recipe import retention_of
+    from docmill.storage.upkeep.compact import vacuum as clean
 
     done = clean(settings.store, retention_of(settings), dry_run, settings.wait_s)
     _print(done, "would remove" if dry_run else "removed", as_json)
@@ -121,8 +121,8 @@ def vacuum(
 def compact(context: typer.Context, as_json: AsJson = False) -> None:
     """Write anew in few files what many commits have left in many; a vacuum is part of it."""
     settings = settings_of(context)
-    from flows.recipe import retention_of
-    from storage.upkeep.compact import compact as write_anew
+    from docmill.flows.recipe import retention_of
+    from docmill.storage.upkeep.compact import compact as write_anew
 
     _print(write_anew(settings.store, retention_of(settings), settings.wait_s), "removed", as_json)
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flows.explain import Explanation, Split
-    from storage.schema import Draft
-    from tasks.route import Routed
+    from docmill.flows.explain import Explanation, Split
+    from docmill.storage.schema import Draft
+    from docmill.tasks.route import Routed
 
 _HUES = 6
 _ROW = 6_000  # characters of text beside each other, so that the ways of splitting stay level

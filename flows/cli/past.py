@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.answers import At
-from flows.cli.command import settings_of, takes
-from flows.cli.output import plain, print_found, print_json
-from storage.errors import QueryError
+from docmill.flows.cli.answers import At
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.output import plain, print_found, print_json
+from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
-    from storage.history.diff import Change, Difference
+    from docmill.storage.history.diff import Change, Difference
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
@@ -34,8 +34,8 @@ def tag(
 ) -> None:
     """Name a snapshot, the newest unless --at says which; it is kept as long as it has a name."""
     settings = settings_of(context)
-    from storage.history import tags
-    from storage.history.tagging import delete_tag, set_tag
+    from docmill.storage.history import tags
+    from docmill.storage.history.tagging import delete_tag, set_tag
 
     if name is None:
         if at or delete:
@@ -63,8 +63,8 @@ def diff(
 ) -> None:
     """Say what changed between two snapshots: documents and chunks added, removed, changed and moved."""
     settings = settings_of(context)
-    from storage.history.diff import diff as compare
-    from storage.store import open_store
+    from docmill.storage.history.diff import diff as compare
+    from docmill.storage.store import open_store
 
     before, after = open_store(settings.store, old), open_store(settings.store, new)
     found = compare(settings.store, before.snapshot, after.snapshot, texts=text)

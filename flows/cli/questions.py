@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.answers import Mode
-from flows.cli.command import settings_of, takes
-from flows.cli.output import note, print_json, print_rows
+from docmill.flows.cli.answers import Mode
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.output import note, print_json, print_rows
 
 if TYPE_CHECKING:
-    from flows.evaluation import Measured
+    from docmill.flows.evaluation import Measured
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
@@ -48,12 +48,12 @@ def questions(
 ) -> None:
     """Measure how well the store answers questions whose answers are known."""
     settings = settings_of(context)
-    from flows import evaluation
-    from storage.store import open_store
-    from tasks.evaluate.asking import strangers
-    from tasks.evaluate.questions import load_questions
-    from tasks.evaluate.ranking import MEASURES
-    from tasks.evaluate.ranking import run_file as as_run
+    from docmill.flows import evaluation
+    from docmill.storage.store import open_store
+    from docmill.tasks.evaluate.asking import strangers
+    from docmill.tasks.evaluate.questions import load_questions
+    from docmill.tasks.evaluate.ranking import MEASURES
+    from docmill.tasks.evaluate.ranking import run_file as as_run
 
     asked = load_questions(file, qrels)
     ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [])
@@ -74,7 +74,7 @@ def questions(
     if run_file is not None:
         run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
     if html is not None:
-        from flows.cli.chart import Compared, chart
+        from docmill.flows.cli.chart import Compared, chart
 
         html.write_text(
             chart(

@@ -4,8 +4,8 @@ import re
 
 import typer
 
-from flows.cli.output import plain
-from storage.keywords.analyser import analyse
+from docmill.flows.cli.output import plain
+from docmill.storage.keywords.analyser import analyse
 
 WIDTH = 240
 _WORD = re.compile(r"\w+")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.command import takes
-from storage.errors import ConfigError
+from docmill.flows.cli.command import takes
+from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from flows.configuration import Key
+    from docmill.flows.configuration import Key
 
 HEAD = """\
 # Settings of docmill. A line that begins with # and a letter holds a default; take the # away to change it.
@@ -30,7 +30,7 @@ def init(
     folder: Annotated[Path, FOLDER] = Path(),
 ) -> None:
     """Write a docmill.toml with every key, its default and its meaning."""
-    from flows.configuration import FILE_NAME
+    from docmill.flows.configuration import FILE_NAME
 
     target = folder / FILE_NAME
     try:
@@ -47,7 +47,7 @@ def template() -> str:
 
 
 def _lines() -> Iterator[str]:
-    from flows.configuration import keys
+    from docmill.flows.configuration import keys
 
     yield HEAD
     ordered = sorted(keys(), key=lambda key: len(key.path))
@@ -56,7 +56,7 @@ def _lines() -> Iterator[str]:
 
 
 def _section(section: tuple[str, ...], members: list["Key"]) -> Iterator[str]:
-    from flows.settings import Settings
+    from docmill.flows.settings import Settings
 
     if section:
         yield f"\n# {(Settings.model_fields[section[0]].annotation.__doc__ or '').strip()}\n[{'.'.join(section)}]"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.cli.command import settings_of, takes
-from flows.cli.intake import Sources
-from flows.cli.output import note, print_json, print_rows, print_text
-from storage.errors import ConfigError
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.intake import Sources
+from docmill.flows.cli.output import note, print_json, print_rows, print_text
+from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from flows.tune import Trial, Tuning
+    from docmill.flows.tune import Trial, Tuning
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder; else they are made.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
@@ -50,9 +50,9 @@ def tune(
 ) -> None:
     """Find strategies, sizes, contexts and weights that answer questions on these documents better."""
     settings = settings_of(context)
-    from flows.tune import Options
-    from flows.tune import tune as search_settings
-    from tasks.evaluate.questions import load_questions
+    from docmill.flows.tune import Options
+    from docmill.flows.tune import tune as search_settings
+    from docmill.tasks.evaluate.questions import load_questions
 
     if not (sources or settings.sources):
         raise ConfigError("no source is named; name a folder, or set `sources` in docmill.toml")
@@ -73,7 +73,7 @@ def _tell(trial: "Trial") -> None:
 
 
 def _report(found: "Tuning", as_json: bool) -> None:
-    from flows.tuned import as_toml
+    from docmill.flows.tuned import as_toml
 
     toml = as_toml(found)
     if found.made:
@@ -106,10 +106,10 @@ def _row(trial: "Trial") -> dict[str, Any]:
 
 
 def _save(found: "Tuning", write: bool, output: Path | None, config: Path | None) -> None:
-    from flows.configuration import FILE_NAME, chosen_file
-    from flows.tune import hand_over
-    from flows.tuned import as_toml, merged
-    from storage.files import write_whole
+    from docmill.flows.configuration import FILE_NAME, chosen_file
+    from docmill.flows.tune import hand_over
+    from docmill.flows.tuned import as_toml, merged
+    from docmill.storage.files import write_whole
 
     toml = as_toml(found)
     if not toml or not (write or output):

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli.command import settings_of, takes
-from flows.cli.intake import Order, print_report, run
-from flows.cli.output import note, plain, print_found, print_json, print_rows
+from docmill.flows.cli.command import settings_of, takes
+from docmill.flows.cli.intake import Order, print_report, run
+from docmill.flows.cli.output import note, plain, print_found, print_json, print_rows
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from storage.upkeep.repair import Encode
+    from docmill.storage.upkeep.repair import Encode
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 def status(context: typer.Context, as_json: AsJson = False) -> None:
     """Say what the store holds."""
     settings = settings_of(context)
-    from storage.store import open_store
+    from docmill.storage.store import open_store
 
     facts = open_store(settings.store).status()
     if as_json:
@@ -51,7 +51,7 @@ def _phrase(value: object) -> str:
 def history(context: typer.Context, as_json: AsJson = False) -> None:
     """List the snapshots, the oldest first."""
     settings = settings_of(context)
-    from storage.store import open_store
+    from docmill.storage.store import open_store
 
     snapshots = open_store(settings.store).history()
     if as_json:
@@ -67,7 +67,7 @@ def verify(
 ) -> None:
     """Check that tables, artifacts, postings and vectors agree; a line for each finding."""
     settings = settings_of(context)
-    from storage.upkeep.verify import verify as find
+    from docmill.storage.upkeep.verify import verify as find
 
     findings = find(settings.store, deep=deep)
     if as_json:
@@ -82,7 +82,7 @@ def verify(
 def repair(context: typer.Context, as_json: AsJson = False) -> None:
     """Rebuild what is lost or damaged from what is left; exit status 3 where documents have to be ingested again."""
     settings = settings_of(context)
-    from storage.upkeep.repair import repair as mend
+    from docmill.storage.upkeep.repair import repair as mend
 
     done = mend(settings.store, _encoder_of(settings.store), settings.wait_s)
     if as_json:
@@ -96,12 +96,12 @@ def repair(context: typer.Context, as_json: AsJson = False) -> None:
 
 def _encoder_of(root: Path) -> "Encode":
     """Return the encoding of the store's own model, which is loaded when it is called."""
-    from storage.history.snapshots import read
+    from docmill.storage.history.snapshots import read
 
     space = read(root).space
 
     def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
-        from storage.embedding.encoder import load_encoder
+        from docmill.storage.embedding.encoder import load_encoder
 
         return load_encoder(space.model, space.revision).encode(texts)
 
@@ -117,7 +117,7 @@ def rejects(
     settings = settings_of(context)
     if retry:
         print_report(run(settings, Order(retry=True)), as_json)
-    from storage.store import open_store
+    from docmill.storage.store import open_store
 
     columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"
     rows = open_store(settings.store).sql(f"SELECT {columns} FROM rejects ORDER BY uri").to_pylist()

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from storage.embedding.space import EmbeddingSpace, describe_model, model_dir
-from storage.errors import ConfigError, QueryError, StoreError
+from docmill.storage.embedding.space import EmbeddingSpace, describe_model, model_dir
+from docmill.storage.errors import ConfigError, QueryError, StoreError
 
 __all__ = [
     "LOADERS",

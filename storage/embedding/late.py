@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage.artifacts import Packs
-from storage.embedding.encoder import Encoder, Window
-from storage.history.snapshots import Snapshot
-from storage.keys import late_key
-from storage.tables import read_table
+from docmill.storage.artifacts import Packs
+from docmill.storage.embedding.encoder import Encoder, Window
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import late_key
+from docmill.storage.tables import read_table
 
 COLUMNS = ("text_key", "window_start", "window_end", "start", "end")
 """What must be known of a chunk; `text_key` is its document's."""

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.schema import part_texts
+from docmill.storage.schema import part_texts
 
 KEYS = ("embedding_key", "part_keys")
 """The columns that name a chunk's vectors."""

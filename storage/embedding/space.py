@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from storage.errors import ConfigError, StoreError
-from storage.files import hash_file, write_whole
-from storage.keys import hash_bytes, key_of
+from docmill.storage.errors import ConfigError, StoreError
+from docmill.storage.files import hash_file, write_whole
+from docmill.storage.keys import hash_bytes, key_of
 
 SPACE_VERSION = 1
 LATE_VERSION = 1

@@ -13,19 +13,19 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import staging
-from storage.commit import put
-from storage.errors import QueryError, StoreError
-from storage.files import remove, settle, write_whole
-from storage.history import snapshots
-from storage.history.retention import lock_is_held
-from storage.history.snapshots import Snapshot, vector_tag
-from storage.lance import vectors
-from storage.remote.naming import unshare
-from storage.remote.pull import complete
-from storage.remote.push import share_candidate
-from storage.remote.writing import writer_lock
-from storage.tables import read_table, write_single
+from docmill.storage import staging
+from docmill.storage.commit import put
+from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.files import remove, settle, write_whole
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import lock_is_held
+from docmill.storage.history.snapshots import Snapshot, vector_tag
+from docmill.storage.lance import vectors
+from docmill.storage.remote.naming import unshare
+from docmill.storage.remote.pull import complete
+from docmill.storage.remote.push import share_candidate
+from docmill.storage.remote.writing import writer_lock
+from docmill.storage.tables import read_table, write_single
 
 
 def keep(root: Path, snapshot: Snapshot) -> str:

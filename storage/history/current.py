@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from storage import evaluations
-from storage.boundary import boundary
-from storage.columns import SCHEMAS
-from storage.files import link, remove, sync_folder, write_whole
-from storage.history import snapshots
-from storage.history.snapshots import Snapshot
-from storage.views import views_sql
+from docmill.storage import evaluations
+from docmill.storage.boundary import boundary
+from docmill.storage.columns import SCHEMAS
+from docmill.storage.files import link, remove, sync_folder, write_whole
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.views import views_sql
 
 LINK = "current"
 FOLDER = ".current"

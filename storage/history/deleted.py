@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.columns import CHUNKS, DELETED
-from storage.history.snapshots import Piece, Snapshot
-from storage.keys import bucket_of
-from storage.tables import read_piece, read_table, write_single
+from docmill.storage.columns import CHUNKS, DELETED
+from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.keys import bucket_of
+from docmill.storage.tables import read_piece, read_table, write_single
 
 
 def deleted_tables(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from storage.columns import from_table
-from storage.history.snapshots import Snapshot
-from storage.schema import ChunkRow, DocumentRow, indexed_text
-from storage.tables import read_piece
+from docmill.storage.columns import from_table
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.schema import ChunkRow, DocumentRow, indexed_text
+from docmill.storage.tables import read_piece
 
 KINDS = ("added", "removed", "changed", "moved")
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from storage.boundary import boundary
-from storage.errors import StoreError
-from storage.history import snapshots, tags
-from storage.history.snapshots import Snapshot, path_of
+from docmill.storage.boundary import boundary
+from docmill.storage.errors import StoreError
+from docmill.storage.history import snapshots, tags
+from docmill.storage.history.snapshots import Snapshot, path_of
 
 _POLL_S = 0.01
 

@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from storage.embedding.encoder import EmbeddingSpace
-from storage.errors import StoreError
-from storage.files import FileRef
-from storage.keys import hash_bytes
-from storage.keywords.state import KeywordState
-from storage.lance.vectors import VectorState
-from storage.remote.address import shown
+from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef
+from docmill.storage.keys import hash_bytes
+from docmill.storage.keywords.state import KeywordState
+from docmill.storage.lance.vectors import VectorState
+from docmill.storage.remote.address import shown
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -5,11 +5,11 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from storage.errors import QueryError
-from storage.files import put_if_absent, remove
-from storage.history import snapshots, tags
-from storage.remote.naming import share_tag, unshare
-from storage.remote.writing import writer_lock
+from docmill.storage.errors import QueryError
+from docmill.storage.files import put_if_absent, remove
+from docmill.storage.history import snapshots, tags
+from docmill.storage.remote.naming import share_tag, unshare
+from docmill.storage.remote.writing import writer_lock
 
 _NAME = re.compile(r"[^\W\d_][\w.-]{0,99}")
 _BYTES = 200  # with its suffix it is the name of a file, of 255 at most

@@ -7,8 +7,8 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from storage.errors import StoreError
-from storage.history import snapshots
+from docmill.storage.errors import StoreError
+from docmill.storage.history import snapshots
 
 FOLDER = "tags"
 

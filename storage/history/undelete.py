@@ -8,17 +8,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.columns import DOCUMENTS, RUNS, from_table
-from storage.commit import Changes, commit
-from storage.errors import QueryError
-from storage.growth import conform
-from storage.history import snapshots
-from storage.history.retention import Retention
-from storage.history.snapshots import Snapshot
-from storage.remote.pull import complete
-from storage.remote.writing import writer_lock
-from storage.schema import RunRow
-from storage.tables import read_table
+from docmill.storage.columns import DOCUMENTS, RUNS, from_table
+from docmill.storage.commit import Changes, commit
+from docmill.storage.errors import QueryError
+from docmill.storage.growth import conform
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.remote.pull import complete
+from docmill.storage.remote.writing import writer_lock
+from docmill.storage.schema import RunRow
+from docmill.storage.tables import read_table
 
 
 def undelete(root: Path, uris: Sequence[str], retention: Retention, wait_s: float = 0.0) -> Snapshot:

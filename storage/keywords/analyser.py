@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from storage.errors import ConfigError
-from storage.keywords.stopwords import STOP_WORDS, without_accents
+from docmill.storage.errors import ConfigError
+from docmill.storage.keywords.stopwords import STOP_WORDS, without_accents
 
 ANALYSER_VERSION = 1
 LONGEST_TERM = 64

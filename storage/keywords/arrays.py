@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from storage.boundary import boundary
-from storage.errors import StoreError
-from storage.files import FileRef, temporary, write_immutable
-from storage.keywords.state import FOLDER, path_of
+from docmill.storage.boundary import boundary
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef, temporary, write_immutable
+from docmill.storage.keywords.state import FOLDER, path_of
 
 LAYOUT = b"1"
 _LAYOUT_KEY = b"docmill.keywords"

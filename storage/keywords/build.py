@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.keywords.analyser import Analyser, load_analyser, separate
-from storage.keywords.merge import merge
-from storage.keywords.postings import Int32, Int64, Postings, make_postings, spill_postings
+from docmill.storage.keywords.analyser import Analyser, load_analyser, separate
+from docmill.storage.keywords.merge import merge
+from docmill.storage.keywords.postings import Int32, Int64, Postings, make_postings, spill_postings
 
 TOKENS_PER_SEGMENT = 1 << 23
 _TOKENS_AT_ONCE = 1 << 19  # counting them takes 30 bytes for each; what comes of it waits on disk and is merged

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from storage.keywords.analyser import analyse
-from storage.keywords.index import KeywordHit
-from storage.keywords.scoring import Floats, Scoring
+from docmill.storage.keywords.analyser import analyse
+from docmill.storage.keywords.index import KeywordHit
+from docmill.storage.keywords.scoring import Floats, Scoring
 
 
 class MemoryIndex:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.keywords.postings import Int32, Int64, Postings, make_postings
+from docmill.storage.keywords.postings import Int32, Int64, Postings, make_postings
 
 MOST_SEGMENTS = 8
 MOST_DEAD = 0.2

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.errors import StoreError
-from storage.files import FileRef
-from storage.keywords.arrays import map_arrays, read_arrays, write_arrays
-from storage.keywords.lookup import Lookup
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef
+from docmill.storage.keywords.arrays import map_arrays, read_arrays, write_arrays
+from docmill.storage.keywords.lookup import Lookup
 
 SUFFIX = ".postings.arrow"
 _SLICE = 1 << 18

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from storage.errors import ConfigError
+from docmill.storage.errors import ConfigError
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from storage.errors import StoreError
-from storage.files import FileRef
-from storage.keywords.arrays import read_arrays, write_arrays
-from storage.keywords.scoring import raw_idfs
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef
+from docmill.storage.keywords.arrays import read_arrays, write_arrays
+from docmill.storage.keywords.scoring import raw_idfs
 
 SUFFIX = ".spectrum.arrow"
 Integers = npt.NDArray[np.int64]

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.errors import StoreError
-from storage.files import FileRef
-from storage.keywords.analyser import ANALYSER_VERSION
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef
+from docmill.storage.keywords.analyser import ANALYSER_VERSION
 
 FOLDER = "keywords"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from storage.files import FileRef
-from storage.keywords.arrays import read_arrays, write_arrays
-from storage.keywords.postings import Int32, Int64, Postings
+from docmill.storage.files import FileRef
+from docmill.storage.keywords.arrays import read_arrays, write_arrays
+from docmill.storage.keywords.postings import Int32, Int64, Postings
 
 SUFFIX = ".tombstones.arrow"
 

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.keywords.build import build
-from storage.keywords.merge import FULL_POSTINGS, choose, merge
-from storage.keywords.postings import Int64, Postings, check_distinct, read_postings, write_postings
-from storage.keywords.spectrum import read_spectrum, write_spectrum
-from storage.keywords.state import KeywordState, Segment, check_analyser
-from storage.keywords.tombstones import NONE, Tombstones, read_tombstones, write_tombstones
+from docmill.storage.keywords.build import build
+from docmill.storage.keywords.merge import FULL_POSTINGS, choose, merge
+from docmill.storage.keywords.postings import Int64, Postings, check_distinct, read_postings, write_postings
+from docmill.storage.keywords.spectrum import read_spectrum, write_spectrum
+from docmill.storage.keywords.state import KeywordState, Segment, check_analyser
+from docmill.storage.keywords.tombstones import NONE, Tombstones, read_tombstones, write_tombstones
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage.boundary import boundary
-from storage.embedding.encoder import EmbeddingSpace
-from storage.errors import QueryError, StoreError
-from storage.lance.fence import Writer, among, schema
-from storage.lance.matrix import Matrix
+from docmill.storage.boundary import boundary
+from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.lance.fence import Writer, among, schema
+from docmill.storage.lance.matrix import Matrix
 
 FOLDER = "vectors"
 _SELECTED_SHARE = 20  # fewer than a twentieth of the rows are selected by their ids: 1,000 of 100,000 in 11 CPU ms

@@ -11,9 +11,9 @@ import secrets
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from storage.errors import ConfigError, StoreError
-from storage.files import put_if_absent, write_whole
-from storage.keys import key_of
+from docmill.storage.errors import ConfigError, StoreError
+from docmill.storage.files import put_if_absent, write_whole
+from docmill.storage.keys import key_of
 
 MARKER = "remote.json"
 VARIABLE = "DOCMILL_MIRRORS"

@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from storage.errors import StoreError
-from storage.files import FileRef, hash_file
-from storage.history import snapshots
-from storage.history.snapshots import Snapshot
-from storage.remote.address import mark_of
-from storage.remote.inventory import vector_files
-from storage.remote.objects import Objects, Vanished, objects_of
-from storage.remote.transfer import fetch, key_of_file, send
-from storage.upkeep.sweep import named_files
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef, hash_file
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.remote.address import mark_of
+from docmill.storage.remote.inventory import vector_files
+from docmill.storage.remote.objects import Objects, Vanished, objects_of
+from docmill.storage.remote.transfer import fetch, key_of_file, send
+from docmill.storage.upkeep.sweep import named_files
 
 
 def far_faults(root: Path, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from storage.history import snapshots
-from storage.history.retention import forget
-from storage.history.snapshots import Snapshot
-from storage.remote.address import mark_of
-from storage.remote.inventory import FOLDER as INVENTORIES
-from storage.remote.inventory import needed_files, vector_files
-from storage.remote.lease import confirm
-from storage.remote.objects import Entry, Objects, Vanished, objects_of
-from storage.remote.transfer import VECTORS, fetch, key_of_file, sized
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import forget
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.remote.address import mark_of
+from docmill.storage.remote.inventory import FOLDER as INVENTORIES
+from docmill.storage.remote.inventory import needed_files, vector_files
+from docmill.storage.remote.lease import confirm
+from docmill.storage.remote.objects import Entry, Objects, Vanished, objects_of
+from docmill.storage.remote.transfer import VECTORS, fetch, key_of_file, sized
 
 DROPPED = "dropped"
 _COLLECTED = ("tables", "artifacts", "keywords", INVENTORIES, VECTORS, "clock")

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from storage.errors import StoreError
-from storage.files import FileRef, hash_file, write_immutable
-from storage.history.snapshots import Snapshot
-from storage.remote.manifest import version_files
-from storage.remote.transfer import VECTORS
-from storage.upkeep.sweep import named_files
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef, hash_file, write_immutable
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.remote.manifest import version_files
+from docmill.storage.remote.transfer import VECTORS
+from docmill.storage.upkeep.sweep import named_files
 
 FOLDER = "inventories"
 _REUSED = ("data", "_deletions", "_indices")  # where no name is given twice

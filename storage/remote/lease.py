@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from storage.errors import DocmillError, Locked, Transient
-from storage.files import remove, write_whole
-from storage.remote.address import Mark
-from storage.remote.objects import REQUEST_S, Objects, Vanished, Version
+from docmill.storage.errors import DocmillError, Locked, Transient
+from docmill.storage.files import remove, write_whole
+from docmill.storage.remote.address import Mark
+from docmill.storage.remote.objects import REQUEST_S, Objects, Vanished, Version
 
 KEY = "lease.json"
 TOKEN = "lease.json"

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from storage.errors import StoreError
+from docmill.storage.errors import StoreError
 
 _MAGIC = b"LANC"
 _NEWEST = (1 << 64) - 1

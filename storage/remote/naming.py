@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from storage.remote.address import mark_of
-from storage.remote.objects import objects_of
+from docmill.storage.remote.address import mark_of
+from docmill.storage.remote.objects import objects_of
 
 
 def share_tag(root: Path, name: str, data: bytes) -> None:

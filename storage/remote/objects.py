@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from storage.boundary import boundary
-from storage.errors import ConfigError, StoreError, Transient
-from storage.remote.address import mark_of
+from docmill.storage.boundary import boundary
+from docmill.storage.errors import ConfigError, StoreError, Transient
+from docmill.storage.remote.address import mark_of
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion

@@ -7,19 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from storage.errors import StoreError
-from storage.evaluations import FOLDER as EVALUATIONS
-from storage.files import FileRef, flocked, put_if_absent, remove, write_whole
-from storage.history import snapshots, tags
-from storage.history.retention import forget, hold, lock_is_held
-from storage.history.snapshots import Snapshot
-from storage.remote.address import Mark, at_hand, belong, mark_of
-from storage.remote.inventory import FOLDER as INVENTORIES
-from storage.remote.inventory import all_files, vector_files
-from storage.remote.objects import Objects, Vanished, objects_of
-from storage.remote.shared import level
-from storage.remote.transfer import INCOMING, VECTORS, fetch
-from storage.upkeep.sweep import garbage
+from docmill.storage.errors import StoreError
+from docmill.storage.evaluations import FOLDER as EVALUATIONS
+from docmill.storage.files import FileRef, flocked, put_if_absent, remove, write_whole
+from docmill.storage.history import snapshots, tags
+from docmill.storage.history.retention import forget, hold, lock_is_held
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.remote.address import Mark, at_hand, belong, mark_of
+from docmill.storage.remote.inventory import FOLDER as INVENTORIES
+from docmill.storage.remote.inventory import all_files, vector_files
+from docmill.storage.remote.objects import Objects, Vanished, objects_of
+from docmill.storage.remote.shared import level
+from docmill.storage.remote.transfer import INCOMING, VECTORS, fetch
+from docmill.storage.upkeep.sweep import garbage
 
 IDENTITY = "store.json"
 _MIRRORED = (

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from storage.errors import Locked, StoreError
-from storage.files import put_if_absent, settle
-from storage.history import snapshots
-from storage.history.snapshots import Snapshot, vector_tag
-from storage.remote.address import mark_of
-from storage.remote.inventory import all_files, with_inventory
-from storage.remote.lease import confirm
-from storage.remote.objects import objects_of
-from storage.remote.transfer import send
+from docmill.storage.errors import Locked, StoreError
+from docmill.storage.files import put_if_absent, settle
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot, vector_tag
+from docmill.storage.remote.address import mark_of
+from docmill.storage.remote.inventory import all_files, with_inventory
+from docmill.storage.remote.lease import confirm
+from docmill.storage.remote.objects import objects_of
+from docmill.storage.remote.transfer import send
 
 
 def commit(root: Path, snapshot: Snapshot) -> None:

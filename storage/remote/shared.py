@@ -8,11 +8,11 @@ import logging
 import re
 from pathlib import Path
 
-from storage.errors import StoreError, Transient
-from storage.files import hash_file, write_whole
-from storage.keys import hash_bytes
-from storage.remote.address import mark_of
-from storage.remote.objects import Entry, Objects, Vanished, objects_of
+from docmill.storage.errors import StoreError, Transient
+from docmill.storage.files import hash_file, write_whole
+from docmill.storage.keys import hash_bytes
+from docmill.storage.remote.address import mark_of
+from docmill.storage.remote.objects import Entry, Objects, Vanished, objects_of
 
 _OBJECT = re.compile(r"[^/]+/(?P<name>.+)-(?P<hash>[0-9a-f]{32})\.parquet")
 NOTHING = "none"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from storage.boundary import boundary
-from storage.errors import StoreError
-from storage.files import FileRef, hash_file, temporary
-from storage.remote.objects import Objects
+from docmill.storage.boundary import boundary
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef, hash_file, temporary
+from docmill.storage.remote.objects import Objects
 
 INCOMING = "incoming"
 VECTORS = "vectors"

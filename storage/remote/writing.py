@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from storage.errors import StoreError
-from storage.files import explain_full_disk
-from storage.lock import locked
-from storage.remote.address import mark_of
-from storage.remote.lease import leased
-from storage.remote.objects import Objects, objects_of
-from storage.remote.pull import IDENTITY, refresh, tidy
+from docmill.storage.errors import StoreError
+from docmill.storage.files import explain_full_disk
+from docmill.storage.lock import locked
+from docmill.storage.remote.address import mark_of
+from docmill.storage.remote.lease import leased
+from docmill.storage.remote.objects import Objects, objects_of
+from docmill.storage.remote.pull import IDENTITY, refresh, tidy
 
 FORMAT = 1
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from storage.retrieval.distinct import Span, overlap
-from storage.retrieval.hit import Candidate
-from storage.retrieval.query import Query
-from storage.retrieval.sources import Piece
+from docmill.storage.retrieval.distinct import Span, overlap
+from docmill.storage.retrieval.hit import Candidate
+from docmill.storage.retrieval.query import Query
+from docmill.storage.retrieval.sources import Piece
 
 
 def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:

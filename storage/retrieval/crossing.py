@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage.embedding.encoder import model_dir, quiet
-from storage.embedding.space import read_config
-from storage.errors import ConfigError
+from docmill.storage.embedding.encoder import model_dir, quiet
+from docmill.storage.embedding.space import read_config
+from docmill.storage.errors import ConfigError
 
 _SCORING = ("ForSequenceClassification", "ForCausalLM")
 """Endings of the architectures that have a score to give; the library would begin others with weights by chance."""

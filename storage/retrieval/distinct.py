@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from storage.retrieval.hit import Candidate
-from storage.retrieval.query import Query
-from storage.schema import ChunkRow
+from docmill.storage.retrieval.hit import Candidate
+from docmill.storage.retrieval.query import Query
+from docmill.storage.schema import ChunkRow
 
 Span = tuple[int, int]
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from storage.retrieval.hit import Candidate
-from storage.retrieval.query import Query
+from docmill.storage.retrieval.hit import Candidate
+from docmill.storage.retrieval.query import Query
 
 
 def diversify(candidates: list[Candidate], query: Query) -> list[Candidate]:

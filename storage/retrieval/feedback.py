@@ -8,11 +8,11 @@ from collections import Counter
 
 import numpy as np
 
-from storage.keywords.analyser import analyse
-from storage.retrieval.hit import Candidate, in_order
-from storage.retrieval.options import Rewrite
-from storage.retrieval.query import Query
-from storage.schema import indexed_text
+from docmill.storage.keywords.analyser import analyse
+from docmill.storage.retrieval.hit import Candidate, in_order
+from docmill.storage.retrieval.options import Rewrite
+from docmill.storage.retrieval.query import Query
+from docmill.storage.schema import indexed_text
 
 _HITS = 3
 _TERMS = 10

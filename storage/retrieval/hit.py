@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from storage.schema import ChunkRow
+from docmill.storage.schema import ChunkRow
 
 
 @dataclass(frozen=True, slots=True)

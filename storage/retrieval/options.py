@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Literal, TypedDict, get_args
 
-from storage.errors import QueryError
+from docmill.storage.errors import QueryError
 
 Mode = Literal["hybrid", "vector", "keyword"]
 Fusion = Literal["linear", "rrf", "weighted_rrf"]

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from storage.errors import QueryError
-from storage.retrieval.climb import climb, widen
-from storage.retrieval.distinct import distinct
-from storage.retrieval.diverse import diversify
-from storage.retrieval.feedback import by_feedback, by_model
-from storage.retrieval.hit import Candidate, Hit, as_hit
-from storage.retrieval.options import Rewrite, SearchOptions, check_query
-from storage.retrieval.query import Query
-from storage.retrieval.rerank import rerank
-from storage.retrieval.spread import spread
+from docmill.storage.errors import QueryError
+from docmill.storage.retrieval.climb import climb, widen
+from docmill.storage.retrieval.distinct import distinct
+from docmill.storage.retrieval.diverse import diversify
+from docmill.storage.retrieval.feedback import by_feedback, by_model
+from docmill.storage.retrieval.hit import Candidate, Hit, as_hit
+from docmill.storage.retrieval.options import Rewrite, SearchOptions, check_query
+from docmill.storage.retrieval.query import Query
+from docmill.storage.retrieval.rerank import rerank
+from docmill.storage.retrieval.spread import spread
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.history.snapshots import Snapshot
-from storage.keys import bucket_of
-from storage.tables import read_piece
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import bucket_of
+from docmill.storage.tables import read_piece
 
 _COLUMNS = ["chunk_id", "document_id", "ordinal"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Sequence
 from functools import cached_property
 
-from storage.errors import QueryError
-from storage.retrieval.fusion import fuse
-from storage.retrieval.hit import Candidate, in_order
-from storage.retrieval.options import SearchOptions
-from storage.retrieval.sources import Sources, Vector
-from storage.schema import ChunkRow
+from docmill.storage.errors import QueryError
+from docmill.storage.retrieval.fusion import fuse
+from docmill.storage.retrieval.hit import Candidate, in_order
+from docmill.storage.retrieval.options import SearchOptions
+from docmill.storage.retrieval.sources import Sources, Vector
+from docmill.storage.schema import ChunkRow
 
 
 class Query:
@@ -71,7 +71,7 @@ class Query:
         return found
 
     def _explain_nothing(self) -> None:
-        from storage.keywords.analyser import analyse
+        from docmill.storage.keywords.analyser import analyse
 
         if not analyse(self.text, self.sources.language):
             raise QueryError(

@@ -10,11 +10,11 @@ from itertools import chain, islice
 import numpy as np
 import numpy.typing as npt
 
-from storage.embedding.encoder import TokenVectors
-from storage.retrieval.crossing import load_cross_encoder
-from storage.retrieval.hit import Candidate
-from storage.retrieval.query import Query
-from storage.schema import ChunkRow, indexed_text, part_texts
+from docmill.storage.embedding.encoder import TokenVectors
+from docmill.storage.retrieval.crossing import load_cross_encoder
+from docmill.storage.retrieval.hit import Candidate
+from docmill.storage.retrieval.query import Query
+from docmill.storage.schema import ChunkRow, indexed_text, part_texts
 
 LATE = "late"
 _SHARE = 0.35

@@ -12,23 +12,23 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage.artifacts import Packs, decode_parsed
-from storage.columns import from_table
-from storage.commit import posting_rows, vector_rows
-from storage.embedding.encoder import Encoder, load_encoder
-from storage.errors import StoreError
-from storage.history import snapshots
-from storage.history.snapshots import Snapshot
-from storage.keywords import KeywordHit, KeywordIndex, rebuild
-from storage.lance.fence import schema
-from storage.lance.matrix import Matrix
-from storage.lance.vectors import VectorIndex
-from storage.opened import OpenedTable
-from storage.remote.pull import ensure
-from storage.retrieval.places import Places
-from storage.retrieval.tokens import Tokens
-from storage.schema import ChunkRow
-from storage.tables import read_table
+from docmill.storage.artifacts import Packs, decode_parsed
+from docmill.storage.columns import from_table
+from docmill.storage.commit import posting_rows, vector_rows
+from docmill.storage.embedding.encoder import Encoder, load_encoder
+from docmill.storage.errors import StoreError
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keywords import KeywordHit, KeywordIndex, rebuild
+from docmill.storage.lance.fence import schema
+from docmill.storage.lance.matrix import Matrix
+from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.opened import OpenedTable
+from docmill.storage.remote.pull import ensure
+from docmill.storage.retrieval.places import Places
+from docmill.storage.retrieval.tokens import Tokens
+from docmill.storage.schema import ChunkRow
+from docmill.storage.tables import read_table
 
 Vector = npt.NDArray[np.float32]
 

@@ -1,7 +1,7 @@
 """Spread: a chunk is given a share of the scores of its neighbours, since what answers a question stands together."""
 
-from storage.retrieval.hit import Candidate, in_order
-from storage.retrieval.query import Query
+from docmill.storage.retrieval.hit import Candidate, in_order
+from docmill.storage.retrieval.query import Query
 
 
 def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:

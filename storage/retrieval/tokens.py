@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from storage.embedding.encoder import Encoder, TokenVectors
+from docmill.storage.embedding.encoder import Encoder, TokenVectors
 
 KEPT_BYTES = 128 * 2**20
 """Of vectors of tokens; with 384 dimensions those of 87,000 tokens."""

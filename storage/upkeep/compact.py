@@ -5,22 +5,22 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from storage import keywords
-from storage.commit import put
-from storage.errors import StoreError
-from storage.files import disk_use
-from storage.history import snapshots, tags
-from storage.history.candidates import discard_held
-from storage.history.candidates import expired as expired_candidates
-from storage.history.retention import Retention, expired, is_held, removable
-from storage.history.snapshots import Snapshot, vector_tag
-from storage.lance import vectors
-from storage.remote.collect import collect, drop
-from storage.remote.pull import complete
-from storage.remote.writing import writer_lock
-from storage.tables import bucket_count, rebucket
-from storage.upkeep.pruning import crowded, prune
-from storage.upkeep.sweep import garbage, sweep
+from docmill.storage import keywords
+from docmill.storage.commit import put
+from docmill.storage.errors import StoreError
+from docmill.storage.files import disk_use
+from docmill.storage.history import snapshots, tags
+from docmill.storage.history.candidates import discard_held
+from docmill.storage.history.candidates import expired as expired_candidates
+from docmill.storage.history.retention import Retention, expired, is_held, removable
+from docmill.storage.history.snapshots import Snapshot, vector_tag
+from docmill.storage.lance import vectors
+from docmill.storage.remote.collect import collect, drop
+from docmill.storage.remote.pull import complete
+from docmill.storage.remote.writing import writer_lock
+from docmill.storage.tables import bucket_count, rebucket
+from docmill.storage.upkeep.pruning import crowded, prune
+from docmill.storage.upkeep.sweep import garbage, sweep
 
 SLACK = 16
 """So many snapshots may be there beyond those that the retention keeps before they are removed unasked."""

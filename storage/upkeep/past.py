@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from storage.errors import StoreError
-from storage.files import FileRef, fault
-from storage.history import snapshots, tags
-from storage.history.snapshots import Snapshot
-from storage.remote.check import far_sizes
-from storage.upkeep.sweep import named_files
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef, fault
+from docmill.storage.history import snapshots, tags
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.remote.check import far_sizes
+from docmill.storage.upkeep.sweep import named_files
 
 _MEND = "restore it from a copy of the store; the newest snapshot does not need it, and it goes with those that do"
 

@@ -10,24 +10,24 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import evaluations, keywords
-from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.commit import posting_rows, vector_rows
-from storage.embedding.encoder import load_encoder
-from storage.embedding.late import encode_windows, late_rows, windows_of
-from storage.embedding.parts import by_vector
-from storage.errors import StoreError
-from storage.files import fault, remove, write_immutable
-from storage.history import current, snapshots
-from storage.history.snapshots import Piece, Snapshot, vector_tag
-from storage.lance import vectors
-from storage.remote import push
-from storage.remote.check import restore
-from storage.remote.writing import writer_lock
-from storage.schema import indexed_text
-from storage.tables import read_table, replace_documents
-from storage.upkeep import past
-from storage.upkeep.verify import verify
+from docmill.storage import evaluations, keywords
+from docmill.storage.artifacts import Packs, pack_embeddings, write_pack
+from docmill.storage.commit import posting_rows, vector_rows
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.late import encode_windows, late_rows, windows_of
+from docmill.storage.embedding.parts import by_vector
+from docmill.storage.errors import StoreError
+from docmill.storage.files import fault, remove, write_immutable
+from docmill.storage.history import current, snapshots
+from docmill.storage.history.snapshots import Piece, Snapshot, vector_tag
+from docmill.storage.lance import vectors
+from docmill.storage.remote import push
+from docmill.storage.remote.check import restore
+from docmill.storage.remote.writing import writer_lock
+from docmill.storage.schema import indexed_text
+from docmill.storage.tables import read_table, replace_documents
+from docmill.storage.upkeep import past
+from docmill.storage.upkeep.verify import verify
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from storage.files import TEMPORARY, FileRef, remove
-from storage.history import snapshots
-from storage.history.snapshots import Snapshot
-from storage.lance import vectors
+from docmill.storage.files import TEMPORARY, FileRef, remove
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.lance import vectors
 
 _FOLDERS = ("tables", "artifacts", "keywords", "inventories")
 _OTHERS = (snapshots.FOLDER, snapshots.CANDIDATES, "tags", "cache")

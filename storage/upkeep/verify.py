@@ -10,26 +10,26 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from storage import evaluations
-from storage.artifacts import Packs, decode_parsed
-from storage.commit import vector_rows
-from storage.embedding.late import keys_of, late_rows, windows_of
-from storage.embedding.parts import KEYS, by_vector, vector_keys
-from storage.errors import StoreError
-from storage.files import fault
-from storage.history import current, snapshots
-from storage.history.retention import hold
-from storage.history.snapshots import Snapshot, vector_tag
-from storage.keys import embedding_key
-from storage.keywords import KeywordIndex
-from storage.lance.fence import schema
-from storage.lance.vectors import VectorIndex
-from storage.remote.address import mark_of, shown
-from storage.remote.check import far_faults
-from storage.schema import indexed_text
-from storage.tables import read_table
-from storage.upkeep import past
-from storage.upkeep.sweep import named_files
+from docmill.storage import evaluations
+from docmill.storage.artifacts import Packs, decode_parsed
+from docmill.storage.commit import vector_rows
+from docmill.storage.embedding.late import keys_of, late_rows, windows_of
+from docmill.storage.embedding.parts import KEYS, by_vector, vector_keys
+from docmill.storage.errors import StoreError
+from docmill.storage.files import fault
+from docmill.storage.history import current, snapshots
+from docmill.storage.history.retention import hold
+from docmill.storage.history.snapshots import Snapshot, vector_tag
+from docmill.storage.keys import embedding_key
+from docmill.storage.keywords import KeywordIndex
+from docmill.storage.lance.fence import schema
+from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.remote.address import mark_of, shown
+from docmill.storage.remote.check import far_faults
+from docmill.storage.schema import indexed_text
+from docmill.storage.tables import read_table
+from docmill.storage.upkeep import past
+from docmill.storage.upkeep.sweep import named_files
 
 _DOCUMENTS_AT_ONCE = 256
 _LOOKS, _LOOK_S = 30, 0.1

@@ -2,8 +2,8 @@
 
 import re
 
-from storage.errors import Rejected
-from tasks.parse import detect_file_type
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import detect_file_type
 
 HEAD_BYTES = 4096
 MAIL_FORMATS = ("eml", "msg", "mbox")

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from storage.errors import Rejected
-from storage.keys import hash_bytes
-from tasks.archive.kinds import may_hold
-from tasks.archive.members import Member, joined
-from tasks.archive.names import inner_path, shown
-from tasks.archive.opening import Container, Opened, opened
-from tasks.archive.options import Account, ArchiveOptions, OverLimit, OverRatio, Share
+from docmill.storage.errors import Rejected
+from docmill.storage.keys import hash_bytes
+from docmill.tasks.archive.kinds import may_hold
+from docmill.tasks.archive.members import Member, joined
+from docmill.tasks.archive.names import inner_path, shown
+from docmill.tasks.archive.opening import Container, Opened, opened
+from docmill.tasks.archive.options import Account, ArchiveOptions, OverLimit, OverRatio, Share
 
 VERSION = 1  # raise it when what is found in a container, or how it is named, changes
 _MAX_MESSAGE = 300

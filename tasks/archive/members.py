@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO, BinaryIO, Self, cast
 
-from storage.errors import Rejected
-from tasks.archive import zip_aes
-from tasks.archive.options import Share
-from tasks.archive.zip_names import readable_names
-from tasks.parse.mail.messages import attachments
+from docmill.storage.errors import Rejected
+from docmill.tasks.archive import zip_aes
+from docmill.tasks.archive.options import Share
+from docmill.tasks.archive.zip_names import readable_names
+from docmill.tasks.parse.mail.messages import attachments
 
 _PIECE = 1 << 20
 _LOCAL_HEADER = 30

@@ -2,7 +2,7 @@
 
 import re
 
-from storage.errors import Rejected
+from docmill.storage.errors import Rejected
 
 _MAX_CHARACTERS = 1_000
 _MAX_SHOWN = 200

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from storage.errors import Rejected
-from tasks.archive.kinds import HEAD_BYTES, is_tar, mail_format, may_hold, packing
-from tasks.archive.members import Member, mail_members, one_member, tar_members, zip_members
-from tasks.archive.names import uncompressed
-from tasks.archive.options import Share
-from tasks.parse.signatures import binary_kind, kind_of_zip
+from docmill.storage.errors import Rejected
+from docmill.tasks.archive.kinds import HEAD_BYTES, is_tar, mail_format, may_hold, packing
+from docmill.tasks.archive.members import Member, mail_members, one_member, tar_members, zip_members
+from docmill.tasks.archive.names import uncompressed
+from docmill.tasks.archive.options import Share
+from docmill.tasks.parse.signatures import binary_kind, kind_of_zip
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from storage.errors import ConfigError, Rejected
+from docmill.storage.errors import ConfigError, Rejected
 
 _SMALL_BYTES = 20_000_000  # what is no larger harms nobody, however well it was packed
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from storage.errors import Rejected
+from docmill.storage.errors import Rejected
 
 METHOD = 99
 _EXTRA = 0x9901

@@ -6,27 +6,27 @@ from dataclasses import asdict, dataclass, replace
 
 from tokenizers import Tokenizer
 
-from storage.errors import ConfigError
-from storage.keys import embedding_key, key_of, late_key
-from storage.schema import Draft, Parsed, indexed_text, part_texts
-from tasks.chunking.fitting import Fitter
-from tasks.chunking.parts import VERSION as PARTS_VERSION
-from tasks.chunking.parts import divide
-from tasks.chunking.tree import Node, grow, in_order, summary
-from tasks.chunking.windows import VERSION as WINDOWS_VERSION
-from tasks.chunking.windows import windows
-from tasks.context import Setting, contextualizer_of, setting_of
-from tasks.context.model import VERSION as PROMPTS
-from tasks.context.setting import nothing
-from tasks.context.teller import Teller
-from tasks.counting.tokens import Tokens, load_tokenizer
-from tasks.detect import DETECTOR_VERSION, Region, Verdict
-from tasks.route import Route, Routed
-from tasks.split import SPLITTERS, Part, options_of
-from tasks.split.lookup import Lookup
-from tasks.split.options import MIN_SIZE
-from tasks.split.places import Places
-from tasks.split.span import Span
+from docmill.storage.errors import ConfigError
+from docmill.storage.keys import embedding_key, key_of, late_key
+from docmill.storage.schema import Draft, Parsed, indexed_text, part_texts
+from docmill.tasks.chunking.fitting import Fitter
+from docmill.tasks.chunking.parts import VERSION as PARTS_VERSION
+from docmill.tasks.chunking.parts import divide
+from docmill.tasks.chunking.tree import Node, grow, in_order, summary
+from docmill.tasks.chunking.windows import VERSION as WINDOWS_VERSION
+from docmill.tasks.chunking.windows import windows
+from docmill.tasks.context import Setting, contextualizer_of, setting_of
+from docmill.tasks.context.model import VERSION as PROMPTS
+from docmill.tasks.context.setting import nothing
+from docmill.tasks.context.teller import Teller
+from docmill.tasks.counting.tokens import Tokens, load_tokenizer
+from docmill.tasks.detect import DETECTOR_VERSION, Region, Verdict
+from docmill.tasks.route import Route, Routed
+from docmill.tasks.split import SPLITTERS, Part, options_of
+from docmill.tasks.split.lookup import Lookup
+from docmill.tasks.split.options import MIN_SIZE
+from docmill.tasks.split.places import Places
+from docmill.tasks.split.span import Span
 
 CHUNKER_VERSION = 6
 _SPECIAL_TOKENS = 8  # more than any model adds

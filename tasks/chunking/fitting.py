@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from storage.schema import indexed_text
-from tasks.context.setting import Setting
-from tasks.context.teller import Teller
-from tasks.context.words import cut_words
-from tasks.counting.tokens import Tokens
-from tasks.model.prompt import Prompt
-from tasks.split.pieces import Piece, cut, windows
-from tasks.split.sizing import Room
-from tasks.split.span import Span, cluster_end, cluster_start, trim
+from docmill.storage.schema import indexed_text
+from docmill.tasks.context.setting import Setting
+from docmill.tasks.context.teller import Teller
+from docmill.tasks.context.words import cut_words
+from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.split.pieces import Piece, cut, windows
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span, cluster_end, cluster_start, trim
 
 _MOST_SAID = 120
 
@@ -20,7 +20,7 @@ _MOST_SAID = 120
 class Fitted(NamedTuple):
     """A span, its context, and the exact number of tokens of both, special ones included.
 
-    `state` is that of what a language model says in it, a word of `storage.schema.CONTEXT_STATES`.
+    `state` is that of what a language model says in it, a word of `docmill.storage.schema.CONTEXT_STATES`.
     """
 
     span: Span

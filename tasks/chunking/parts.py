@@ -1,12 +1,12 @@
 """Parts: where a long chunk is divided so that each part has a vector of its own, which fits the model."""
 
-from storage.schema import Draft, indexed_text, part_texts
-from tasks.counting.tokens import Tokens
-from tasks.split.merge import merge
-from tasks.split.pieces import GLUE, Piece, fit_all
-from tasks.split.prose import prose_cuts
-from tasks.split.sizing import Room
-from tasks.split.span import Span
+from docmill.storage.schema import Draft, indexed_text, part_texts
+from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.pieces import GLUE, Piece, fit_all
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
 
 VERSION = 1
 

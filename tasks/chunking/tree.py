@@ -4,13 +4,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tasks.chunking.fitting import Fitted, Fitter
-from tasks.model.prompt import Prompt
-from tasks.split import Level, Options, Part, Splitter
-from tasks.split.blocks import blocks
-from tasks.split.central import most_central, prose_sentences
-from tasks.split.optimize import optimize
-from tasks.split.span import Span
+from docmill.tasks.chunking.fitting import Fitted, Fitter
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.split import Level, Options, Part, Splitter
+from docmill.tasks.split.blocks import blocks
+from docmill.tasks.split.central import most_central, prose_sentences
+from docmill.tasks.split.optimize import optimize
+from docmill.tasks.split.span import Span
 
 SUMMARY = "summary"
 NOWHERE = Span(0, 0)

@@ -7,9 +7,9 @@ Where one group of chunks ends and the next begins, the text itself decides, as 
 
 from collections.abc import Iterator, Sequence
 
-from storage.keys import hash_bytes
-from tasks.counting.tokens import Tokens
-from tasks.split.span import Span
+from docmill.storage.keys import hash_bytes
+from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.split.span import Span
 
 VERSION = 1
 

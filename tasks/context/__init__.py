@@ -1,12 +1,12 @@
 """Context: what is said before a chunk for retrieval, so that it can be understood alone, in one of several ways."""
 
-from storage.errors import ConfigError
-from tasks.context.model import neighbours, path_first, situating
-from tasks.context.setting import Contextualizer, Setting, setting_of
-from tasks.context.structural import structural
-from tasks.context.window import window
-from tasks.split import nearest
-from tasks.split.span import Span
+from docmill.storage.errors import ConfigError
+from docmill.tasks.context.model import neighbours, path_first, situating
+from docmill.tasks.context.setting import Contextualizer, Setting, setting_of
+from docmill.tasks.context.structural import structural
+from docmill.tasks.context.window import window
+from docmill.tasks.split import nearest
+from docmill.tasks.split.span import Span
 
 __all__ = ["CONTEXTUALIZERS", "Contextualizer", "Setting", "contextualizer_of", "setting_of"]
 

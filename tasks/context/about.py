@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from storage.schema import Element, Parsed
-from tasks.context.comments import comments
-from tasks.context.words import word_ends
-from tasks.split.asked import BOLD, QUESTION
-from tasks.split.central import prose_sentences
-from tasks.split.span import Span
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.context.comments import comments
+from docmill.tasks.context.words import word_ends
+from docmill.tasks.split.asked import BOLD, QUESTION
+from docmill.tasks.split.central import prose_sentences
+from docmill.tasks.split.span import Span
 
 LEAST_WORDS = 4
 _LONGEST = 300

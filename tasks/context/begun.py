@@ -4,12 +4,12 @@ import re
 from bisect import bisect_left, bisect_right
 from itertools import islice
 
-from storage.schema import Element
-from tasks.context.setting import Setting
-from tasks.split.blocks import announces
-from tasks.split.code_lines import table_rows
-from tasks.split.qa import asking_column
-from tasks.split.span import Span
+from docmill.storage.schema import Element
+from docmill.tasks.context.setting import Setting
+from docmill.tasks.split.blocks import announces
+from docmill.tasks.split.code_lines import table_rows
+from docmill.tasks.split.qa import asking_column
+from docmill.tasks.split.span import Span
 
 _CELL = re.compile(r"(?<!\\)\|")
 _LONGEST_CAPTION = 200

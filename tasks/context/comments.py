@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from tasks.split.definitions import definitions_of
-from tasks.split.span import Span
+from docmill.tasks.split.definitions import definitions_of
+from docmill.tasks.split.span import Span
 
 _LINES = r"(?:[ \t]*(?:#+(?=\s)|//|--|;+|%+)[^\n]*(?:\n|\Z))+"
 _BEFORE = re.compile(

@@ -4,11 +4,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from tasks.context.setting import Setting
-from tasks.context.shown import marked
-from tasks.context.structural import SEPARATOR, structural
-from tasks.model.prompt import Prompt
-from tasks.split.span import Span
+from docmill.tasks.context.setting import Setting
+from docmill.tasks.context.shown import marked
+from docmill.tasks.context.structural import SEPARATOR, structural
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.split.span import Span
 
 VERSION = "1"
 """Raise it whenever a prompt of this module changes: what was said to the old one is asked again."""

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from storage.schema import Element, Parsed
-from tasks.context.about import about
-from tasks.context.shown import Shown
-from tasks.counting.counter import Counter
-from tasks.model.prompt import Prompt
-from tasks.split.definitions import Enclosing
-from tasks.split.outline import Outline
-from tasks.split.span import Span
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.context.about import about
+from docmill.tasks.context.shown import Shown
+from docmill.tasks.counting.counter import Counter
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.split.definitions import Enclosing
+from docmill.tasks.split.outline import Outline
+from docmill.tasks.split.span import Span
 
 
 def nothing(_span: Span) -> str:

@@ -6,11 +6,11 @@ That is the whole document, or, of one that is longer than the window, the outli
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from storage.keys import key_of
-from storage.schema import Parsed
-from tasks.model.prompt import estimate
-from tasks.split.outline import Outline
-from tasks.split.span import Span
+from docmill.storage.keys import key_of
+from docmill.storage.schema import Parsed
+from docmill.tasks.model.prompt import estimate
+from docmill.tasks.split.outline import Outline
+from docmill.tasks.split.span import Span
 
 _OUTLINE_SHARE = 4
 _LINE = 2000

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storage.schema import MISSING, REFUSED, STALE
-from tasks.context.model import cleaned, summing_up
-from tasks.context.setting import Contextualizer, Setting
-from tasks.model.prompt import Prompt
-from tasks.split.lookup import Lookup
-from tasks.split.span import Span
+from docmill.storage.schema import MISSING, REFUSED, STALE
+from docmill.tasks.context.model import cleaned, summing_up
+from docmill.tasks.context.setting import Contextualizer, Setting
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.split.lookup import Lookup
+from docmill.tasks.split.span import Span
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Teller:
         return self.said((summing_up(setting, about),)) if self.by_model else ("", "")
 
     def said(self, prompts: Sequence[Prompt]) -> tuple[str, str]:
-        """Return the answers, and what is wrong with them: a word of `storage.schema.CONTEXT_STATES`, or nothing."""
+        """Return the answers and their state: one of `docmill.storage.schema.CONTEXT_STATES`, "" if complete."""
         if self.waiting:
             return "", MISSING if prompts else ""
         answers = [self.lookup.answer_to(prompt) for prompt in prompts]

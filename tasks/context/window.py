@@ -1,10 +1,10 @@
 """Window: the structural context, and a sentence of each neighbour."""
 
-from tasks.context.setting import Setting
-from tasks.context.structural import structural
-from tasks.context.words import cut_words
-from tasks.split.central import most_central, prose_sentences
-from tasks.split.span import Span
+from docmill.tasks.context.setting import Setting
+from docmill.tasks.context.structural import structural
+from docmill.tasks.context.words import cut_words
+from docmill.tasks.split.central import most_central, prose_sentences
+from docmill.tasks.split.span import Span
 
 _AROUND = 1200
 

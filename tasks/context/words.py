@@ -2,8 +2,8 @@
 
 import re
 
-from tasks.counting.counter import Counter
-from tasks.split.span import is_boundary
+from docmill.tasks.counting.counter import Counter
+from docmill.tasks.split.span import is_boundary
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"

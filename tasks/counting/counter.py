@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from tasks.counting.signs import DROPPED, SPACES, STOPS
-from tasks.counting.wordpiece import Runs
+from docmill.tasks.counting.signs import DROPPED, SPACES, STOPS
+from docmill.tasks.counting.wordpiece import Runs
 
 _LONG_TEXT = 1 << 16
 _MAX_KNOWN = 200_000

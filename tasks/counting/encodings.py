@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
-from storage.errors import ConfigError
-from storage.files import hash_file
+from docmill.storage.errors import ConfigError
+from docmill.storage.files import hash_file
 
 _SOURCE = "https://openaipublic.blob.core.windows.net/encodings/"
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

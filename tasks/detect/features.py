@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from storage.schema import Element
-from tasks.detect.words import ASKED, WORD
+from docmill.storage.schema import Element
+from docmill.tasks.detect.words import ASKED, WORD
 
 SAMPLE = 60_000
 _LINES = 2000

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from storage.schema import Element, Parsed
-from tasks.detect.shapes import SPEAKER, STAMP
-from tasks.detect.verdict import DATA_LANGUAGES, Verdict, certain, judge, part_features
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.detect.shapes import SPEAKER, STAMP
+from docmill.tasks.detect.verdict import DATA_LANGUAGES, Verdict, certain, judge, part_features
 
 LONG = 1200
 """Characters, without the blank ones, from which one of them is a region of its own."""

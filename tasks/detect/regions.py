@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from storage.schema import Element, Parsed
-from tasks.detect.islands import islands
-from tasks.detect.verdict import Verdict, detect, judge, of_format, part_features
-from tasks.parse.format import FileType
-from tasks.split.blocks import introduces
-from tasks.split.span import cluster_start
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.detect.islands import islands
+from docmill.tasks.detect.verdict import Verdict, detect, judge, of_format, part_features
+from docmill.tasks.parse.format import FileType
+from docmill.tasks.split.blocks import introduces
+from docmill.tasks.split.span import cluster_start
 
 SHORT = 200
 """Characters below which what is left between two regions goes with one of them."""

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tasks.detect.features import Features
-from tasks.detect.shapes import (
+from docmill.tasks.detect.features import Features
+from docmill.tasks.detect.shapes import (
     CLAUSE,
     CUE,
     DATA,
@@ -18,8 +18,8 @@ from tasks.detect.shapes import (
     TECHNICAL,
     TURN,
 )
-from tasks.detect.words import ASKED, FAQ, LEGAL, LEGAL_NAME, MAIL_HEADER, MAIL_QUOTED, TOLD
-from tasks.split.asked import ANSWER, BOLD, QUESTION
+from docmill.tasks.detect.words import ASKED, FAQ, LEGAL, LEGAL_NAME, MAIL_HEADER, MAIL_QUOTED, TOLD
+from docmill.tasks.split.asked import ANSWER, BOLD, QUESTION
 
 
 class Sign(NamedTuple):

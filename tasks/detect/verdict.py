@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from storage.schema import Element, Parsed
-from tasks.detect.features import SAMPLE, Features
-from tasks.detect.scores import SCORES
-from tasks.parse.format import FileType
-from tasks.split.asked import ANSWERS, QUESTIONS
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.detect.features import SAMPLE, Features
+from docmill.tasks.detect.scores import SCORES
+from docmill.tasks.parse.format import FileType
+from docmill.tasks.split.asked import ANSWERS, QUESTIONS
 
 DETECTOR_VERSION = 3
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from storage.errors import QueryError
-from storage.keywords.analyser import analyse
-from storage.retrieval import Hit, How, Mode, Rewrite, SearchOptions
-from storage.store import Store
-from tasks.evaluate.bootstrap import Interval, difference, interval
-from tasks.evaluate.excerpts import Excerpts, excerpt_measure
-from tasks.evaluate.questions import Question
-from tasks.evaluate.ranking import Values, measure, measure_of, names_of, ranked
+from docmill.storage.errors import QueryError
+from docmill.storage.keywords.analyser import analyse
+from docmill.storage.retrieval import Hit, How, Mode, Rewrite, SearchOptions
+from docmill.storage.store import Store
+from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
+from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure
+from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.evaluate.ranking import Values, measure, measure_of, names_of, ranked
 
 _CHUNKS_PER_DOCUMENT = 5
 

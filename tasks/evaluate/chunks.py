@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storage.keywords.analyser import analyse
-from storage.schema import ChunkRow, Parsed
-from tasks.evaluate.phrases import sentences
+from docmill.storage.keywords.analyser import analyse
+from docmill.storage.schema import ChunkRow, Parsed
+from docmill.tasks.evaluate.phrases import sentences
 
 _REFERRING = re.compile(
     r"(?:this|that|these|those|it|its|they|them|their|he|she|his|her|such|however|therefore|thus|hence|moreover|"

@@ -12,11 +12,11 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from storage.errors import QueryError
-from storage.retrieval import Hit
-from storage.store import Store
-from tasks.evaluate.overlap import Passage, overlap, precision_omega
-from tasks.evaluate.questions import Question, Target
+from docmill.storage.errors import QueryError
+from docmill.storage.retrieval import Hit
+from docmill.storage.store import Store
+from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
+from docmill.tasks.evaluate.questions import Question, Target
 
 _NAME = re.compile(r"(?:(recall|precision|IoU)(_first)?@([1-9]\d*)|(precision_omega)(_first)?)")
 

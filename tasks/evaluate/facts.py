@@ -7,7 +7,7 @@ follows from the length of the right answer.
 import re
 from collections.abc import Sequence
 
-from tasks.model.prompt import Prompt
+from docmill.tasks.model.prompt import Prompt
 
 CHARACTERS_PER_FACT = 250
 MOST_FACTS = 8

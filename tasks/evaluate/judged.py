@@ -12,10 +12,10 @@ Sources: Es, James, Espinosa Anke and Schockaert, RAGAS: Automated Evaluation of
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from storage.retrieval import Hit
-from tasks.evaluate.phrases import sentences_within
-from tasks.evaluate.questions import Question
-from tasks.model.prompt import Answer, Prompt
+from docmill.storage.retrieval import Hit
+from docmill.tasks.evaluate.phrases import sentences_within
+from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.model.prompt import Answer, Prompt
 
 _PURPOSE = "judge"
 _MOST = 100

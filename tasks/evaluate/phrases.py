@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from storage.schema import Parsed
-from tasks.split.pieces import LINE, SENTENCE
-from tasks.split.prose import prose_cuts
-from tasks.split.span import Span
+from docmill.storage.schema import Parsed
+from docmill.tasks.split.pieces import LINE, SENTENCE
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.span import Span
 
 PROSE = ("paragraph", "text", "answer", "quote", "list_item", "turn")
 

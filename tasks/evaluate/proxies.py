@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from storage.errors import QueryError
-from storage.keys import key_of
-from storage.keywords.analyser import analyse
-from storage.retrieval import check_query
-from storage.schema import Element, Parsed
-from tasks.evaluate.phrases import sentences
-from tasks.evaluate.questions import Question, Target
+from docmill.storage.errors import QueryError
+from docmill.storage.keys import key_of
+from docmill.storage.keywords.analyser import analyse
+from docmill.storage.retrieval import check_query
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.evaluate.phrases import sentences
+from docmill.tasks.evaluate.questions import Question, Target
 
 _QUOTED = 80
 _WORDS = 6

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from storage.errors import QueryError
-from storage.retrieval import check_query
+from docmill.storage.errors import QueryError
+from docmill.storage.retrieval import check_query
 
 _FIELD_LIMIT = 10_000_000
 

@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from storage.errors import ConfigError
-from storage.retrieval import Hit
-from tasks.evaluate.questions import Question, Target
+from docmill.storage.errors import ConfigError
+from docmill.storage.retrieval import Hit
+from docmill.tasks.evaluate.questions import Question, Target
 
 if TYPE_CHECKING:
     from ir_measures import Measure

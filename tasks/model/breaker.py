@@ -4,8 +4,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from storage.errors import Transient
-from tasks.model.completion import Model, Reply
+from docmill.storage.errors import Transient
+from docmill.tasks.model.completion import Model, Reply
 
 FAILURES = 3
 PAUSE_S = 60.0

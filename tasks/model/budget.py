@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from storage.errors import ConfigError
-from tasks.model.completion import Usage
-from tasks.model.prompt import Prompt, estimate
+from docmill.storage.errors import ConfigError
+from docmill.tasks.model.completion import Usage
+from docmill.tasks.model.prompt import Prompt, estimate
 
 LEAST_CACHED = 4096
 """The fewest tokens that every model of a provider takes into its cache."""

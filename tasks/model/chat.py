@@ -3,9 +3,9 @@
 import os
 from collections.abc import Sequence
 
-from storage.errors import ConfigError
-from tasks.model.completion import RETRIES, ModelOptions, Reply, Usage
-from tasks.model.failures import explained
+from docmill.storage.errors import ConfigError
+from docmill.tasks.model.completion import RETRIES, ModelOptions, Reply, Usage
+from docmill.tasks.model.failures import explained
 
 KEY = "OPENAI_API_KEY"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from storage.errors import ConfigError
+from docmill.storage.errors import ConfigError
 
 PROVIDERS = ("openai", "anthropic")
 """Whose protocols are spoken, see `tasks/model/providers.py`."""

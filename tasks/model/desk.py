@@ -16,17 +16,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from storage.artifacts import Packs
-from storage.errors import ConfigError, DocmillError
-from storage.keys import key_of
-from storage.remote.shared import level
-from storage.schema import CostRow
-from tasks.model.budget import Budget, Forecast, Purse
-from tasks.model.completion import Model, ModelOptions, Reply, Usage
-from tasks.model.journal import REPLIES, SHARED, Entry, Journal, costs_of, recover
-from tasks.model.prompt import Answer, Prompt
-from tasks.model.providers import load_model
-from tasks.model.turns import Turns
+from docmill.storage.artifacts import Packs
+from docmill.storage.errors import ConfigError, DocmillError
+from docmill.storage.keys import key_of
+from docmill.storage.remote.shared import level
+from docmill.storage.schema import CostRow
+from docmill.tasks.model.budget import Budget, Forecast, Purse
+from docmill.tasks.model.completion import Model, ModelOptions, Reply, Usage
+from docmill.tasks.model.journal import REPLIES, SHARED, Entry, Journal, costs_of, recover
+from docmill.tasks.model.prompt import Answer, Prompt
+from docmill.tasks.model.providers import load_model
+from docmill.tasks.model.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)

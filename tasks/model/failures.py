@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from storage.errors import ConfigError, Terminal, Transient
+from docmill.storage.errors import ConfigError, Terminal, Transient
 
 
 @contextmanager

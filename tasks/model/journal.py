@@ -19,13 +19,13 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage.files import TEMPORARY, write_whole
-from storage.schema import CostRow
+from docmill.storage.files import TEMPORARY, write_whole
+from docmill.storage.schema import CostRow
 
 REPLIES = "cache/replies"
 COSTS = "cache/costs"
 SHARED = "replies"
-"""Where an object store has the packs of all its machines; see `storage.remote.shared`."""
+"""Where an object store has the packs of all its machines; see `docmill.storage.remote.shared`."""
 
 _COLUMNS = pa.schema([("key", pa.string()), ("text", pa.string()), ("basis", pa.string())])
 

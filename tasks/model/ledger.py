@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from storage.files import remove
-from storage.schema import CostRow
-from tasks.model.journal import COSTS, recover
+from docmill.storage.files import remove
+from docmill.storage.schema import CostRow
+from docmill.tasks.model.journal import COSTS, recover
 
 
 def pending(root: Path) -> list[Path]:

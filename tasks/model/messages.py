@@ -4,9 +4,9 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from storage.errors import ConfigError
-from tasks.model.completion import RETRIES, ModelOptions, Reply, Usage
-from tasks.model.failures import explained
+from docmill.storage.errors import ConfigError
+from docmill.tasks.model.completion import RETRIES, ModelOptions, Reply, Usage
+from docmill.tasks.model.failures import explained
 
 KEY = "ANTHROPIC_API_KEY"
 

@@ -1,9 +1,9 @@
 """Providers: the client of each, behind a breaker."""
 
-from tasks.model.breaker import Breaker
-from tasks.model.chat import Chat
-from tasks.model.completion import Model, ModelOptions
-from tasks.model.messages import Messages
+from docmill.tasks.model.breaker import Breaker
+from docmill.tasks.model.chat import Chat
+from docmill.tasks.model.completion import Model, ModelOptions
+from docmill.tasks.model.messages import Messages
 
 _CLIENTS: dict[str, type[Chat | Messages]] = {"openai": Chat, "anthropic": Messages}
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
-from tasks.model.prompt import Prompt
+from docmill.tasks.model.prompt import Prompt
 
 
 class Turns:

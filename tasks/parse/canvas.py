@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from storage.schema import Element, Parsed
+from docmill.storage.schema import Element, Parsed
 
 Box = tuple[float, float, float, float]
 Rows = Sequence[Sequence[str]]

@@ -6,8 +6,8 @@ It takes about 4 ms a file and 60 MB once, so it is asked only where name and co
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tasks.parse.format import FileType
-from tasks.parse.languages import LANGUAGES
+from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from magika import Magika

@@ -5,7 +5,7 @@ import re
 import sys
 from typing import NamedTuple
 
-from storage.errors import Rejected
+from docmill.storage.errors import Rejected
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),

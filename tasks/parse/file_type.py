@@ -6,14 +6,14 @@ plainly is; a classifier where name and text disagree or are silent; the name wh
 
 from pathlib import PurePosixPath
 
-from storage.errors import Rejected
-from tasks.parse.classifier import classify
-from tasks.parse.decode import decode, is_text
-from tasks.parse.format import FileType
-from tasks.parse.formats import FORMATS
-from tasks.parse.languages import BY_SUFFIX, language_of_suffix
-from tasks.parse.recognise import MAX_JSON, bears_out, guess, is_irc, may_be, plainly, recorded, sample
-from tasks.parse.signatures import INSTEAD, binary_kind
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.classifier import classify
+from docmill.tasks.parse.decode import decode, is_text
+from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.languages import BY_SUFFIX, language_of_suffix
+from docmill.tasks.parse.recognise import MAX_JSON, bears_out, guess, is_irc, may_be, plainly, recorded, sample
+from docmill.tasks.parse.signatures import INSTEAD, binary_kind
 
 VERSION = 3  # raise it when any file gets another type than before
 _HEAD = 65_536

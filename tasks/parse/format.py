@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storage.schema import Parsed
+from docmill.storage.schema import Parsed
 
 
 @dataclass(frozen=True, slots=True)

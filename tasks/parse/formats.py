@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from storage.schema import Parsed
-from tasks.parse.format import Format, ParseOptions
-from tasks.parse.languages import LANGUAGES
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.format import Format, ParseOptions
+from docmill.tasks.parse.languages import LANGUAGES
 
 
 def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
@@ -13,7 +13,7 @@ def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
     module, name = function.rsplit(".", 1)
 
     def parse(data: bytes, options: ParseOptions) -> Parsed:
-        parsed: Parsed = getattr(import_module(f"tasks.parse.{module}"), name)(data, options)
+        parsed: Parsed = getattr(import_module(f"docmill.tasks.parse.{module}"), name)(data, options)
         return parsed
 
     return parse

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from storage.errors import Rejected
-from storage.keys import key_of
-from storage.schema import Parsed
-from tasks.parse.format import FileType, Format, ParseOptions
-from tasks.parse.formats import FORMATS
-from tasks.parse.office.unlock import unlocked
-from tasks.parse.signatures import binary_kind
-from tasks.parse.spans import faults
+from docmill.storage.errors import Rejected
+from docmill.storage.keys import key_of
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.format import FileType, Format, ParseOptions
+from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.office.unlock import unlocked
+from docmill.tasks.parse.signatures import binary_kind
+from docmill.tasks.parse.spans import faults
 
 _MAX_MESSAGE = 400
 _BLANK = b"\0 \t\r\n"

@@ -4,10 +4,10 @@ import json
 import re
 from itertools import islice
 
-from tasks.parse.decode import decode
-from tasks.parse.format import FileType
-from tasks.parse.languages import language_of_interpreter, signs
-from tasks.parse.records.delimited import DELIMITERS, find_delimiter
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.languages import language_of_interpreter, signs
+from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter
 
 MAX_JSON = 20_000_000
 _SAMPLE_WIDTH = 250

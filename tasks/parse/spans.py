@@ -1,6 +1,6 @@
 """Spans: what must hold of every parsed document."""
 
-from storage.schema import Parsed
+from docmill.storage.schema import Parsed
 
 _KIND_WORDS = """
     title paragraph list_item table code quote front_matter turn question answer page_break furniture text

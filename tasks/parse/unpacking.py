@@ -3,7 +3,7 @@
 import io
 import zipfile
 
-from storage.errors import Rejected
+from docmill.storage.errors import Rejected
 
 _MAX_RATIO = 200
 _SMALL = 50_000_000

@@ -7,10 +7,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from storage.errors import SourceError
-from storage.remote.address import is_address
-from tasks.sources.incoming import open_prefix
-from tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Skipped, Source, readable
+from docmill.storage.errors import SourceError
+from docmill.storage.remote.address import is_address
+from docmill.tasks.sources.incoming import open_prefix
+from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Skipped, Source, readable
 
 _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
 """What every store holds once it has a snapshot."""

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from storage.errors import Rejected
-from tasks.archive.listing import Contents, Entry
-from tasks.archive.names import uncompressed
-from tasks.sources.fingerprint import Fingerprint
-from tasks.sources.listings import Listings
-from tasks.sources.look import Look, look
-from tasks.sources.source import Found, Listing, Skipped, Source
-from tasks.workers.pool import shared_pool
-from tasks.workers.process import Recipe, suffix_of
+from docmill.storage.errors import Rejected
+from docmill.tasks.archive.listing import Contents, Entry
+from docmill.tasks.archive.names import uncompressed
+from docmill.tasks.sources.fingerprint import Fingerprint
+from docmill.tasks.sources.listings import Listings
+from docmill.tasks.sources.look import Look, look
+from docmill.tasks.sources.source import Found, Listing, Skipped, Source
+from docmill.tasks.workers.pool import shared_pool
+from docmill.tasks.workers.process import Recipe, suffix_of
 
 Listed = tuple[Source, Listing]
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage.files import write_whole
-from storage.keys import KEY_BYTES
-from storage.remote.address import is_address
-from tasks.archive.kinds import HEAD_BYTES, may_hold
-from tasks.sources.source import Found
+from docmill.storage.files import write_whole
+from docmill.storage.keys import KEY_BYTES
+from docmill.storage.remote.address import is_address
+from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
+from docmill.tasks.sources.source import Found
 
 _SCHEMA = pa.schema(
     [

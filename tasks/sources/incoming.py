@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from storage.errors import SourceError
-from storage.files import remove, temporary
-from storage.keys import key_of
-from storage.remote.address import url_of
-from storage.remote.objects import Entry, Objects, Vanished, connect
-from tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Source
+from docmill.storage.errors import SourceError
+from docmill.storage.files import remove, temporary
+from docmill.storage.keys import key_of
+from docmill.storage.remote.address import url_of
+from docmill.storage.remote.objects import Entry, Objects, Vanished, connect
+from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Source
 
 _AT_ONCE = 16
 _NAME_CHARACTERS = 50  # of at most 4 bytes each: a key may be longer than a file's name

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import tasks.workers.process  # noqa: F401  a worker's memory is limited to what its first call imports and so much more
-from tasks.archive.listing import Contents, list_contents
-from tasks.archive.options import ArchiveOptions
+# A worker's memory is limited to what its first call imports and so much more.
+import docmill.tasks.workers.process  # noqa: F401
+from docmill.tasks.archive.listing import Contents, list_contents
+from docmill.tasks.archive.options import ArchiveOptions
 
 
 @dataclass(frozen=True, slots=True)

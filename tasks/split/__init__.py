@@ -5,29 +5,29 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any
 
-from storage.errors import ConfigError
-from tasks.split.agentic import Agentic, split_agentic
-from tasks.split.chat import Chat, split_chat
-from tasks.split.cluster import Cluster, split_cluster
-from tasks.split.code import Code, split_code
-from tasks.split.hierarchical import LEVELS, Hierarchical, split_sections
-from tasks.split.legal import Legal, clause_above, split_legal
-from tasks.split.level import Level, Split
-from tasks.split.log import Log, split_log
-from tasks.split.lookup import Lookup
-from tasks.split.mail import Mail, split_mail, who_wrote
-from tasks.split.options import Options
-from tasks.split.paged import Page, Slides, split_pages, split_slides
-from tasks.split.part import Part
-from tasks.split.qa import Pairs, question_asked, split_pairs
-from tasks.split.recursive import Recursive, split_recursive
-from tasks.split.semantic import Semantic, split_semantic
-from tasks.split.sentences import Sentence, split_sentences
-from tasks.split.separator import Separator, split_separator
-from tasks.split.span import Span
-from tasks.split.structure import Structure, split_structure
-from tasks.split.table import Rows, split_rows
-from tasks.split.windowed import Fixed, Sliding, split_fixed, split_sliding
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.agentic import Agentic, split_agentic
+from docmill.tasks.split.chat import Chat, split_chat
+from docmill.tasks.split.cluster import Cluster, split_cluster
+from docmill.tasks.split.code import Code, split_code
+from docmill.tasks.split.hierarchical import LEVELS, Hierarchical, split_sections
+from docmill.tasks.split.legal import Legal, clause_above, split_legal
+from docmill.tasks.split.level import Level, Split
+from docmill.tasks.split.log import Log, split_log
+from docmill.tasks.split.lookup import Lookup
+from docmill.tasks.split.mail import Mail, split_mail, who_wrote
+from docmill.tasks.split.options import Options
+from docmill.tasks.split.paged import Page, Slides, split_pages, split_slides
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.qa import Pairs, question_asked, split_pairs
+from docmill.tasks.split.recursive import Recursive, split_recursive
+from docmill.tasks.split.semantic import Semantic, split_semantic
+from docmill.tasks.split.sentences import Sentence, split_sentences
+from docmill.tasks.split.separator import Separator, split_separator
+from docmill.tasks.split.span import Span
+from docmill.tasks.split.structure import Structure, split_structure
+from docmill.tasks.split.table import Rows, split_rows
+from docmill.tasks.split.windowed import Fixed, Sliding, split_fixed, split_sliding
 
 __all__ = ["SPLITTERS", "Level", "Lookup", "Options", "Part", "Span", "Splitter", "options_of", "splitter_of"]
 

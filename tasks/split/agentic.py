@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tasks.model.prompt import Prompt
-from tasks.split.merge import merge
-from tasks.split.options import Options
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, GLUE, Piece
-from tasks.split.recursive import Recursive, split_recursive
-from tasks.split.sentences import sentences
-from tasks.split.sizing import Room
-from tasks.split.span import Span
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.options import Options
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, GLUE, Piece
+from docmill.tasks.split.recursive import Recursive, split_recursive
+from docmill.tasks.split.sentences import sentences
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
 
 INSTRUCTIONS = """\
 You are given the sentences of a part of a document, numbered. Say where a new chunk should begin, so that each

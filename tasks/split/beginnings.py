@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from tasks.split.pieces import HEADING
-from tasks.split.span import Span
+from docmill.tasks.split.pieces import HEADING
+from docmill.tasks.split.span import Span
 
 _SCRIPT = (
     r"(?:export |default |abstract |declare )*(?:class|interface|enum|namespace) ",

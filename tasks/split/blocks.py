@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tasks.split.part import Part
-from tasks.split.span import Span, trim
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.span import Span, trim
 
 _CAPTION = re.compile(r"[*_]{0,3}(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]", re.IGNORECASE)
 _LONGEST_CAPTION = 200

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log, sqrt
 
-from tasks.split.pieces import SENTENCE
-from tasks.split.prose import prose_cuts
-from tasks.split.span import Span, cluster_end, cluster_start, is_boundary, trim
+from docmill.tasks.split.pieces import SENTENCE
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.span import Span, cluster_end, cluster_start, is_boundary, trim
 
 _WORD = re.compile(r"[^\W_]{2,}")
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tasks.split.lines import clock, lines
-from tasks.split.marks import Mark, split_units
-from tasks.split.options import Options, check_whole
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, ITEM
-from tasks.split.span import Span
+from docmill.tasks.split.lines import clock, lines
+from docmill.tasks.split.marks import Mark, split_units
+from docmill.tasks.split.options import Options, check_whole
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK, ITEM
+from docmill.tasks.split.span import Span
 
 _MOST_MINUTES = 100_000
 _STAMP = r"\[?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4},?[T ])?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp]\.?[Mm])?\]?"

@@ -11,16 +11,16 @@ from typing import Self
 
 import numpy as np
 
-from storage.errors import ConfigError
-from tasks.split.blocks import runs
-from tasks.split.lookup import Vector
-from tasks.split.options import MAX_SIZE, MIN_SIZE, Options, check_whole
-from tasks.split.part import Part
-from tasks.split.pieces import Piece
-from tasks.split.recursive import Recursive, split_recursive
-from tasks.split.sizing import Room
-from tasks.split.span import Span
-from tasks.split.units import unit_vectors
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.blocks import runs
+from docmill.tasks.split.lookup import Vector
+from docmill.tasks.split.options import MAX_SIZE, MIN_SIZE, Options, check_whole
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import Piece
+from docmill.tasks.split.recursive import Recursive, split_recursive
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
+from docmill.tasks.split.units import unit_vectors
 
 _MOST_PIECES = 64
 

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from tasks.split.blocks import Block, blocks
-from tasks.split.code_lines import code_lines
-from tasks.split.definitions import code_within, definitions_of
-from tasks.split.grammars import Syntax, syntax_of
-from tasks.split.merge import merge
-from tasks.split.options import Options
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, ITEM, LEAD, Piece, cut, fit
-from tasks.split.recursive import Recursive, split_recursive
-from tasks.split.sizing import Room
-from tasks.split.span import Span
+from docmill.tasks.split.blocks import Block, blocks
+from docmill.tasks.split.code_lines import code_lines
+from docmill.tasks.split.definitions import code_within, definitions_of
+from docmill.tasks.split.grammars import Syntax, syntax_of
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.options import Options
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, ITEM, LEAD, Piece, cut, fit
+from docmill.tasks.split.recursive import Recursive, split_recursive
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
 
 if TYPE_CHECKING:
     from tree_sitter import Node

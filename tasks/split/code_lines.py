@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from tasks.split.pieces import GLUE, LINE, PART, TOP_LEVEL, WORD
-from tasks.split.span import Span
+from docmill.tasks.split.pieces import GLUE, LINE, PART, TOP_LEVEL, WORD
+from docmill.tasks.split.span import Span
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")

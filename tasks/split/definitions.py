@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from storage.schema import Element, Parsed
-from tasks.split.grammars import Syntax, syntax_of
-from tasks.split.span import Span
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.split.grammars import Syntax, syntax_of
+from docmill.tasks.split.span import Span
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -6,15 +6,15 @@ After LlamaIndex's HierarchicalNodeParser with its AutoMergingRetriever, and Lan
 from dataclasses import dataclass, replace
 from typing import Self
 
-from tasks.split.level import Level
-from tasks.split.merge import merge
-from tasks.split.options import MIN_SIZE, Options, check_flag, check_whole
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK
-from tasks.split.sentences import sentences
-from tasks.split.sizing import Room
-from tasks.split.span import Span
-from tasks.split.structure import Structure, split_structure, structure_pieces
+from docmill.tasks.split.level import Level
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.options import MIN_SIZE, Options, check_flag, check_whole
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK
+from docmill.tasks.split.sentences import sentences
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
+from docmill.tasks.split.structure import Structure, split_structure, structure_pieces
 
 
 @dataclass(frozen=True, slots=True)

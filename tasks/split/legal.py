@@ -8,12 +8,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tasks.split.lines import lines
-from tasks.split.marks import Mark, split_units
-from tasks.split.options import Options
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, GLUE, ITEM
-from tasks.split.span import Span
+from docmill.tasks.split.lines import lines
+from docmill.tasks.split.marks import Mark, split_units
+from docmill.tasks.split.options import Options
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK, GLUE, ITEM
+from docmill.tasks.split.span import Span
 
 _LEAD = r"[ \t#*_>]{0,12}"
 _TOP = re.compile(

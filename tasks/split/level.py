@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tasks.split.part import Part
-from tasks.split.span import Span
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.span import Span
 
 Split = Callable[[Part, Any], list[Span]]
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from tasks.split.blocks import stretches
-from tasks.split.part import Part
+from docmill.tasks.split.blocks import stretches
+from docmill.tasks.split.part import Part
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

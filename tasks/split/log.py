@@ -7,14 +7,14 @@ ICSE-SEIP 2019, and the sessions before it): they hang on the clock and not on t
 import re
 from dataclasses import dataclass
 
-from tasks.split.code_lines import code_lines
-from tasks.split.lines import clock, lines
-from tasks.split.marks import Mark, split_units
-from tasks.split.options import Options, check_whole
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK
-from tasks.split.prose import prose_cuts
-from tasks.split.span import Span
+from docmill.tasks.split.code_lines import code_lines
+from docmill.tasks.split.lines import clock, lines
+from docmill.tasks.split.marks import Mark, split_units
+from docmill.tasks.split.options import Options, check_whole
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.span import Span
 
 _MOST_SECONDS = 10_000_000
 _ENTRY = re.compile(

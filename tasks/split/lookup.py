@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tasks.model.prompt import Answer, Prompt
+from docmill.tasks.model.prompt import Answer, Prompt
 
 Vector = npt.NDArray[np.float32]
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tasks.split.lines import lines
-from tasks.split.marks import Mark, split_units
-from tasks.split.options import Options
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, LEAD
-from tasks.split.span import Span
+from docmill.tasks.split.lines import lines
+from docmill.tasks.split.marks import Mark, split_units
+from docmill.tasks.split.options import Options
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, LEAD
+from docmill.tasks.split.span import Span
 
 _HEADER = re.compile(r"[ \t*]{0,4}(From|To|Cc|Bcc|Date|Sent|Subject|Reply-To|Von|An|Gesendet|Betreff)\*{0,2}:", re.I)
 _QUOTED = re.compile(r"[ \t]{0,3}>")

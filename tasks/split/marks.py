@@ -4,13 +4,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tasks.split.blocks import stretches
-from tasks.split.merge import merge
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, Cutter, Piece, cut, fit
-from tasks.split.prose import prose_cuts
-from tasks.split.sizing import Room
-from tasks.split.span import Span
+from docmill.tasks.split.blocks import stretches
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK, Cutter, Piece, cut, fit
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
 
 
 class Mark(NamedTuple):

@@ -7,9 +7,9 @@ edit changes stays near it: to the merge, a text far away is as it was.
 from collections.abc import Callable, Sequence
 from zlib import crc32
 
-from tasks.split.pieces import BARRIER, HEADING, Piece
-from tasks.split.sizing import Room
-from tasks.split.span import Span
+from docmill.tasks.split.pieces import BARRIER, HEADING, Piece
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
 
 _SNIPPET = 48
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from tasks.split.merge import merge
-from tasks.split.options import Optimize
-from tasks.split.part import Part
-from tasks.split.pieces import LINE, Piece, fit
-from tasks.split.prose import prose_cuts
-from tasks.split.sizing import Room
-from tasks.split.span import Span, trim
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.options import Optimize
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import LINE, Piece, fit
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span, trim
 
 
 def optimize(part: Part, spans: Sequence[Span], bounds: Optimize, tokens: int) -> tuple[list[Span], dict[int, str]]:

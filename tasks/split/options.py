@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from storage.errors import ConfigError
+from docmill.storage.errors import ConfigError
 
 MIN_SIZE = 16
 MAX_SIZE = 8192

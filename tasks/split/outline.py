@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
-from storage.schema import Element, Parsed
+from docmill.storage.schema import Element, Parsed
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tasks.split.lines import lines
-from tasks.split.merge import Allow, merge
-from tasks.split.options import MAX_SIZE, Options, check_whole
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, HEADING, Piece
-from tasks.split.sizing import Room
-from tasks.split.span import Span
-from tasks.split.structure import structure_pieces
+from docmill.tasks.split.lines import lines
+from docmill.tasks.split.merge import Allow, merge
+from docmill.tasks.split.options import MAX_SIZE, Options, check_whole
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, HEADING, Piece
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
+from docmill.tasks.split.structure import structure_pieces
 
 _FEED = re.compile("\f")
 _RULE = re.compile(r"[ \t]{0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
-from storage.schema import Element, Parsed
-from tasks.counting.tokens import Tokens
-from tasks.split.lookup import Lookup
-from tasks.split.outline import Outline
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.split.lookup import Lookup
+from docmill.tasks.split.outline import Outline
 
 
 class Index:

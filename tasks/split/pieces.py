@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from tasks.split.sizing import Room
-from tasks.split.span import Span, is_boundary, trim
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span, is_boundary, trim
 
 # Seams, from those closed first to those that are never closed; headings lie between BLOCK and BARRIER.
 GLUE, LEAD, WORD, SENTENCE, LINE, PART, TOP_LEVEL, NESTED = range(8)

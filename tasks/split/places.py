@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 
-from storage.schema import Parsed
+from docmill.storage.schema import Parsed
 
 
 class Places:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from zlib import crc32
 
-from tasks.split.pieces import LINE, PART, SENTENCE, WORD
-from tasks.split.span import Span
+from docmill.tasks.split.pieces import LINE, PART, SENTENCE, WORD
+from docmill.tasks.split.span import Span
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _QUOTE_MARKS = " \t>"

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from storage.schema import Element
-from tasks.split.asked import ANSWERS, BOLD, QUESTION, QUESTIONS
-from tasks.split.code_lines import table_rows
-from tasks.split.lines import lines
-from tasks.split.marks import Mark, units
-from tasks.split.merge import merge
-from tasks.split.options import Options, check_flag
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, GLUE, Piece, fit
-from tasks.split.prose import prose_cuts
-from tasks.split.sizing import Room
-from tasks.split.span import Span, trim
+from docmill.storage.schema import Element
+from docmill.tasks.split.asked import ANSWERS, BOLD, QUESTION, QUESTIONS
+from docmill.tasks.split.code_lines import table_rows
+from docmill.tasks.split.lines import lines
+from docmill.tasks.split.marks import Mark, units
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.options import Options, check_flag
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK, GLUE, Piece, fit
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span, trim
 
 _ASKS = re.compile(
     r"\W*(?:\d+\W+)?(?:what|how|why|when|where|who|whom|whose|which|can|could|do|does|did|is|are|am|was|will|would|should"

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 
-from storage.errors import ConfigError
-from tasks.split.beginnings import beginnings
-from tasks.split.blocks import stretches
-from tasks.split.merge import merge
-from tasks.split.options import Options
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, LINE, Cutter, Piece, cut, fit_all
-from tasks.split.prose import prose_cuts
-from tasks.split.sizing import Room
-from tasks.split.span import Span, trim
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.beginnings import beginnings
+from docmill.tasks.split.blocks import stretches
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.options import Options
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, LINE, Cutter, Piece, cut, fit_all
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span, trim
 
 _MAX_SEPARATORS = 12
 _DEEPEST = 8

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from tasks.counting.tokens import Tokens, word_bounds
-from tasks.split.part import Part
-from tasks.split.sizing import Room
-from tasks.split.span import Span, cluster_end
+from docmill.tasks.counting.tokens import Tokens, word_bounds
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span, cluster_end
 
 Unit = Literal["tokens", "words", "characters"]
 

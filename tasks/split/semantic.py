@@ -16,17 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storage.errors import ConfigError
-from tasks.split.lookup import Vector
-from tasks.split.merge import merge
-from tasks.split.options import Options, check_whole
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, Piece
-from tasks.split.recursive import Recursive, split_recursive
-from tasks.split.sentences import sentences
-from tasks.split.sizing import Room
-from tasks.split.span import Span
-from tasks.split.units import Floats, adjacent, directions, unit_vectors
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.lookup import Vector
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.options import Options, check_whole
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK, GLUE, HEADING, Piece
+from docmill.tasks.split.recursive import Recursive, split_recursive
+from docmill.tasks.split.sentences import sentences
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
+from docmill.tasks.split.units import Floats, adjacent, directions, unit_vectors
 
 _MAX_BUFFER = 20
 _WINDOW = 16

@@ -8,15 +8,15 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.split.blocks import Block, blocks
-from tasks.split.code_lines import code_lines, rows_and_header, rules
-from tasks.split.merge import merge
-from tasks.split.options import Options, check_whole
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit_all
-from tasks.split.prose import prose_cuts
-from tasks.split.sizing import Room
-from tasks.split.span import Span
+from docmill.tasks.split.blocks import Block, blocks
+from docmill.tasks.split.code_lines import code_lines, rows_and_header, rules
+from docmill.tasks.split.merge import merge
+from docmill.tasks.split.options import Options, check_whole
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit_all
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
 
 _MAX_OVERLAP = 20
 _SET_ASIDE = 24  # tokens for each sentence that is said again

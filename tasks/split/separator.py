@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from storage.errors import ConfigError
-from tasks.split.blocks import stretches
-from tasks.split.options import Options
-from tasks.split.part import Part
-from tasks.split.pieces import BLOCK, Piece, cut, fit
-from tasks.split.prose import prose_cuts
-from tasks.split.recursive import cut_at
-from tasks.split.sizing import Room
-from tasks.split.span import Span
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.blocks import stretches
+from docmill.tasks.split.options import Options
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BLOCK, Piece, cut, fit
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.recursive import cut_at
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
 
 
 @dataclass(frozen=True, slots=True)

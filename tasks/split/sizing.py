@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tasks.counting.tokens import Tokens
+from docmill.tasks.counting.tokens import Tokens
 
 CHARACTERS_PER_TOKEN = 16
 """More than text has: keeps what is one unknown token, or mostly space, from being one endless chunk."""

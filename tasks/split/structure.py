@@ -7,13 +7,13 @@ with nothing under it goes with the next. A table is cut between rows only; code
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tasks.split.blocks import Block, announces, blocks
-from tasks.split.code_lines import code_lines, table_rows
-from tasks.split.merge import Allow, merge
-from tasks.split.options import MAX_SIZE, Options, check_whole
-from tasks.split.outline import Outline
-from tasks.split.part import Part
-from tasks.split.pieces import (
+from docmill.tasks.split.blocks import Block, announces, blocks
+from docmill.tasks.split.code_lines import code_lines, table_rows
+from docmill.tasks.split.merge import Allow, merge
+from docmill.tasks.split.options import MAX_SIZE, Options, check_whole
+from docmill.tasks.split.outline import Outline
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import (
     BARRIER,
     BLOCK,
     GLUE,
@@ -26,9 +26,9 @@ from tasks.split.pieces import (
     cut,
     fit_all,
 )
-from tasks.split.prose import prose_cuts
-from tasks.split.sizing import Room
-from tasks.split.span import Span
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
 
 _DEEPEST = 8
 

@@ -8,16 +8,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tasks.split.blocks import Block, announces, blocks, is_caption
-from tasks.split.code_lines import rows_and_header, table_rows
-from tasks.split.merge import Allow, merge
-from tasks.split.options import Options, check_whole
-from tasks.split.part import Part
-from tasks.split.pieces import BARRIER, GLUE, LEAD, LINE, WORD, Piece, cut, fit
-from tasks.split.prose import prose_cuts
-from tasks.split.sizing import Room
-from tasks.split.span import Span
-from tasks.split.structure import Structure, small_sections, structure_pieces
+from docmill.tasks.split.blocks import Block, announces, blocks, is_caption
+from docmill.tasks.split.code_lines import rows_and_header, table_rows
+from docmill.tasks.split.merge import Allow, merge
+from docmill.tasks.split.options import Options, check_whole
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import BARRIER, GLUE, LEAD, LINE, WORD, Piece, cut, fit
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.span import Span
+from docmill.tasks.split.structure import Structure, small_sections, structure_pieces
 
 _MOST_ROWS = 10_000
 _SMALL = Structure().small

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tasks.split.lookup import Vector
-from tasks.split.part import Part
-from tasks.split.pieces import Piece
+from docmill.tasks.split.lookup import Vector
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import Piece
 
 _SAFE_CHARACTERS = 8  # of these not even the strangest make as many tokens as the least size
 

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self, get_args
 
-from storage.errors import ConfigError
-from tasks.split.blocks import runs, stretches
-from tasks.split.options import MAX_SIZE, MIN_SIZE, Options, check_flag, check_whole
-from tasks.split.part import Part
-from tasks.split.pieces import SENTENCE, best_cut
-from tasks.split.prose import prose_cuts
-from tasks.split.ruler import OfTokens, Ruler, Unit, first_at_least, last_at_most, ruler_of
-from tasks.split.sizing import CHARACTERS_PER_TOKEN
-from tasks.split.span import Span
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.blocks import runs, stretches
+from docmill.tasks.split.options import MAX_SIZE, MIN_SIZE, Options, check_flag, check_whole
+from docmill.tasks.split.part import Part
+from docmill.tasks.split.pieces import SENTENCE, best_cut
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.ruler import OfTokens, Ruler, Unit, first_at_least, last_at_most, ruler_of
+from docmill.tasks.split.sizing import CHARACTERS_PER_TOKEN
+from docmill.tasks.split.span import Span
 
 _WORD = re.compile(r"\s(?=\S)")
 _SHARES = 16  # a place is in at most so many windows

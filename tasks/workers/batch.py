@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from storage.artifacts import Packs, decode_parsed, pack_texts
-from storage.columns import to_table
-from storage.keys import key_of
-from storage.staging import DOCUMENTS, DRAFTS, write_batch
-from tasks.answers import Answering, answer
-from tasks.split.lookup import Lookup
-from tasks.workers.orders import load_order
-from tasks.workers.pool import Pool, shared_pool
-from tasks.workers.process import Job, Processed, Recipe, Work, process_document, reject
-from tasks.workers.unpack import unpack
+from docmill.storage.artifacts import Packs, decode_parsed, pack_texts
+from docmill.storage.columns import to_table
+from docmill.storage.keys import key_of
+from docmill.storage.staging import DOCUMENTS, DRAFTS, write_batch
+from docmill.tasks.answers import Answering, answer
+from docmill.tasks.split.lookup import Lookup
+from docmill.tasks.workers.orders import load_order
+from docmill.tasks.workers.pool import Pool, shared_pool
+from docmill.tasks.workers.process import Job, Processed, Recipe, Work, process_document, reject
+from docmill.tasks.workers.unpack import unpack
 
 
 @dataclass(frozen=True, slots=True)

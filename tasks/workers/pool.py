@@ -27,8 +27,8 @@ from queue import Empty, SimpleQueue
 from tempfile import mkdtemp
 from typing import Any, Self, TypeVar
 
-from storage.errors import ConfigError, Rejected, Transient
-from tasks.workers.worker import Note
+from docmill.storage.errors import ConfigError, Rejected, Transient
+from docmill.tasks.workers.worker import Note
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -37,7 +37,7 @@ _START_TIMEOUT_S = 120.0
 _SMALL_REQUEST = 32 << 10  # fits what the kernel keeps of a pipe that nobody reads
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
-    " from tasks.workers.worker import serve; serve(sys.argv[2:])"
+    " from docmill.tasks.workers.worker import serve; serve(sys.argv[2:])"
 )
 
 

@@ -7,25 +7,25 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from storage.errors import ConfigError, Rejected
-from storage.keys import hash_bytes, key_of
-from storage.schema import Draft, Parsed, StagedDocument
-from tasks.archive.listing import VERSION as LISTING_VERSION
-from tasks.archive.options import ArchiveOptions
-from tasks.chunking.chunk import ChunkOptions, asks_model, chunk_regions, chunker_key, vector_keys
-from tasks.counting.tokens import load_tokenizer
-from tasks.detect import detect, find_regions
-from tasks.facts import facts_of
-from tasks.model.prompt import Prompt
-from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
-from tasks.parse.file_type import VERSION as FILE_TYPE_VERSION
-from tasks.route import OWN_KEY, Route, RouteTable
-from tasks.split import SPLITTERS
-from tasks.split.lookup import Lookup
-from tasks.workers.pool import Limits
-from tasks.workers.release import release
-from tasks.workers.unpack import why_missing
-from tasks.workers.worker import announce
+from docmill.storage.errors import ConfigError, Rejected
+from docmill.storage.keys import hash_bytes, key_of
+from docmill.storage.schema import Draft, Parsed, StagedDocument
+from docmill.tasks.archive.listing import VERSION as LISTING_VERSION
+from docmill.tasks.archive.options import ArchiveOptions
+from docmill.tasks.chunking.chunk import ChunkOptions, asks_model, chunk_regions, chunker_key, vector_keys
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.detect import detect, find_regions
+from docmill.tasks.facts import facts_of
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
+from docmill.tasks.parse.file_type import VERSION as FILE_TYPE_VERSION
+from docmill.tasks.route import OWN_KEY, Route, RouteTable
+from docmill.tasks.split import SPLITTERS
+from docmill.tasks.split.lookup import Lookup
+from docmill.tasks.workers.pool import Limits
+from docmill.tasks.workers.release import release
+from docmill.tasks.workers.unpack import why_missing
+from docmill.tasks.workers.worker import announce
 
 if TYPE_CHECKING:
     pass

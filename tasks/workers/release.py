@@ -7,8 +7,8 @@ would stay as large as that for all the small ones that follow.
 import resource
 from pathlib import Path
 
-from storage.allocation import give_back
-from tasks.parse.decode import forget_statistics
+from docmill.storage.allocation import give_back
+from docmill.tasks.parse.decode import forget_statistics
 
 _MODEST = 120 << 20
 _LARGE = 140 << 20

@@ -11,12 +11,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.errors import Rejected
-from storage.files import write_whole
-from tasks.archive.listing import Place, extract
-from tasks.archive.options import ArchiveOptions
-from tasks.workers.orders import load_order
-from tasks.workers.pool import Pool
+from docmill.storage.errors import Rejected
+from docmill.storage.files import write_whole
+from docmill.tasks.archive.listing import Place, extract
+from docmill.tasks.archive.options import ArchiveOptions
+from docmill.tasks.workers.orders import load_order
+from docmill.tasks.workers.pool import Pool
 
 _DONE = "done.json"
 

@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from storage.errors import Rejected
-from tasks.workers.release import release
+from docmill.storage.errors import Rejected
+from docmill.tasks.workers.release import release
 
 _PR_SET_PDEATHSIG = 1
 _MAX_MESSAGE = 500

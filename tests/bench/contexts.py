@@ -29,22 +29,22 @@ from typing import Any
 
 import numpy as np
 
-from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.embedding.encoder import Window, describe_model, load_encoder
-from storage.embedding.late import encode_windows, keys_of
-from storage.keywords import KeywordIndex, rebuild
-from storage.retrieval import Mode, SearchOptions
-from storage.retrieval.fusion import fuse
-from storage.schema import Draft, Parsed, indexed_text
-from tasks.chunking.chunk import ChunkOptions, chunk_regions
-from tasks.chunking.windows import windows
-from tasks.counting.tokens import Tokens
-from tasks.detect import Region, Verdict
-from tasks.evaluate.bootstrap import difference
-from tasks.evaluate.overlap import Passage, length, overlap, shared
-from tasks.parse import ParseOptions, detect_file_type, parse
-from tasks.route import Route, Routed
-from tasks.split.span import Span
+from docmill.storage.artifacts import Packs, pack_embeddings, write_pack
+from docmill.storage.embedding.encoder import Window, describe_model, load_encoder
+from docmill.storage.embedding.late import encode_windows, keys_of
+from docmill.storage.keywords import KeywordIndex, rebuild
+from docmill.storage.retrieval import Mode, SearchOptions
+from docmill.storage.retrieval.fusion import fuse
+from docmill.storage.schema import Draft, Parsed, indexed_text
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk_regions
+from docmill.tasks.chunking.windows import windows
+from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.detect import Region, Verdict
+from docmill.tasks.evaluate.bootstrap import difference
+from docmill.tasks.evaluate.overlap import Passage, length, overlap, shared
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.tasks.route import Route, Routed
+from docmill.tasks.split.span import Span
 from tests.bench.quality import LIMIT, LONGEST, MODEL, TOKENIZER, Store, truncated
 from tests.bench.sets import read_beir, read_excerpts
 

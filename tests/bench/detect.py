@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from storage.errors import Rejected
-from storage.keys import key_of
-from tasks.detect import CONTENT_TYPES, detect
-from tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.storage.errors import Rejected
+from docmill.storage.keys import key_of
+from docmill.tasks.detect import CONTENT_TYPES, detect
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
 
 ACCEPTED = {
     "api_reference": ("reference",),

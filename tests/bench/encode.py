@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from storage.embedding.encoder import load_encoder, model_dir
+from docmill.storage.embedding.encoder import load_encoder, model_dir
 from tests.bench.documents import write_tree
 from tests.bench.table import Figure, show
 

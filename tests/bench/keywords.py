@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from storage.keywords import KeywordIndex, KeywordState, rebuild, update
-from storage.keywords.analyser import analyse
+from docmill.storage.keywords import KeywordIndex, KeywordState, rebuild, update
+from docmill.storage.keywords.analyser import analyse
 from tests.bench.table import Figure, show
 
 _CONSONANTS, _VOWELS = "bdfghklmnprstvwz", "aeiou"

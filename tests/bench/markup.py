@@ -14,8 +14,8 @@ from pathlib import Path
 from lxml import etree
 from markdown_it import MarkdownIt
 
-from storage.errors import Rejected
-from tasks.parse import FileType, ParseOptions, parse
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import FileType, ParseOptions, parse
 from tests.bench.table import Figure, show
 
 CORPUS = Path(__file__).parents[1] / "corpus"

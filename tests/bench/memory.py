@@ -30,7 +30,13 @@ def peaks(documents: int, packaged: bool, folder: Path) -> tuple[float, float]:
     """Return the most megabytes that any process of an ingest held, and the most that its first one had of its own."""
     write_tree(folder / "docs", documents)
     with_fake = ["tests.docmill_with_fake_model", str(write_model(folder / "model"))]
-    command = [sys.executable, "-m", *(["flows.cli.app"] if packaged else with_fake), "ingest", str(folder / "docs")]
+    command = [
+        sys.executable,
+        "-m",
+        *(["docmill.flows.cli.app"] if packaged else with_fake),
+        "ingest",
+        str(folder / "docs"),
+    ]
     model = [] if packaged else ["--embedding-model", NAME]
     process = subprocess.Popen(
         [*command, "--store", str(folder / "store"), "--engine", "local", *model], stdout=subprocess.DEVNULL

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flows.engine import LocalEngine
-from flows.pipeline import ingest
-from flows.report import Report
-from flows.settings import Settings
-from storage.embedding import encoder, space
-from storage.errors import REASONS
-from storage.store import open_store
+from docmill.flows.engine import LocalEngine
+from docmill.flows.pipeline import ingest
+from docmill.flows.report import Report
+from docmill.flows.settings import Settings
+from docmill.storage.embedding import encoder, space
+from docmill.storage.errors import REASONS
+from docmill.storage.store import open_store
 from tests import fake_encoder
 from tests.bench.table import Figure, show
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pypdfium2
 
-from storage.errors import Rejected
-from tasks.parse import FileType, ParseOptions, parse
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import FileType, ParseOptions, parse
 from tests.bench.table import Figure, show
 
 BOUND = 1.5

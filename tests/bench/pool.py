@@ -14,11 +14,11 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
-import tasks.workers.batch
-from flows.engine import LocalEngine
-from flows.pipeline import ingest
-from flows.settings import Settings
-from storage.embedding import space
+import docmill.tasks.workers.batch
+from docmill.flows.engine import LocalEngine
+from docmill.flows.pipeline import ingest
+from docmill.flows.settings import Settings
+from docmill.storage.embedding import space
 from tests import fake_encoder
 from tests.bench.documents import write_tree
 from tests.bench.table import Figure, show
@@ -41,7 +41,7 @@ def measure(source: Path, folder: Path, workers: int) -> list[Turn]:
     """Plan an ingest of `source`, which parses and splits all of it; return what the workers did."""
     log = folder / "turns.log"
     os.environ[LOG] = str(log)
-    vars(tasks.workers.batch)["process_document"] = timed
+    vars(docmill.tasks.workers.batch)["process_document"] = timed
     values = {"store": folder / "store", "parse": {"workers": workers}, "embedding": {"model": fake_encoder.NAME}}
     with LocalEngine() as engine:
         ingest(Settings.model_validate(values), [str(source)], engine, dry_run=True)

@@ -12,8 +12,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from storage.schema import Element, Parsed
-from tasks.parse import FileType, ParseOptions, parse
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse import FileType, ParseOptions, parse
 from tests.bench.table import Figure, show
 
 KINDS = ("title", "paragraph", "list_item", "code", "row")

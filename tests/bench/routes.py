@@ -21,20 +21,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from flows.engine import LocalEngine
-from flows.pipeline import ingest
-from flows.settings import Settings
-from storage.errors import Rejected
-from storage.keys import key_of
-from storage.schema import Parsed
-from storage.store import Store, open_store
-from tasks.detect import CONTENT_TYPES
-from tasks.evaluate.asking import Evaluation, Reading, Way, evaluate
-from tasks.evaluate.bootstrap import difference
-from tasks.evaluate.overlap import Passage, overlap
-from tasks.evaluate.questions import Question, load_questions
-from tasks.parse import ParseOptions, detect_file_type, parse
-from tasks.route import default_routes
+from docmill.flows.engine import LocalEngine
+from docmill.flows.pipeline import ingest
+from docmill.flows.settings import Settings
+from docmill.storage.errors import Rejected
+from docmill.storage.keys import key_of
+from docmill.storage.schema import Parsed
+from docmill.storage.store import Store, open_store
+from docmill.tasks.detect import CONTENT_TYPES
+from docmill.tasks.evaluate.asking import Evaluation, Reading, Way, evaluate
+from docmill.tasks.evaluate.bootstrap import difference
+from docmill.tasks.evaluate.overlap import Passage, overlap
+from docmill.tasks.evaluate.questions import Question, load_questions
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.tasks.route import default_routes
 from tests.bench.contexts import Asked, Collection, found_by, index
 from tests.bench.detect import ACCEPTED
 from tests.bench.quality import Store as Vectors

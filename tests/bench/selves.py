@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from storage.keys import key_of
-from storage.keywords.analyser import analyse
-from storage.schema import Element, Parsed
-from tasks.evaluate.phrases import sentences
-from tasks.split.span import Span, trim
+from docmill.storage.keys import key_of
+from docmill.storage.keywords.analyser import analyse
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.evaluate.phrases import sentences
+from docmill.tasks.split.span import Span, trim
 
 _LONGEST = 1200
 _WORDS = 5

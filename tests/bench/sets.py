@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tasks.evaluate.overlap import Passage
-from tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.tasks.evaluate.overlap import Passage
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,20 +21,20 @@ from statistics import median
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
-from storage.embedding.encoder import load_encoder, model_dir
-from storage.errors import Rejected
-from storage.schema import Draft, Parsed, indexed_text
-from tasks.chunking.chunk import ChunkOptions, chunk, chunk_regions
-from tasks.counting.counter import counter_of
-from tasks.counting.tokens import load_tokenizer
-from tasks.detect import Region, Verdict
-from tasks.parse import FileType, ParseOptions, detect_file_type, parse
-from tasks.route import Route, Routed
-from tasks.split import SPLITTERS
-from tasks.split.lookup import Lookup, Vector
-from tasks.split.pieces import SENTENCE
-from tasks.split.prose import prose_cuts
-from tasks.split.span import Span
+from docmill.storage.embedding.encoder import load_encoder, model_dir
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Draft, Parsed, indexed_text
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk, chunk_regions
+from docmill.tasks.counting.counter import counter_of
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.detect import Region, Verdict
+from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from docmill.tasks.route import Route, Routed
+from docmill.tasks.split import SPLITTERS
+from docmill.tasks.split.lookup import Lookup, Vector
+from docmill.tasks.split.pieces import SENTENCE
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.span import Span
 from tests.bench.rivals import INSTALL, rivals
 from tests.bench.table import Figure, show
 

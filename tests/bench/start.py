@@ -10,10 +10,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from storage.embedding.space import FOLDERS
+from docmill.storage.embedding.space import FOLDERS
 from tests.bench.table import Figure, show
 
-_DOCMILL = [sys.executable, "-m", "flows.cli.app"]
+_DOCMILL = [sys.executable, "-m", "docmill.flows.cli.app"]
 _CORPUS = Path(__file__).parents[1] / "corpus"
 _LIBRARIES = (
     "import lancedb; from sentence_transformers import SentenceTransformer as T; "

@@ -18,19 +18,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from storage.artifacts import pack_embeddings, pack_texts, write_pack
-from storage.columns import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
-from storage.commit import Changes, commit
-from storage.files import write_immutable
-from storage.growth import conform
-from storage.history.retention import Retention
-from storage.history.snapshots import Piece, Snapshot
-from storage.keys import chunk_keys, document_key, embedding_key, key_of
-from storage.keywords import KeywordIndex
-from storage.lance.vectors import VectorIndex
-from storage.schema import Parsed, RunRow
-from storage.store import open_store
-from storage.upkeep.compact import compact
+from docmill.storage.artifacts import pack_embeddings, pack_texts, write_pack
+from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
+from docmill.storage.commit import Changes, commit
+from docmill.storage.files import write_immutable
+from docmill.storage.growth import conform
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.keys import chunk_keys, document_key, embedding_key, key_of
+from docmill.storage.keywords import KeywordIndex
+from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.schema import Parsed, RunRow
+from docmill.storage.store import open_store
+from docmill.storage.upkeep.compact import compact
 from tests.bench.keywords import make_chunks, make_queries
 from tests.bench.table import Figure, show
 from tests.bench.vectors import SPACE, Vectors, make_vectors

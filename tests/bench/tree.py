@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from storage.history.snapshots import read
-from storage.keys import hash_bytes
-from storage.schema import indexed_text
-from storage.tables import read_table
+from docmill.storage.history.snapshots import read
+from docmill.storage.keys import hash_bytes
+from docmill.storage.schema import indexed_text
+from docmill.storage.tables import read_table
 from tests.bench.documents import edit_tree, write_tree
 
 

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage.embedding.space import EmbeddingSpace
-from storage.lance import vectors
-from storage.lance.vectors import VectorIndex, VectorState
+from docmill.storage.embedding.space import EmbeddingSpace
+from docmill.storage.lance import vectors
+from docmill.storage.lance.vectors import VectorIndex, VectorState
 from tests.bench.table import Figure, show
 
 DIMENSION = 384

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from storage.errors import ConfigError
-from storage.schema import MISSING, REFUSED, STALE, ChunkRow
-from storage.upkeep.verify import verify
+from docmill.storage.errors import ConfigError
+from docmill.storage.schema import MISSING, REFUSED, STALE, ChunkRow
+from docmill.storage.upkeep.verify import verify
 from tests.model_server import ModelServer
 from tests.workbench import Workbench, summary
 
@@ -179,7 +179,7 @@ def test_what_a_failed_run_paid_is_in_the_ledger_of_the_next_commit(
         raise OSError("the disk is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr("flows.pipeline.gather", broken)
+        patch.setattr("docmill.flows.pipeline.gather", broken)
         with pytest.raises(OSError, match="the disk is gone"):
             bench.ingest()
     paid = asked(server)

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from tasks.context.model import cleaned
-from tasks.context.shown import Shown, marked
-from tasks.model.prompt import estimate
-from tasks.split.outline import Outline
-from tasks.split.span import Span
+from docmill.tasks.context.model import cleaned
+from docmill.tasks.context.shown import Shown, marked
+from docmill.tasks.model.prompt import estimate
+from docmill.tasks.split.outline import Outline
+from docmill.tasks.split.span import Span
 from tests.documents import document
 
 WORDS = "Words of the section, a good many of them, and more. " * 12

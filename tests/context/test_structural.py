@@ -2,11 +2,11 @@
 
 import pytest
 
-from storage.schema import Draft, Element, Parsed, indexed_text
-from tasks.chunking.chunk import ChunkOptions, chunk
-from tasks.context.about import about
-from tasks.parse import ParseOptions, detect_file_type, parse
-from tasks.route import Route
+from docmill.storage.schema import Draft, Element, Parsed, indexed_text
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.context.about import about
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.tasks.route import Route
 from tests.documents import tokenizer
 
 LIMIT = 256

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from flows.needle import needles, plant
-from storage.schema import ChunkRow, Element, Parsed
-from tasks.evaluate import chunks as measures
-from tasks.evaluate.chunks import Written
+from docmill.flows.cli.app import app
+from docmill.flows.needle import needles, plant
+from docmill.storage.schema import ChunkRow, Element, Parsed
+from docmill.tasks.evaluate import chunks as measures
+from docmill.tasks.evaluate.chunks import Written
 from tests.workbench import Workbench
 
 

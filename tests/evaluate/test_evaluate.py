@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from flows.cli.chart import Compared, chart
-from storage.errors import ConfigError, QueryError
-from storage.retrieval import Hit
-from tasks.evaluate.asking import Way
-from tasks.evaluate.bootstrap import difference, interval
-from tasks.evaluate.excerpts import Excerpts, locate
-from tasks.evaluate.questions import Question, Target, load_questions
-from tasks.evaluate.ranking import MEASURES, answers, measure, ranked, run_file
+from docmill.flows.cli.app import app
+from docmill.flows.cli.chart import Compared, chart
+from docmill.storage.errors import ConfigError, QueryError
+from docmill.storage.retrieval import Hit
+from docmill.tasks.evaluate.asking import Way
+from docmill.tasks.evaluate.bootstrap import difference, interval
+from docmill.tasks.evaluate.excerpts import Excerpts, locate
+from docmill.tasks.evaluate.questions import Question, Target, load_questions
+from docmill.tasks.evaluate.ranking import MEASURES, answers, measure, ranked, run_file
 from tests.workbench import Workbench
 
 

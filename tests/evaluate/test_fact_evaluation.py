@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from flows.cli.app import app
-from tasks.evaluate.facts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
+from docmill.flows.cli.app import app
+from docmill.tasks.evaluate.facts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
 from tests.model_server import ModelServer
 from tests.workbench import Workbench
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from storage import boundary
-from storage.errors import ConfigError, QueryError, StoreError
-from storage.history import candidates, snapshots
-from storage.history.current import catch_up
-from storage.history.retention import Retention
-from storage.history.tagging import set_tag
-from storage.store import open_store
-from storage.upkeep.compact import compact, vacuum
-from storage.upkeep.verify import verify
+from docmill.flows.cli.app import app
+from docmill.storage import boundary
+from docmill.storage.errors import ConfigError, QueryError, StoreError
+from docmill.storage.history import candidates, snapshots
+from docmill.storage.history.current import catch_up
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.tagging import set_tag
+from docmill.storage.store import open_store
+from docmill.storage.upkeep.compact import compact, vacuum
+from docmill.storage.upkeep.verify import verify
 from tests.victim import Countdown
 from tests.workbench import Workbench, summary
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from tasks.evaluate.judged import average_precision
+from docmill.flows.cli.app import app
+from docmill.tasks.evaluate.judged import average_precision
 from tests.model_server import model_server
 from tests.workbench import Workbench
 

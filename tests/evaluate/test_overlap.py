@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.evaluate.overlap import Overlap, Passage, length, overlap, precision_omega
+from docmill.tasks.evaluate.overlap import Overlap, Passage, length, overlap, precision_omega
 
 
 def a(start: int, end: int) -> Passage:

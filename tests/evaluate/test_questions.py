@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from storage.errors import ConfigError, QueryError
-from tasks.evaluate.asking import check_measures
-from tasks.evaluate.questions import Question, Target, load_questions
-from tasks.evaluate.ranking import measure
+from docmill.flows.cli.app import app
+from docmill.storage.errors import ConfigError, QueryError
+from docmill.tasks.evaluate.asking import check_measures
+from docmill.tasks.evaluate.questions import Question, Target, load_questions
+from docmill.tasks.evaluate.ranking import measure
 from tests.workbench import Workbench
 
 

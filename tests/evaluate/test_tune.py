@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from flows.settings import RouteRule, Settings
-from flows.tune import Options, Tuning, tune
-from flows.tuned import as_toml, merged
-from storage.errors import ConfigError, QueryError
-from storage.history import snapshots
-from storage.schema import Element, Parsed
-from storage.upkeep.verify import verify
-from tasks.evaluate.proxies import Source, proxies
-from tasks.evaluate.questions import load_questions
+from docmill.flows.cli.app import app
+from docmill.flows.settings import RouteRule, Settings
+from docmill.flows.tune import Options, Tuning, tune
+from docmill.flows.tuned import as_toml, merged
+from docmill.storage.errors import ConfigError, QueryError
+from docmill.storage.history import snapshots
+from docmill.storage.schema import Element, Parsed
+from docmill.storage.upkeep.verify import verify
+from docmill.tasks.evaluate.proxies import Source, proxies
+from docmill.tasks.evaluate.questions import load_questions
 from tests.workbench import Workbench
 
 NAMES = ("anvil", "bellows", "chisel", "drill", "easel", "file", "gimlet", "hammer", "jig", "kiln", "lathe", "mallet")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.explain import explain
-from flows.settings import Settings
+from docmill.flows.explain import explain
+from docmill.flows.settings import Settings
 from tests.workbench import Workbench, summary
 
 SUBJECTS = ["mill grinds the grain", "ship sails the sea", "program reads the file"]

@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
-from flows.cli.app import app
-from flows.cli.output import aligned, plain
-from flows.cli.progress import waiting
-from flows.cli.snippet import WIDTH, snippet
-from flows.configuration import keys
-from storage.columns import SCHEMAS
+from docmill.flows.cli.app import app
+from docmill.flows.cli.output import aligned, plain
+from docmill.flows.cli.progress import waiting
+from docmill.flows.cli.snippet import WIDTH, snippet
+from docmill.flows.configuration import keys
+from docmill.storage.columns import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
@@ -87,7 +87,7 @@ def test_help_names_every_command() -> None:
 
 def test_help_takes_little_time() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-m", "flows.cli.app", "--help"], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "docmill.flows.cli.app", "--help"], cwd=ROOT, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime <= 0.3
 
@@ -263,7 +263,8 @@ def test_json_holds_what_json_has_no_word_for() -> None:
 
 def test_parquet_is_not_written_to_a_terminal(store: Path) -> None:
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "flows.cli.app", "sql", "SELECT 1", "--format", "parquet", "--store", str(store)]
+    asked = ["sql", "SELECT 1", "--format", "parquet", "--store", str(store)]
+    command = [sys.executable, "-m", "docmill.flows.cli.app", *asked]
     done = subprocess.run(command, cwd=ROOT, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
     os.close(theirs)
     os.close(ours)

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
+from docmill.flows.cli.app import app
 
 PROSE = "The mill stands by the river, and the wheel turns while there is water enough to carry it round.\n\n"
 TABLE = "| part | weight |\n|---|---|\n" + "".join(f"| millstone {i} | {i} kilograms |\n" for i in range(60))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.inprocess import run_prefect
-from flows.report import Report
-from flows.settings import Settings
-from storage.errors import SourceError
-from storage.upkeep.verify import verify
+from docmill.flows.inprocess import run_prefect
+from docmill.flows.report import Report
+from docmill.flows.settings import Settings
+from docmill.storage.errors import SourceError
+from docmill.storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
 from tests.far_bench import FarBench
 from tests.workbench import Workbench, summary
@@ -99,7 +99,7 @@ def test_the_flow_holds_back_what_answers_worse(bench: Workbench, tmp_path: Path
 def test_an_evaluation_as_a_flow_keeps_rows_and_leaves_its_table(bench: Workbench, tmp_path: Path) -> None:
     from prefect import get_client
 
-    from flows.evaluate import evaluate
+    from docmill.flows.evaluate import evaluate
 
     bench.ingest()
     (tmp_path / "q.csv").write_text("question,uri,phrase\nwhere is the red knob,guide.md,the red knob\n")
@@ -125,7 +125,7 @@ def test_the_parameters_make_a_form_that_refuses_what_it_does_not_know() -> None
     from prefect.exceptions import ParameterTypeError
     from prefect.utilities.callables import parameter_schema
 
-    from flows.ingest import ingest
+    from docmill.flows.ingest import ingest
 
     schema = parameter_schema(ingest)
     assert schema.definitions["Options"]["additionalProperties"] is False

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from flows.embedded import ADDRESS, SERVER
-from storage.history.snapshots import numbers
-from storage.store import open_store
+from docmill.flows.embedded import ADDRESS, SERVER
+from docmill.storage.history.snapshots import numbers
+from docmill.storage.store import open_store
 from tests.far_bench import FarBench
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow]
@@ -48,7 +48,14 @@ def command(*arguments: str) -> list[str]:
 
 def ingest(place: Path) -> list[str]:
     return command(
-        "flows.cli.app", "ingest", str(place / "docs"), "--store", str(place / "store"), "--engine", "prefect", "--json"
+        "docmill.flows.cli.app",
+        "ingest",
+        str(place / "docs"),
+        "--store",
+        str(place / "store"),
+        "--engine",
+        "prefect",
+        "--json",
     )
 
 
@@ -105,7 +112,7 @@ def test_the_command_starts_the_embedded_server_and_leaves_none(place: Path) -> 
 
 def test_the_embedded_server_ends_with_a_run_that_is_killed(place: Path) -> None:
     os.mkfifo(place / "hold")
-    code = "from flows.server import embedded_server\nwith embedded_server(): open('hold').read()"
+    code = "from docmill.flows.server import embedded_server\nwith embedded_server(): open('hold').read()"
     with running([sys.executable, "-c", code], place / "log.txt", surroundings(place)) as run:
         server = wait_for(lambda: server_of(place), "an embedded server")
         os.kill(run.pid, signal.SIGKILL)
@@ -174,7 +181,7 @@ def has_run(log: Path) -> bool:
 
 
 def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path) -> None:
-    arguments = command("flows.cli.app", "serve", str(place / "docs"), "--store", str(place / "store"))
+    arguments = command("docmill.flows.cli.app", "serve", str(place / "docs"), "--store", str(place / "store"))
     environment = surroundings(place, PREFECT_RUNNER_POLL_FREQUENCY="1")
     with running([*arguments, "--cron", "* * * * *"], place / "serve.log", environment) as serving:
         wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
@@ -192,7 +199,7 @@ def test_two_that_serve_at_once_do_not_run_for_each_other(place: Path) -> None:
     environment = surroundings(place, PREFECT_RUNNER_POLL_FREQUENCY="1")
 
     def serving(source: str, log: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
-        arguments = command("flows.cli.app", "serve", source, "--store", f"of {source}", "--cron", "* * * * *")
+        arguments = command("docmill.flows.cli.app", "serve", source, "--store", f"of {source}", "--cron", "* * * * *")
         return running(arguments, place / log, environment)
 
     with serving("docs", "one.log") as one, serving("more", "two.log") as two:
@@ -209,7 +216,7 @@ def test_two_that_serve_at_once_do_not_run_for_each_other(place: Path) -> None:
 
 
 def test_serve_keeps_a_store_on_an_object_store(place: Path, far: FarBench) -> None:
-    arguments = command("flows.cli.app", "serve", "docs", "--store", far.address)
+    arguments = command("docmill.flows.cli.app", "serve", "docs", "--store", far.address)
     environment = surroundings(
         place, PREFECT_RUNNER_POLL_FREQUENCY="1", DOCMILL_MIRRORS=str(place / "mirrors"), **far.environment
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.inprocess import run_prefect
-from flows.serve import serve
-from flows.server import environment
-from flows.settings import Settings
-from storage.errors import Transient
+from docmill.flows.inprocess import run_prefect
+from docmill.flows.serve import serve
+from docmill.flows.server import environment
+from docmill.flows.settings import Settings
+from docmill.storage.errors import Transient
 
 pytestmark = pytest.mark.flow  # Prefect's import takes seconds
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.serve import alone, deployment_name
-from storage.errors import Locked
+from docmill.flows.serve import alone, deployment_name
+from docmill.storage.errors import Locked
 
 
 def test_a_deployment_is_of_one_store_and_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

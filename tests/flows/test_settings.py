@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from flows.cli.template import template
-from flows.configuration import Key, find_file, keys, load
-from flows.recipe import routes_of
-from flows.settings import Settings
-from storage.errors import ConfigError
+from docmill.flows.cli.template import template
+from docmill.flows.configuration import Key, find_file, keys, load
+from docmill.flows.recipe import routes_of
+from docmill.flows.settings import Settings
+from docmill.storage.errors import ConfigError
 
 CONTEXT_TOKENS = ("chunk", "context_tokens")
 

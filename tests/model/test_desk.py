@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import ConfigError
-from storage.schema import CostRow
-from tasks.model import ledger
-from tasks.model.budget import LEAST_CACHED, Budget, Forecast, Purse
-from tasks.model.completion import ModelOptions, Usage
-from tasks.model.desk import Asking, Desk
-from tasks.model.journal import COSTS, REPLIES, Entry, Journal
-from tasks.model.prompt import Answer, Prompt
-from tasks.model.turns import Turns
+from docmill.storage.errors import ConfigError
+from docmill.storage.schema import CostRow
+from docmill.tasks.model import ledger
+from docmill.tasks.model.budget import LEAST_CACHED, Budget, Forecast, Purse
+from docmill.tasks.model.completion import ModelOptions, Usage
+from docmill.tasks.model.desk import Asking, Desk
+from docmill.tasks.model.journal import COSTS, REPLIES, Entry, Journal
+from docmill.tasks.model.prompt import Answer, Prompt
+from docmill.tasks.model.turns import Turns
 from tests.model_server import ModelServer
 
 PRICES = {"input": 2.0, "cached": 0.5, "output": 10.0}

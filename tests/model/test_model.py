@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from storage.errors import ConfigError, Terminal, Transient
-from tasks.model.breaker import FAILURES, PAUSE_S, Breaker
-from tasks.model.completion import PROVIDERS, RETRIES, Model, ModelOptions, Reply, Usage
-from tasks.model.providers import load_model
+from docmill.storage.errors import ConfigError, Terminal, Transient
+from docmill.tasks.model.breaker import FAILURES, PAUSE_S, Breaker
+from docmill.tasks.model.completion import PROVIDERS, RETRIES, Model, ModelOptions, Reply, Usage
+from docmill.tasks.model.providers import load_model
 from tests.model_server import ModelServer, model_server
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}

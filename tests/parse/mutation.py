@@ -4,8 +4,8 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.errors import Rejected
-from tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
 
 _TELLING = (b"\0", b"\xff", b"<", b"[", b"{", b"\\", b"\n", b"PK\x03\x04", b"%PDF", b"\xef\xbb\xbf", b"9" * 20)
 

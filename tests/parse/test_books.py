@@ -5,9 +5,9 @@ from io import BytesIO
 
 import pytest
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, parse
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, parse
 
 CONTAINER = """\
 <container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tests.parsed import found, turns
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.facts import as_date, as_language, facts_of
+from docmill.tasks.facts import as_date, as_language, facts_of
 from tests.workbench import Workbench
 
 

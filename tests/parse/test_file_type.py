@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import Rejected
-from tasks.parse import FileType, detect_file_type, file_type
-from tasks.parse.classifier import classify
-from tasks.parse.languages import LANGUAGES
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import FileType, detect_file_type, file_type
+from docmill.tasks.parse.classifier import classify
+from docmill.tasks.parse.languages import LANGUAGES
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import Rejected
-from tasks.workers.pool import Limits, Pool
+from docmill.storage.errors import Rejected
+from docmill.tasks.workers.pool import Limits, Pool
 from tests.make_golden import samples
 from tests.parse.mutation import Damage, damaged, read_damaged
 

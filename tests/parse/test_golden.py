@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.parse import FORMATS
-from tasks.workers.pool import Limits, Pool
+from docmill.tasks.parse import FORMATS
+from docmill.tasks.workers.pool import Limits, Pool
 from tests import make_golden
 
 

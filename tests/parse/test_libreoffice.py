@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, detect_file_type, parse
-from tasks.workers.pool import Limits, Pool
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from docmill.tasks.workers.pool import Limits, Pool
 from tests.make_golden import CORPUS
 from tests.writers.compound import compound_file
 
@@ -85,7 +85,7 @@ def test_a_failed_conversion_is_a_reject(
 
 def test_a_conversion_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _install(tmp_path, monkeypatch, "exec sleep 60\n")
-    monkeypatch.setattr("tasks.parse.office.libreoffice._TIMEOUT_S", 0.3)
+    monkeypatch.setattr("docmill.tasks.parse.office.libreoffice._TIMEOUT_S", 0.3)
     with pytest.raises(Rejected, match=r"timeout: LibreOffice took more than 0\.3 seconds"):
         _read(DOC, "doc")
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, detect_file_type, parse
-from tasks.parse.mail.letter import unique_names
-from tasks.parse.mail.messages import attachments
-from tasks.parse.mail.mime import decoded
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from docmill.tasks.parse.mail.letter import unique_names
+from docmill.tasks.parse.mail.messages import attachments
+from docmill.tasks.parse.mail.mime import decoded
 from tests.drawing import examples
 from tests.writers import outlook
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, parse
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, parse
 
 
 def read(form: str, text: str) -> Parsed:

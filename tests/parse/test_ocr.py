@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from flows.recipe import recipe_of, space_of
-from flows.settings import Parse, Settings
-from storage.errors import Rejected
-from tasks.parse import FileType, ParseOptions, detect_file_type, parse, parser_key
+from docmill.flows.recipe import recipe_of, space_of
+from docmill.flows.settings import Parse, Settings
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse, parser_key
 from tests.writers.pdf import Pdf
 
 OCR = ParseOptions(ocr=True)

@@ -4,9 +4,9 @@ import struct
 
 import pytest
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from tests.writers.compound import compound_file
 from tests.writers.old_slides import Box, Slide, Table, old_slides, record
 

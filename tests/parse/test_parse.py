@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import Rejected
-from storage.schema import Element, Parsed
-from tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
-from tasks.parse.spans import faults
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
+from docmill.tasks.parse.spans import faults
 from tests.drawing import examples
 
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -10,12 +10,12 @@ from zlib import decompress
 
 import pytest
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, detect_file_type, parse
-from tasks.parse.canvas import Canvas
-from tasks.parse.pandoc.word_elements import draw_elements
-from tasks.workers.pool import Limits, Pool
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.pandoc.word_elements import draw_elements
+from docmill.tasks.workers.pool import Limits, Pool
 from tests.writers.pdf import Pdf
 
 

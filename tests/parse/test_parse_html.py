@@ -2,9 +2,9 @@
 
 import pytest
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, parse
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, parse
 
 PAGE = """\
 <!DOCTYPE html><html lang="de"><head><title> A page </title><style>p {}</style>

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from storage.schema import Element, Parsed
-from tasks.parse import FileType, ParseOptions, parse
-from tasks.parse.markup.marked import parse_markdown
-from tasks.parse.markup.table_rule import with_tables
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse import FileType, ParseOptions, parse
+from docmill.tasks.parse.markup.marked import parse_markdown
+from docmill.tasks.parse.markup.table_rule import with_tables
 from tests.drawing import examples
 
 GUIDE = """\

@@ -17,13 +17,13 @@ from docx.oxml import parse_xml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, parse
-from tasks.parse.dates import iso_date
-from tasks.parse.pandoc import program
-from tasks.parse.spans import faults
-from tasks.workers.pool import Limits, Pool
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, parse
+from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.pandoc import program
+from docmill.tasks.parse.spans import faults
+from docmill.tasks.workers.pool import Limits, Pool
 from tests.drawing import examples
 
 SPACE = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

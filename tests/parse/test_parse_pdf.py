@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import Rejected
-from tasks.parse import FileType, ParseOptions, parse
-from tasks.parse.pdf import opened
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import FileType, ParseOptions, parse
+from docmill.tasks.parse.pdf import opened
 from tests.drawing import examples
 from tests.pdf_pages import LEFT, RIGHT, page, parts, read
 from tests.writers.pdf import Pdf

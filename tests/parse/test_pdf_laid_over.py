@@ -2,7 +2,7 @@
 
 import pytest
 
-from storage.errors import Rejected
+from docmill.storage.errors import Rejected
 from tests.pdf_pages import page, read
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from storage.schema import Parsed
+from docmill.storage.schema import Parsed
 from tests.pdf_pages import page, read
 from tests.writers.pdf import text_width
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import chardet.models
 import pytest
 
-from storage.errors import ConfigError, Rejected, Transient
-from tasks.parse.decode import decode
-from tasks.workers.pool import Limits, Pool, shared_pool
-from tasks.workers.release import release, resident
-from tasks.workers.worker import announce
+from docmill.storage.errors import ConfigError, Rejected, Transient
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.workers.pool import Limits, Pool, shared_pool
+from docmill.tasks.workers.release import release, resident
+from docmill.tasks.workers.worker import announce
 
 ROOT = Path(__file__).parents[2]
 
@@ -154,9 +154,9 @@ def test_a_large_process_drops_the_tables_of_encodings_and_loads_them_again(monk
     text = "Řeka pramení v horách a teče přes tři města, než se stočí k moři; žluťoučký kůň ji přešel. " * 20
     assert decode(text.encode("cp1250")).text == text
     assert chardet.models.get_enc_index.cache_info().currsize
-    monkeypatch.setattr("tasks.workers.release._after", 0)
-    monkeypatch.setattr("tasks.workers.release._MODEST", 0)
-    monkeypatch.setattr("tasks.workers.release._LARGE", 0)
+    monkeypatch.setattr("docmill.tasks.workers.release._after", 0)
+    monkeypatch.setattr("docmill.tasks.workers.release._MODEST", 0)
+    monkeypatch.setattr("docmill.tasks.workers.release._LARGE", 0)
     release()
     assert not chardet.models.get_enc_index.cache_info().currsize
     assert decode(text.encode("cp1250")).text == text
@@ -208,7 +208,7 @@ def test_a_worker_ends_with_all_that_it_has_started() -> None:
 _SCRIPT = """
 import sys, time
 sys.path.insert(0, {root!r})
-from tasks.workers.pool import Limits, shared_pool
+from docmill.tasks.workers.pool import Limits, shared_pool
 from tests.parse.test_pool import misbehave
 pool = shared_pool(Limits(workers=2))
 for result in pool.map(misbehave, ["one", "two", "three", "four"]):
@@ -255,7 +255,7 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
 _STARTS_CHILDREN = """
 import sys
 sys.path.insert(0, {root!r})
-from tasks.workers.pool import Limits, shared_pool
+from docmill.tasks.workers.pool import Limits, shared_pool
 from tests.parse.test_pool import misbehave
 pool = shared_pool(Limits(workers=1))
 print(next(pool.map(misbehave, ["child"])), flush=True)

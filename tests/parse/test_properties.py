@@ -3,7 +3,7 @@
 import struct
 from datetime import datetime
 
-from tasks.parse.office.properties import compound_properties
+from docmill.tasks.parse.office.properties import compound_properties
 from tests.writers.compound import compound_file
 
 

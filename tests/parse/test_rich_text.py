@@ -2,8 +2,8 @@
 
 import pytest
 
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, parse
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, parse
 
 
 def read(body: bytes, head: bytes = rb"\ansi") -> Parsed:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, parse
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, parse
 from tests.make_golden import FOLDER
 from tests.writers.workbook import with_members
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse import FileType, ParseOptions, detect_file_type, parse
-from tasks.parse.office.cells import format_kind, shown_number
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse
+from docmill.tasks.parse.office.cells import format_kind, shown_number
 from tests.writers.binary_workbook import binary_workbook
 from tests.writers.workbook import old_workbook, open_workbook, with_members
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import Rejected
-from tasks.parse import ParseOptions, detect_file_type, parse
-from tasks.parse.office.unlock import fill_keys
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.tasks.parse.office.unlock import fill_keys
 from tests.make_golden import CORPUS, FOLDER
 from tests.workbench import Workbench, summary
 from tests.writers.compound import compound_file

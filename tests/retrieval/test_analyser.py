@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import ConfigError
-from storage.keywords.analyser import LONGEST_TERM, analyse
+from docmill.storage.errors import ConfigError
+from docmill.storage.keywords.analyser import LONGEST_TERM, analyse
 from tests.drawing import examples
 
 

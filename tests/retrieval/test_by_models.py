@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from storage.embedding.encoder import model_dir
-from storage.schema import indexed_text
-from tasks.model.completion import ModelOptions
-from tasks.model.desk import Asking
-from tasks.rewrite import rewriter, wordings
+from docmill.flows.cli.app import app
+from docmill.storage.embedding.encoder import model_dir
+from docmill.storage.schema import indexed_text
+from docmill.tasks.model.completion import ModelOptions
+from docmill.tasks.model.desk import Asking
+from docmill.tasks.rewrite import rewriter, wordings
 from tests.model_server import ModelServer
 from tests.workbench import Workbench
 

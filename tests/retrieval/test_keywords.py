@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pydantic import TypeAdapter
 
-from storage import boundary, keywords
-from storage.errors import ConfigError, StoreError
-from storage.files import hash_file
-from storage.keywords import KeywordHit, KeywordIndex, KeywordState, Scoring, build, merge, rebuild, update
-from storage.keywords.analyser import analyse
-from storage.keywords.lookup import Lookup
-from storage.keywords.memory import MemoryIndex
-from storage.keywords.merge import FULL_POSTINGS, MOST_SEGMENTS, choose
+from docmill.storage import boundary, keywords
+from docmill.storage.errors import ConfigError, StoreError
+from docmill.storage.files import hash_file
+from docmill.storage.keywords import KeywordHit, KeywordIndex, KeywordState, Scoring, build, merge, rebuild, update
+from docmill.storage.keywords.analyser import analyse
+from docmill.storage.keywords.lookup import Lookup
+from docmill.storage.keywords.memory import MemoryIndex
+from docmill.storage.keywords.merge import FULL_POSTINGS, MOST_SEGMENTS, choose
 from tests.drawing import examples
 
 WORDS = ["alpha", "beta", "gamma", "parseHTTPHeader", "snake_case", "the", "résumé", "3.8.8", "自然言語"]

@@ -8,19 +8,19 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from storage.artifacts import Packs
-from storage.embedding.encoder import Window, load_encoder
-from storage.embedding.late import encode_windows
-from storage.embedding.space import describe_model, late_space
-from storage.errors import ConfigError, StoreError
-from storage.history import snapshots
-from storage.keys import late_key
-from storage.schema import ChunkRow, Parsed
-from storage.upkeep.repair import repair
-from storage.upkeep.verify import verify
-from tasks.chunking.windows import windows
-from tasks.counting.tokens import Tokens
-from tasks.split.span import Span
+from docmill.storage.artifacts import Packs
+from docmill.storage.embedding.encoder import Window, load_encoder
+from docmill.storage.embedding.late import encode_windows
+from docmill.storage.embedding.space import describe_model, late_space
+from docmill.storage.errors import ConfigError, StoreError
+from docmill.storage.history import snapshots
+from docmill.storage.keys import late_key
+from docmill.storage.schema import ChunkRow, Parsed
+from docmill.storage.upkeep.repair import repair
+from docmill.storage.upkeep.verify import verify
+from docmill.tasks.chunking.windows import windows
+from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.split.span import Span
 from tests.documents import tokenizer
 from tests.fake_encoder import NAME
 from tests.retrieval.test_encoder import put

@@ -10,26 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.settings import Settings
-from storage.columns import CHUNKS
-from storage.embedding import encoder, space
-from storage.embedding.encoder import load_encoder
-from storage.embedding.parts import by_vector, vector_keys, with_keys
-from storage.embedding.space import describe_model
-from storage.errors import ConfigError
-from storage.history import snapshots
-from storage.history.retention import Retention
-from storage.keys import embedding_key
-from storage.lance.matrix import Matrix
-from storage.schema import Parsed, indexed_text, part_texts
-from storage.tables import read_table
-from storage.upkeep.compact import compact
-from storage.upkeep.repair import repair
-from storage.upkeep.verify import verify
-from tasks.chunking.chunk import ChunkOptions
-from tasks.chunking.chunk import chunk as split
-from tasks.reembed import Terms, reembed
-from tasks.route import Route
+from docmill.flows.settings import Settings
+from docmill.storage.columns import CHUNKS
+from docmill.storage.embedding import encoder, space
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.parts import by_vector, vector_keys, with_keys
+from docmill.storage.embedding.space import describe_model
+from docmill.storage.errors import ConfigError
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import Retention
+from docmill.storage.keys import embedding_key
+from docmill.storage.lance.matrix import Matrix
+from docmill.storage.schema import Parsed, indexed_text, part_texts
+from docmill.storage.tables import read_table
+from docmill.storage.upkeep.compact import compact
+from docmill.storage.upkeep.repair import repair
+from docmill.storage.upkeep.verify import verify
+from docmill.tasks.chunking.chunk import ChunkOptions
+from docmill.tasks.chunking.chunk import chunk as split
+from docmill.tasks.reembed import Terms, reembed
+from docmill.tasks.route import Route
 from tests.documents import tokenizer
 from tests.drawing import examples
 from tests.fake_encoder import NAME, TokenCounts, write_model

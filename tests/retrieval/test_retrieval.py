@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from storage.embedding.encoder import Encoder, TokenVectors, load_encoder
-from storage.errors import ConfigError, QueryError
-from storage.retrieval import Hit, How, Mode
-from storage.retrieval.fusion import FUSIONS, fuse
-from storage.retrieval.options import LONGEST_QUERY
-from storage.retrieval.rerank import late_interaction
-from storage.retrieval.tokens import Tokens
-from storage.store import Store, open_store
+from docmill.storage.embedding.encoder import Encoder, TokenVectors, load_encoder
+from docmill.storage.errors import ConfigError, QueryError
+from docmill.storage.retrieval import Hit, How, Mode
+from docmill.storage.retrieval.fusion import FUSIONS, fuse
+from docmill.storage.retrieval.options import LONGEST_QUERY
+from docmill.storage.retrieval.rerank import late_interaction
+from docmill.storage.retrieval.tokens import Tokens
+from docmill.storage.store import Store, open_store
 from tests.fake_encoder import TokenCounts
 from tests.workbench import Workbench
 

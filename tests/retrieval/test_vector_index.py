@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.lance import fence, vectors
-from storage.lance.vectors import VectorIndex, VectorState
+from docmill.storage.lance import fence, vectors
+from docmill.storage.lance.vectors import VectorIndex, VectorState
 from tests.retrieval.vector_rows import SPACE, Vectors, agree, build, named, opened, oracle, rows_of, unit
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from storage.errors import Locked, QueryError, StoreError
-from storage.lance import fence, vectors
-from storage.lance.vectors import VectorIndex, VectorState
+from docmill.storage.errors import Locked, QueryError, StoreError
+from docmill.storage.lance import fence, vectors
+from docmill.storage.lance.vectors import VectorIndex, VectorState
 from tests.retrieval.vector_rows import DIMENSION, SPACE, Vectors, agree, build, named, opened, oracle, rows_of, unit
 
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import ConfigError, Rejected
-from storage.keys import hash_bytes
-from tasks.archive.kinds import HEAD_BYTES, may_hold
-from tasks.archive.listing import Contents, extract, list_contents
-from tasks.archive.names import inner_path, uncompressed
-from tasks.archive.options import ArchiveOptions
+from docmill.storage.errors import ConfigError, Rejected
+from docmill.storage.keys import hash_bytes
+from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
+from docmill.tasks.archive.listing import Contents, extract, list_contents
+from docmill.tasks.archive.names import inner_path, uncompressed
+from docmill.tasks.archive.options import ArchiveOptions
 from tests.drawing import examples
 from tests.writers import archives
 from tests.writers.archives import Files, tarred, zipped

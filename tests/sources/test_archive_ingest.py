@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from storage.errors import SourceError
-from storage.upkeep.verify import verify
+from docmill.storage.errors import SourceError
+from docmill.storage.upkeep.verify import verify
 from tests.drawing import examples
 from tests.workbench import Workbench, summary
 from tests.writers.archives import tarred, zipped

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import SourceError
-from tasks.sources.discover import discover, open_source
-from tasks.sources.source import DiscoverOptions, Listing, Skipped
+from docmill.storage.errors import SourceError
+from docmill.tasks.sources.discover import discover, open_source
+from docmill.tasks.sources.source import DiscoverOptions, Listing, Skipped
 
 
 def write(root: Path, *names: str) -> Path:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import Rejected
-from tasks.archive.options import ArchiveOptions
-from tasks.workers.orders import save_order
-from tasks.workers.pool import Limits, Pool
-from tasks.workers.unpack import UnpackOrder, unpack, why_missing
+from docmill.storage.errors import Rejected
+from docmill.tasks.archive.options import ArchiveOptions
+from docmill.tasks.workers.orders import save_order
+from docmill.tasks.workers.pool import Limits, Pool
+from docmill.tasks.workers.unpack import UnpackOrder, unpack, why_missing
 from tests.writers.archives import tarred
 
 

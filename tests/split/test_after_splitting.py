@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import ConfigError
-from storage.schema import Draft, Parsed, indexed_text
-from tasks.chunking.chunk import ChunkOptions, chunk
-from tasks.route import Route
-from tasks.split import options_of
+from docmill.storage.errors import ConfigError
+from docmill.storage.schema import Draft, Parsed, indexed_text
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.route import Route
+from docmill.tasks.split import options_of
 from tests.documents import document, documents, tokenizer
 from tests.drawing import examples
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import ConfigError
-from tasks.split.agentic import read_cuts
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.agentic import read_cuts
 from tests.model_server import ModelServer
 from tests.workbench import Workbench, summary
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from storage.schema import Draft, Element, Parsed
-from tasks.chunking.chunk import ChunkOptions, chunk
-from tasks.route import Route
-from tasks.split import Span
-from tasks.split.beginnings import BEGINNINGS, beginnings
+from docmill.storage.schema import Draft, Element, Parsed
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.route import Route
+from docmill.tasks.split import Span
+from docmill.tasks.split.beginnings import BEGINNINGS, beginnings
 from tests.documents import document, tokenizer
 from tests.drawing import examples
 

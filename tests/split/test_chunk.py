@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from storage.errors import ConfigError
-from storage.schema import Parsed, indexed_text
-from tasks.chunking.chunk import ChunkOptions, chunk, chunker_key
-from tasks.context import setting_of
-from tasks.context.structural import structural
-from tasks.counting.counter import Counter as Counting
-from tasks.route import Route
-from tasks.split import Span
-from tasks.split.outline import Outline
+from docmill.storage.errors import ConfigError
+from docmill.storage.schema import Parsed, indexed_text
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk, chunker_key
+from docmill.tasks.context import setting_of
+from docmill.tasks.context.structural import structural
+from docmill.tasks.counting.counter import Counter as Counting
+from docmill.tasks.route import Route
+from docmill.tasks.split import Span
+from docmill.tasks.split.outline import Outline
 from tests.documents import document, documents, must_cover, tokenizer
 from tests.drawing import examples
 from tests.split.test_tokens import byte_pairs

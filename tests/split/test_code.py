@@ -4,13 +4,13 @@ import time
 
 import pytest
 
-from storage.schema import Draft, Element, Parsed
-from tasks.chunking.chunk import ChunkOptions, chunk
-from tasks.parse.languages import LANGUAGES
-from tasks.route import Route
-from tasks.split import grammars
-from tasks.split.definitions import definitions_of
-from tasks.split.grammars import GRAMMARS, known, syntax_of
+from docmill.storage.schema import Draft, Element, Parsed
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.parse.languages import LANGUAGES
+from docmill.tasks.route import Route
+from docmill.tasks.split import grammars
+from docmill.tasks.split.definitions import definitions_of
+from docmill.tasks.split.grammars import GRAMMARS, known, syntax_of
 from tests.documents import document, tokenizer
 from tests.split.code_samples import SAMPLES
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.detect import CONTENT_TYPES, Region, find_regions
-from tasks.detect.islands import LONG
-from tasks.detect.verdict import BY_FORMAT
-from tasks.parse import FORMATS, FileType, ParseOptions, parse
+from docmill.tasks.detect import CONTENT_TYPES, Region, find_regions
+from docmill.tasks.detect.islands import LONG
+from docmill.tasks.detect.verdict import BY_FORMAT
+from docmill.tasks.parse import FORMATS, FileType, ParseOptions, parse
 from tests.drawing import examples
 
 PROSE = "The mill stands by the river, and the wheel turns while there is water enough to carry it round.\n\n"

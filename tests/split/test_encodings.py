@@ -9,9 +9,9 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import ConfigError
-from tasks.counting.encodings import PATTERNS, byte_pairs, counting_folder
-from tasks.counting.tokens import load_tokenizer
+from docmill.storage.errors import ConfigError
+from docmill.tasks.counting.encodings import PATTERNS, byte_pairs, counting_folder
+from docmill.tasks.counting.tokens import load_tokenizer
 from tests.documents import texts
 from tests.drawing import examples
 from tests.workbench import Workbench

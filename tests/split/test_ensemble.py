@@ -2,11 +2,11 @@
 
 import pytest
 
-from storage.errors import ConfigError
-from storage.schema import Parsed
-from storage.upkeep.verify import verify
-from tasks.chunking.chunk import ChunkOptions, chunk
-from tasks.route import Route
+from docmill.storage.errors import ConfigError
+from docmill.storage.schema import Parsed
+from docmill.storage.upkeep.verify import verify
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.route import Route
 from tests.documents import tokenizer
 from tests.retrieval.test_parts import prose
 from tests.workbench import Workbench, summary

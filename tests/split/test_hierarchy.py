@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.schema import ChunkRow
-from storage.upkeep.verify import verify
+from docmill.storage.schema import ChunkRow
+from docmill.storage.upkeep.verify import verify
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

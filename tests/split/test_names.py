@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from storage.schema import Draft
-from tasks.chunking.chunk import ChunkOptions, chunk
-from tasks.parse import ParseOptions, detect_file_type, parse
-from tasks.route import Route
+from docmill.storage.schema import Draft
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.tasks.route import Route
 from tests.documents import tokenizer
 
 FILLER = "The mill grinds the grain that the farmers bring down from the hills in autumn. "

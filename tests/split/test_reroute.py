@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from storage.artifacts import Packs
-from storage.history.snapshots import newest
-from storage.upkeep.verify import verify
+from docmill.storage.artifacts import Packs
+from docmill.storage.history.snapshots import newest
+from docmill.storage.upkeep.verify import verify
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -2,12 +2,12 @@
 
 import pytest
 
-from storage.errors import ConfigError
-from tasks.detect import CONTENT_TYPES, detect
-from tasks.detect.scores import SCORES
-from tasks.detect.verdict import document_features
-from tasks.parse import FileType, ParseOptions, parse
-from tasks.route import Route, RouteTable, default_routes
+from docmill.storage.errors import ConfigError
+from docmill.tasks.detect import CONTENT_TYPES, detect
+from docmill.tasks.detect.scores import SCORES
+from docmill.tasks.detect.verdict import document_features
+from docmill.tasks.parse import FileType, ParseOptions, parse
+from docmill.tasks.route import Route, RouteTable, default_routes
 
 STRUCTURE, RECURSIVE = Route("structure"), Route("recursive")
 

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import ConfigError
-from storage.schema import Parsed
-from tasks.counting.tokens import Tokens
-from tasks.split import SPLITTERS, Part, options_of
-from tasks.split.cluster import group, mean_similarity
-from tasks.split.lookup import Lookup
-from tasks.split.pieces import Piece
-from tasks.split.semantic import METHODS
-from tasks.split.sizing import Room
-from tasks.split.units import directions
+from docmill.storage.errors import ConfigError
+from docmill.storage.schema import Parsed
+from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.split import SPLITTERS, Part, options_of
+from docmill.tasks.split.cluster import group, mean_similarity
+from docmill.tasks.split.lookup import Lookup
+from docmill.tasks.split.pieces import Piece
+from docmill.tasks.split.semantic import METHODS
+from docmill.tasks.split.sizing import Room
+from docmill.tasks.split.units import directions
 from tests.documents import document, documents, must_cover, tokenizer
 from tests.drawing import examples
 

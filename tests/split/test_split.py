@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import ConfigError, Rejected
-from storage.schema import Draft, Element, Parsed, indexed_text
-from tasks.chunking.chunk import ChunkOptions, chunk
-from tasks.counting.tokens import Tokens
-from tasks.parse import ParseOptions, detect_file_type, parse
-from tasks.route import Route
-from tasks.split import SPLITTERS, Part, options_of
-from tasks.split.prose import prose_cuts
-from tasks.split.span import Span
+from docmill.storage.errors import ConfigError, Rejected
+from docmill.storage.schema import Draft, Element, Parsed, indexed_text
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.tasks.route import Route
+from docmill.tasks.split import SPLITTERS, Part, options_of
+from docmill.tasks.split.prose import prose_cuts
+from docmill.tasks.split.span import Span
 from tests.documents import cluster_boundaries, documents, must_cover, tokenizer
 from tests.drawing import examples
 from tests.make_golden import PASSWORDS, samples

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from storage.schema import Parsed
-from tasks.chunking.chunk import ChunkOptions, chunk
-from tasks.route import Route
+from docmill.storage.schema import Parsed
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.route import Route
 from tests.documents import document, tokenizer
 
 SENTENCE = "The mill grinds the grain that the farmers bring down from the hills in autumn. "

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 
-from storage.errors import ConfigError
-from tasks.counting.counter import Counter, counter_of
-from tasks.counting.tokens import Tokens, load_tokenizer, word_bounds
+from docmill.storage.errors import ConfigError
+from docmill.tasks.counting.counter import Counter, counter_of
+from docmill.tasks.counting.tokens import Tokens, load_tokenizer, word_bounds
 from tests.documents import WORDS, texts, tokenizer
 from tests.drawing import examples
 

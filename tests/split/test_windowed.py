@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from storage.errors import ConfigError
-from storage.schema import Parsed
-from tasks.chunking.chunk import ChunkOptions, chunk
-from tasks.route import Route
-from tasks.split import options_of
+from docmill.storage.errors import ConfigError
+from docmill.storage.schema import Parsed
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.route import Route
+from docmill.tasks.split import options_of
 from tests.documents import document, tokenizer
 
 SENTENCES = [f"Sentence number {i} says what the mill grinds today." for i in range(60)]

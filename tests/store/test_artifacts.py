@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.artifacts import Packs, decode_parsed, pack_embeddings, pack_texts, write_pack
-from storage.errors import StoreError
-from storage.schema import Element, Parsed
+from docmill.storage.artifacts import Packs, decode_parsed, pack_embeddings, pack_texts, write_pack
+from docmill.storage.errors import StoreError
+from docmill.storage.schema import Element, Parsed
 from tests.drawing import examples
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from storage import boundary
-from storage.errors import DocmillError, StoreError
-from storage.history import snapshots
-from storage.schema import ChunkRow
-from storage.store import open_store
-from storage.upkeep.verify import verify
+from docmill.storage import boundary
+from docmill.storage.errors import DocmillError, StoreError
+from docmill.storage.history import snapshots
+from docmill.storage.schema import ChunkRow
+from docmill.storage.store import open_store
+from docmill.storage.upkeep.verify import verify
 from tests.victim import Countdown, compact_all, ingest, start
 from tests.workbench import Workbench
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from storage import boundary
-from storage.errors import StoreError
-from storage.history import candidates, current, snapshots
-from storage.history.retention import Retention, hold
-from storage.history.snapshots import Snapshot, candidate_path, path_of
-from storage.history.tagging import delete_tag, set_tag
-from storage.store import open_store
-from storage.upkeep import verify as verification
-from storage.upkeep.compact import compact, due, vacuum
-from storage.upkeep.repair import repair
-from storage.upkeep.verify import verify
+from docmill.storage import boundary
+from docmill.storage.errors import StoreError
+from docmill.storage.history import candidates, current, snapshots
+from docmill.storage.history.retention import Retention, hold
+from docmill.storage.history.snapshots import Snapshot, candidate_path, path_of
+from docmill.storage.history.tagging import delete_tag, set_tag
+from docmill.storage.store import open_store
+from docmill.storage.upkeep import verify as verification
+from docmill.storage.upkeep.compact import compact, due, vacuum
+from docmill.storage.upkeep.repair import repair
+from docmill.storage.upkeep.verify import verify
 from tests.store.test_repair import cut, never, newest
 from tests.workbench import Workbench
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.files import adopt, disk_use, hash_file, put_if_absent, write_immutable, write_whole
-from storage.keys import hash_bytes
+from docmill.storage.files import adopt, disk_use, hash_file, put_if_absent, write_immutable, write_whole
+from docmill.storage.keys import hash_bytes
 
 
 def names(folder: Path) -> list[str]:

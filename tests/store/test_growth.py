@@ -9,17 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from storage import staging
-from storage.artifacts import TEXTS
-from storage.columns import CHUNKS, SCHEMAS
-from storage.errors import StoreError
-from storage.files import hash_file
-from storage.growth import blank, conform
-from storage.history import snapshots
-from storage.store import open_store
-from storage.tables import read_table
-from storage.upkeep.repair import repair
-from storage.upkeep.verify import verify
+from docmill.storage import staging
+from docmill.storage.artifacts import TEXTS
+from docmill.storage.columns import CHUNKS, SCHEMAS
+from docmill.storage.errors import StoreError
+from docmill.storage.files import hash_file
+from docmill.storage.growth import blank, conform
+from docmill.storage.history import snapshots
+from docmill.storage.store import open_store
+from docmill.storage.tables import read_table
+from docmill.storage.upkeep.repair import repair
+from docmill.storage.upkeep.verify import verify
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from storage import boundary
-from storage.errors import QueryError, StoreError, Transient
-from storage.files import disk_use
-from storage.history import snapshots
-from storage.history.retention import Retention, expired
-from storage.history.tagging import set_tag
-from storage.history.undelete import undelete
-from storage.store import open_store
-from storage.upkeep import pruning
-from storage.upkeep.compact import compact, vacuum
-from storage.upkeep.verify import verify
+from docmill.flows.cli.app import app
+from docmill.storage import boundary
+from docmill.storage.errors import QueryError, StoreError, Transient
+from docmill.storage.files import disk_use
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import Retention, expired
+from docmill.storage.history.tagging import set_tag
+from docmill.storage.history.undelete import undelete
+from docmill.storage.store import open_store
+from docmill.storage.upkeep import pruning
+from docmill.storage.upkeep.compact import compact, vacuum
+from docmill.storage.upkeep.verify import verify
 from tests.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.keys import bucket_of, chunk_keys, document_key, embedding_key, key_of
+from docmill.storage.keys import bucket_of, chunk_keys, document_key, embedding_key, key_of
 from tests.drawing import examples
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.history.snapshots import newest, numbers
-from storage.store import open_store
-from storage.upkeep.verify import verify
+from docmill.storage.history.snapshots import newest, numbers
+from docmill.storage.store import open_store
+from docmill.storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
 from tests.workbench import Workbench
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from lancedb.index import BTree, IvfRq
 
-from storage.errors import StoreError
-from storage.lance.fence import schema
-from storage.remote.manifest import version_files
+from docmill.storage.errors import StoreError
+from docmill.storage.lance.fence import schema
+from docmill.storage.remote.manifest import version_files
 
 DIMENSION = 16
 

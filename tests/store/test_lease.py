@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from storage.errors import Locked
-from storage.remote import lease
-from storage.remote.address import mark_of
-from storage.remote.writing import writer_lock
+from docmill.storage.errors import Locked
+from docmill.storage.remote import lease
+from docmill.storage.remote.address import mark_of
+from docmill.storage.remote.writing import writer_lock
 from tests.far_bench import FarBench
 
 

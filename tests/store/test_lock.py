@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import Locked
-from storage.remote.writing import writer_lock
+from docmill.storage.errors import Locked
+from docmill.storage.remote.writing import writer_lock
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from storage.remote.writing import writer_lock
+from docmill.storage.remote.writing import writer_lock
 with writer_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

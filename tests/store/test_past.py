@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from storage.errors import QueryError, StoreError
-from storage.history import snapshots, tags
-from storage.history.diff import Difference, diff
-from storage.history.tagging import delete_tag, set_tag
-from storage.store import open_store
+from docmill.flows.cli.app import app
+from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.history import snapshots, tags
+from docmill.storage.history.diff import Difference, diff
+from docmill.storage.history.tagging import delete_tag, set_tag
+from docmill.storage.store import open_store
 from tests.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

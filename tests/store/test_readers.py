@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from storage.history import snapshots
-from storage.history.retention import Retention
-from storage.store import open_store
-from storage.upkeep.compact import compact
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import Retention
+from docmill.storage.store import open_store
+from docmill.storage.upkeep.compact import compact
 from tests.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

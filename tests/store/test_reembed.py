@@ -11,20 +11,20 @@ import numpy.typing as npt
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from storage import boundary
-from storage.embedding import encoder, space
-from storage.embedding.space import EmbeddingSpace, describe_model
-from storage.errors import StoreError
-from storage.history import snapshots
-from storage.history.retention import Retention
-from storage.history.undelete import undelete
-from storage.remote.pull import refresh
-from storage.store import Store, open_store
-from storage.upkeep.compact import compact
-from storage.upkeep.verify import verify
-from tasks import reembed as module
-from tasks.reembed import Reembedded, Terms, reembed
+from docmill.flows.cli.app import app
+from docmill.storage import boundary
+from docmill.storage.embedding import encoder, space
+from docmill.storage.embedding.space import EmbeddingSpace, describe_model
+from docmill.storage.errors import StoreError
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.undelete import undelete
+from docmill.storage.remote.pull import refresh
+from docmill.storage.store import Store, open_store
+from docmill.storage.upkeep.compact import compact
+from docmill.storage.upkeep.verify import verify
+from docmill.tasks import reembed as module
+from docmill.tasks.reembed import Reembedded, Terms, reembed
 from tests.fake_encoder import NAME, TokenCounts, write_model
 from tests.far_bench import FarBench
 from tests.victim import Countdown

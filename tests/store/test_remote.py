@@ -9,25 +9,25 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from storage import boundary
-from storage.errors import ConfigError, Locked, StoreError
-from storage.history import candidates, snapshots
-from storage.history.diff import diff
-from storage.history.retention import Retention
-from storage.history.snapshots import vector_tag
-from storage.history.tagging import delete_tag, set_tag
-from storage.history.tags import tags
-from storage.history.undelete import undelete
-from storage.lance import vectors
-from storage.remote import lease
-from storage.remote.address import at_hand, url_of
-from storage.remote.pull import refresh
-from storage.remote.writing import writer_lock
-from storage.store import open_store
-from storage.upkeep.compact import compact, vacuum
-from storage.upkeep.repair import repair
-from storage.upkeep.verify import verify
+from docmill.flows.cli.app import app
+from docmill.storage import boundary
+from docmill.storage.errors import ConfigError, Locked, StoreError
+from docmill.storage.history import candidates, snapshots
+from docmill.storage.history.diff import diff
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import vector_tag
+from docmill.storage.history.tagging import delete_tag, set_tag
+from docmill.storage.history.tags import tags
+from docmill.storage.history.undelete import undelete
+from docmill.storage.lance import vectors
+from docmill.storage.remote import lease
+from docmill.storage.remote.address import at_hand, url_of
+from docmill.storage.remote.pull import refresh
+from docmill.storage.remote.writing import writer_lock
+from docmill.storage.store import open_store
+from docmill.storage.upkeep.compact import compact, vacuum
+from docmill.storage.upkeep.repair import repair
+from docmill.storage.upkeep.verify import verify
 from tests.far_bench import FarBench
 from tests.victim import ingest, start
 from tests.workbench import Workbench

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from storage import boundary
-from storage.history import snapshots
-from storage.remote import lease
-from storage.remote.pull import refresh
-from storage.schema import ChunkRow
-from storage.upkeep.verify import verify
+from docmill.storage import boundary
+from docmill.storage.history import snapshots
+from docmill.storage.remote import lease
+from docmill.storage.remote.pull import refresh
+from docmill.storage.schema import ChunkRow
+from docmill.storage.upkeep.verify import verify
 from tests.far_bench import FarBench, make_bucket
 from tests.victim import Countdown, compact_at_once, ingest, start
 from tests.workbench import Workbench

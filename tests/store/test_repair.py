@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from storage.embedding.encoder import load_encoder
-from storage.errors import StoreError
-from storage.history import snapshots
-from storage.history.snapshots import Snapshot, path_of
-from storage.upkeep.repair import repair
-from storage.upkeep.verify import verify
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.errors import StoreError
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot, path_of
+from docmill.storage.upkeep.repair import repair
+from docmill.storage.upkeep.verify import verify
 from tests.fake_encoder import NAME
 from tests.workbench import Workbench, all_is_past
 
@@ -112,7 +112,7 @@ def empty_table(bench: Workbench) -> None:
 
 
 def lance_schema() -> Any:
-    from storage.lance.fence import schema
+    from docmill.storage.lance.fence import schema
 
     return schema(16)
 

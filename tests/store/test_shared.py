@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.app import app
-from storage import evaluations
-from storage.files import hash_file
-from tasks.model.journal import REPLIES, SHARED
+from docmill.flows.cli.app import app
+from docmill.storage import evaluations
+from docmill.storage.files import hash_file
+from docmill.tasks.model.journal import REPLIES, SHARED
 from tests.far_bench import FarBench
 from tests.model_server import ModelServer
 

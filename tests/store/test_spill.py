@@ -5,10 +5,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from storage import tables
-from storage.columns import CHUNKS
-from storage.spill import parts, spill
-from storage.tables import replace_documents
+from docmill.storage import tables
+from docmill.storage.columns import CHUNKS
+from docmill.storage.spill import parts, spill
+from docmill.storage.tables import replace_documents
 from tests.store.test_tables import DOCUMENTS, rows
 
 

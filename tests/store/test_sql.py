@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from storage import evaluations
-from storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
-from storage.errors import QueryError, StoreError
-from storage.sql import SqlLimits, query, select_ids
-from storage.views import views_sql
+from docmill.storage import evaluations
+from docmill.storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
+from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.sql import SqlLimits, query, select_ids
+from docmill.storage.views import views_sql
 
 
 def rows(schema: pa.Schema, count: int, **columns: list[Any]) -> pa.Table:

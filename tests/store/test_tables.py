@@ -6,16 +6,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from storage import tables
-from storage.columns import CHUNKS
-from storage.embedding.space import EmbeddingSpace
-from storage.errors import StoreError
-from storage.history.snapshots import Piece, Snapshot
-from storage.keys import bucket_of, chunk_keys, document_key
-from storage.keywords.state import KeywordState
-from storage.lance.vectors import VectorState
-from storage.opened import OpenedTable
-from storage.tables import bucket_count, partition, read_piece, rebucket, replace_documents
+from docmill.storage import tables
+from docmill.storage.columns import CHUNKS
+from docmill.storage.embedding.space import EmbeddingSpace
+from docmill.storage.errors import StoreError
+from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.keys import bucket_of, chunk_keys, document_key
+from docmill.storage.keywords.state import KeywordState
+from docmill.storage.lance.vectors import VectorState
+from docmill.storage.opened import OpenedTable
+from docmill.storage.tables import bucket_count, partition, read_piece, rebucket, replace_documents
 
 
 def rows(documents: dict[str, list[str]]) -> pa.Table:

@@ -6,14 +6,14 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.format import ParseOptions
-from tasks.parse.mail.body import draw_body
-from tasks.parse.mail.letter import Letter, unique_names
-from tasks.parse.mail.mime import read_mime
-from tasks.parse.mail.outlook import read_outlook
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.mail.body import draw_body
+from docmill.tasks.parse.mail.letter import Letter, unique_names
+from docmill.tasks.parse.mail.mime import read_mime
+from docmill.tasks.parse.mail.outlook import read_outlook
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n)\r?\n)From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")
 

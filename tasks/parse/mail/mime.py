@@ -10,9 +10,9 @@ from email.message import Message
 from email.utils import collapse_rfc2231_value
 from quopri import decodestring
 
-from storage.errors import Rejected
-from tasks.parse.decode import decode
-from tasks.parse.mail.letter import Body, Letter, message_name, name_for
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.mail.letter import Body, Letter, message_name, name_for
 
 _WORD = re.compile(r"=\?([\w.:+-]{1,40})(?:\*[\w-]{0,20})?\?([bBqQ])\?([^?]{0,2000})\?=(?:\s+(?==\?))?")
 _FOLD = re.compile(r"\r?\n|\r|\0")

@@ -16,10 +16,10 @@ from email.parser import HeaderParser
 from hashlib import sha256
 from typing import Any
 
-from storage.errors import Rejected
-from tasks.parse.decode import decode
-from tasks.parse.mail.letter import Body, Letter, message_name
-from tasks.parse.mail.mime import decoded
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.mail.letter import Body, Letter, message_name
+from docmill.tasks.parse.mail.mime import decoded
 
 _SUBJECT, _BODY, _HTML, _HEADERS, _CLASS = 0x0037, 0x1000, 0x1013, 0x007D, 0x001A
 _SENDER, _SENDER_MAIL, _SENDER_SMTP, _SENT_FOR = 0x0C1A, 0x0C1F, 0x5D01, 0x0042

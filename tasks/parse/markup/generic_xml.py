@@ -13,16 +13,16 @@ from typing import Any
 
 from lxml import etree
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.dates import iso_date
-from tasks.parse.decode import decode
-from tasks.parse.format import ParseOptions
-from tasks.parse.markup.html_inline import make_formula
-from tasks.parse.markup.html_table import table_rows
-from tasks.parse.markup.hypertext import draw_tree, page_tree
-from tasks.parse.markup.xml_nodes import (
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.html_inline import make_formula
+from docmill.tasks.parse.markup.html_table import table_rows
+from docmill.tasks.parse.markup.hypertext import draw_tree, page_tree
+from docmill.tasks.parse.markup.xml_nodes import (
     CAPTIONED,
     CODES,
     HEADS,
@@ -43,7 +43,7 @@ from tasks.parse.markup.xml_nodes import (
     title_of,
     words_of,
 )
-from tasks.parse.markup.xml_table import html_table
+from docmill.tasks.parse.markup.xml_table import html_table
 
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _ENTITY = re.compile(rb"<!ENTITY\b")

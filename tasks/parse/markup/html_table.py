@@ -4,7 +4,7 @@ from typing import Any
 
 from lxml import etree
 
-from tasks.parse.canvas import even
+from docmill.tasks.parse.canvas import even
 
 _LAYOUT = etree.XPath("boolean(.//table | .//h1 | .//h2 | .//h3 | .//form)")
 _BLOCKS = etree.XPath("boolean(.//ul | .//ol | .//pre | .//blockquote)")

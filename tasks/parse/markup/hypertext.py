@@ -11,16 +11,16 @@ from typing import Any
 
 from lxml import etree
 
-from storage.errors import Rejected
-from storage.schema import Element, Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.decode import decode
-from tasks.parse.format import ParseOptions
-from tasks.parse.markup.html_head import head_metadata
-from tasks.parse.markup.html_inline import make_plain
-from tasks.parse.markup.html_table import is_data_table, table_rows
-from tasks.parse.markup.numbering import numbered
-from tasks.parse.records.plain import is_prose, paragraphs
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.html_head import head_metadata
+from docmill.tasks.parse.markup.html_inline import make_plain
+from docmill.tasks.parse.markup.html_table import is_data_table, table_rows
+from docmill.tasks.parse.markup.numbering import numbered
+from docmill.tasks.parse.records.plain import is_prose, paragraphs
 
 _DROPPED_WORDS = """
     script style noscript template svg iframe object embed applet canvas audio video head select option textarea

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from storage.schema import Element, Parsed
-from tasks.parse.dates import iso_date
-from tasks.parse.decode import decode
-from tasks.parse.format import ParseOptions
-from tasks.parse.markup.front_matter import read_front_matter
-from tasks.parse.markup.md_links import Links, is_definitions
-from tasks.parse.markup.mdx import is_bare_tag, is_mdx, with_mdx
-from tasks.parse.markup.table_rule import with_tables
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.front_matter import read_front_matter
+from docmill.tasks.parse.markup.md_links import Links, is_definitions
+from docmill.tasks.parse.markup.mdx import is_bare_tag, is_mdx, with_mdx
+from docmill.tasks.parse.markup.table_rule import with_tables
 
 _LINE = re.compile(r"\r\n?|\n")
 _MARKUP = (

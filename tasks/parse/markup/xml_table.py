@@ -4,7 +4,7 @@ from typing import Any
 
 from lxml import etree
 
-from tasks.parse.markup.xml_nodes import name_of, words_of
+from docmill.tasks.parse.markup.xml_nodes import name_of, words_of
 
 _ROWS = ("row", "strow", "sthead")
 _CELLS = ("entry", "stentry", "cell")

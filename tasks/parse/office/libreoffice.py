@@ -11,11 +11,11 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.format import ParseOptions
-from tasks.parse.office.properties import compound_properties
-from tasks.parse.pandoc.word import parse_docx
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.properties import compound_properties
+from docmill.tasks.parse.pandoc.word import parse_docx
 
 _TIMEOUT_S = 120.0
 _MAX_MESSAGE = 200

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.format import ParseOptions
-from tasks.parse.office import records_ppt as ppt
-from tasks.parse.office.properties import compound_properties
-from tasks.parse.office.records_ppt import Box, Line, Record, Text
-from tasks.parse.office.sheet import has_header
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office import records_ppt as ppt
+from docmill.tasks.parse.office.properties import compound_properties
+from docmill.tasks.parse.office.records_ppt import Box, Line, Record, Text
+from docmill.tasks.parse.office.sheet import has_header
 
 _TITLES, _TITLE_SLIDE, _BODIES, _NOTES = (0, 6), 6, (1, 7, 8), 2
 _BAND = 216  # shapes whose tops differ by less, in units of 1/576 inch, stand in one row

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from storage.errors import Rejected
+from docmill.storage.errors import Rejected
 
 DOCUMENT, SLIDE, NOTES, SLIDE_ATOM, SHOW, DRAWING, LIST, PERSIST = 1000, 1006, 1008, 1007, 1017, 1036, 4080, 1011
 HEADER, WIDE, NARROW, STYLE, REFERENCE, EDIT, DIRECTORY = 3999, 4000, 4008, 4001, 3998, 4085, 6002

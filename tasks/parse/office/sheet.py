@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from storage.errors import Rejected
-from tasks.parse.canvas import Canvas
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.canvas import Canvas
 
 Row = tuple[int, dict[int, str]]
 _MAX_CELLS = 5_000_000

@@ -4,8 +4,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from tasks.parse.office.cells import format_kind, shown_number
-from tasks.parse.office.sheet import Budget, Sheet
+from docmill.tasks.parse.office.cells import format_kind, shown_number
+from docmill.tasks.parse.office.sheet import Budget, Sheet
 
 
 def read_sheets(data: bytes, budget: Budget) -> Iterator[Sheet]:

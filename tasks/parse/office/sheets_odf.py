@@ -6,8 +6,8 @@ from typing import Any
 
 from lxml import etree
 
-from tasks.parse.office.cells import shown_number
-from tasks.parse.office.sheet import Budget, Sheet
+from docmill.tasks.parse.office.cells import shown_number
+from docmill.tasks.parse.office.sheet import Budget, Sheet
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"

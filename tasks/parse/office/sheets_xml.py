@@ -10,9 +10,9 @@ from typing import Any
 
 from lxml import etree
 
-from tasks.parse.office.cells import format_kind, shown_number
-from tasks.parse.office.parts import addresses_of, links_of, read_part, reference, whole
-from tasks.parse.office.sheet import Budget, Sheet
+from docmill.tasks.parse.office.cells import format_kind, shown_number
+from docmill.tasks.parse.office.parts import addresses_of, links_of, read_part, reference, whole
+from docmill.tasks.parse.office.sheet import Budget, Sheet
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _THREADED = re.compile(r"\[Threaded comment\].*?\n(?:Comment|Kommentar|Commentaire|Comentario):\s*", re.DOTALL)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tasks.parse.office.parts import whole
-from tasks.parse.office.sheet import has_header
-from tasks.parse.office.slide_text import text_of
+from docmill.tasks.parse.office.parts import whole
+from docmill.tasks.parse.office.sheet import has_header
+from docmill.tasks.parse.office.slide_text import text_of
 
 _MAX_POINTS = 10_000
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tasks.parse.office.parts import reference, whole
+from docmill.tasks.parse.office.parts import reference, whole
 
 _BULLETS = ("buChar", "buAutoNum", "buBlip", "buNone")
 _MAX_LEVEL = 9

@@ -4,16 +4,16 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.format import ParseOptions
-from tasks.parse.office.open_xml import core_properties
-from tasks.parse.office.parts import addresses_of, linked, links_of, read_part, reference, whole
-from tasks.parse.office.slide_graphics import chart_of, diagram_of, table_of
-from tasks.parse.office.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
-from tasks.parse.office.slide_text import lines_of, links_in, text_of
-from tasks.parse.unpacking import check_container
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.open_xml import core_properties
+from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, read_part, reference, whole
+from docmill.tasks.parse.office.slide_graphics import chart_of, diagram_of, table_of
+from docmill.tasks.parse.office.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
+from docmill.tasks.parse.office.slide_text import lines_of, links_in, text_of
+from docmill.tasks.parse.unpacking import check_container
 
 _PRESENTATION = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")

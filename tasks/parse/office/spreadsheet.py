@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from datetime import date, time, timedelta
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.format import ParseOptions
-from tasks.parse.office import sheets_biff, sheets_odf, sheets_xml
-from tasks.parse.office.cells import shown_date, shown_number
-from tasks.parse.office.open_xml import core_properties
-from tasks.parse.office.properties import compound_properties, is_encrypted, open_document_properties
-from tasks.parse.office.sheet import Budget, Sheet, draw_sheet
-from tasks.parse.unpacking import check_container
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office import sheets_biff, sheets_odf, sheets_xml
+from docmill.tasks.parse.office.cells import shown_date, shown_number
+from docmill.tasks.parse.office.open_xml import core_properties
+from docmill.tasks.parse.office.properties import compound_properties, is_encrypted, open_document_properties
+from docmill.tasks.parse.office.sheet import Budget, Sheet, draw_sheet
+from docmill.tasks.parse.unpacking import check_container
 
 
 def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:

@@ -3,8 +3,8 @@
 import io
 from functools import cache
 
-from storage.errors import Rejected
-from tasks.parse.signatures import binary_kind
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.signatures import binary_kind
 
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MAX_ERROR = 100

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tasks.parse.canvas import Canvas
-from tasks.parse.markup.html_table import header_rows
-from tasks.parse.markup.numbering import numbered
-from tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK, Inlines, Node, plain_text, raw_text
-from tasks.parse.pandoc.tables import read_table
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.markup.html_table import header_rows
+from docmill.tasks.parse.markup.numbering import numbered
+from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK, Inlines, Node, plain_text, raw_text
+from docmill.tasks.parse.pandoc.tables import read_table
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
 _UNSHOWN = frozenset(("toctree", "contents", "index", "meta", "only-print"))

@@ -4,15 +4,15 @@ import posixpath
 import zipfile
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.format import ParseOptions
-from tasks.parse.office.open_xml import member, read_member
-from tasks.parse.pandoc.document import draw_tree
-from tasks.parse.pandoc.inlines import Node
-from tasks.parse.pandoc.program import read_tree
-from tasks.parse.unpacking import check_container
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.open_xml import member, read_member
+from docmill.tasks.parse.pandoc.document import draw_tree
+from docmill.tasks.parse.pandoc.inlines import Node
+from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.unpacking import check_container
 
 _RIGHTS = "META-INF/rights.xml"
 _LOCKS = "META-INF/encryption.xml"

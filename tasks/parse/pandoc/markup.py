@@ -7,14 +7,14 @@ macro or a grid table says, and pandoc knows that better than rules for lines do
 import re
 from dataclasses import replace
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.decode import Decoded, decode
-from tasks.parse.format import ParseOptions
-from tasks.parse.pandoc.doctests import with_sessions
-from tasks.parse.pandoc.document import read_document
-from tasks.parse.pandoc.tex_source import prepared
-from tasks.parse.records.plain import paragraphs
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.decode import Decoded, decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.pandoc.doctests import with_sessions
+from docmill.tasks.parse.pandoc.document import read_document
+from docmill.tasks.parse.pandoc.tex_source import prepared
+from docmill.tasks.parse.records.plain import paragraphs
 
 _MAX_CHARACTERS = 3_000_000
 _OBJECT = re.compile(

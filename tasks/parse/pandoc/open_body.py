@@ -9,7 +9,7 @@ from typing import Any
 
 from lxml import etree
 
-from tasks.parse.pandoc.inlines import PAGE_MARK
+from docmill.tasks.parse.pandoc.inlines import PAGE_MARK
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _DRAW, _STYLE, _SVG = (_OF % name for name in ("text", "drawing", "style", "svg-compatible"))

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from storage.errors import Rejected
+from docmill.storage.errors import Rejected
 
 _HEAP_MB = 1024
 _MAX_OUTPUT = 400_000_000

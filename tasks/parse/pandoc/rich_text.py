@@ -4,15 +4,15 @@ import re
 import zipfile
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.dates import iso_date
-from tasks.parse.format import ParseOptions
-from tasks.parse.office.open_xml import member, read_member, rewritten
-from tasks.parse.pandoc.document import read_document
-from tasks.parse.pandoc.open_body import prepare_body
-from tasks.parse.pandoc.rtf_letters import with_letters
-from tasks.parse.unpacking import check_container
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
+from docmill.tasks.parse.pandoc.document import read_document
+from docmill.tasks.parse.pandoc.open_body import prepare_body
+from docmill.tasks.parse.pandoc.rtf_letters import with_letters
+from docmill.tasks.parse.unpacking import check_container
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"

@@ -8,18 +8,18 @@ import re
 import zipfile
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.dates import iso_date
-from tasks.parse.format import ParseOptions
-from tasks.parse.office.open_xml import core_properties, furniture, rewritten
-from tasks.parse.pandoc.document import draw_tree
-from tasks.parse.pandoc.program import read_tree
-from tasks.parse.pandoc.word_body import prepare_body
-from tasks.parse.pandoc.word_elements import draw_elements
-from tasks.parse.pandoc.word_graphics import graphics_in
-from tasks.parse.unpacking import check_container
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.open_xml import core_properties, furniture, rewritten
+from docmill.tasks.parse.pandoc.document import draw_tree
+from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.word_body import prepare_body
+from docmill.tasks.parse.pandoc.word_elements import draw_elements
+from docmill.tasks.parse.pandoc.word_graphics import graphics_in
+from docmill.tasks.parse.unpacking import check_container
 
 _PAGE_BREAK = re.compile(rb"<w:lastRenderedPageBreak|<w:br\b[^<>]*w:type=\"page\"")
 _BODY = "word/document.xml"

@@ -11,8 +11,8 @@ from typing import Any
 
 from lxml import etree
 
-from tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
-from tasks.parse.pandoc.word_graphics import draw_graphics
+from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
+from docmill.tasks.parse.pandoc.word_graphics import draw_graphics
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"

@@ -8,9 +8,9 @@ from typing import Any
 
 from lxml import etree
 
-from tasks.parse.canvas import Canvas
-from tasks.parse.markup.html_table import table_rows
-from tasks.parse.sentences import install
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.markup.html_table import table_rows
+from docmill.tasks.parse.sentences import install
 
 _MARKER = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)])\s+(?=\S)")
 _MAX_BOLD_HEADING = 100

@@ -5,8 +5,8 @@ from typing import Any
 
 from lxml import etree
 
-from tasks.parse.office.parts import links_of, read_part, reference
-from tasks.parse.office.slide_graphics import chart_of, diagram_of
+from docmill.tasks.parse.office.parts import links_of, read_part, reference
+from docmill.tasks.parse.office.slide_graphics import chart_of, diagram_of
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from itertools import chain, pairwise
 from statistics import median
 
-from tasks.parse.pdf.grid import Item, Table, header_rows
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.place import around_all
-from tasks.parse.pdf.rows import STRAY, gap, is_parted, middle, rows_of
-from tasks.parse.pdf.rules import Level
-from tasks.parse.pdf.words import Words, joined
+from docmill.tasks.parse.pdf.grid import Item, Table, header_rows
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.place import around_all
+from docmill.tasks.parse.pdf.rows import STRAY, gap, is_parted, middle, rows_of
+from docmill.tasks.parse.pdf.rules import Level
+from docmill.tasks.parse.pdf.words import Words, joined
 
 Cell = list[Line]  # one below the other
 Row = list[Cell]

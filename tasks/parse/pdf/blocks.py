@@ -8,12 +8,12 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.grid import Item, Table
-from tasks.parse.pdf.headings import MAX_HEADING
-from tasks.parse.pdf.letters import LOWERED, RAISED
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.place import around_all
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.grid import Item, Table
+from docmill.tasks.parse.pdf.headings import MAX_HEADING
+from docmill.tasks.parse.pdf.letters import LOWERED, RAISED
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.place import around_all
 
 BULLET = re.compile(r"([•●▪■◦○‣∙·*–—➢➤✓❖-]|[\u2043\uf0a7\uf0b7\uf0a8\uf0d8]|o(?=\s))\s+(?=\S)")
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+(?=\S)")

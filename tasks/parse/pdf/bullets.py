@@ -3,9 +3,9 @@
 from bisect import bisect_left
 from collections import Counter
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.blocks import marker_of
-from tasks.parse.pdf.line import Line
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.blocks import marker_of
+from docmill.tasks.parse.pdf.line import Line
 
 BULLET = "\u2022"
 _NEAR = 2.5  # how far from the text a bullet may stand, in the size of the text

@@ -11,8 +11,8 @@ from itertools import repeat
 from math import hypot
 from typing import Any
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.place import FAR, near
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.place import FAR, near
 
 _ROWS = 1_024
 _TEXT_BYTES = 512

@@ -13,12 +13,12 @@ from itertools import pairwise, starmap
 from operator import ne
 from statistics import median
 
-from tasks.parse.pdf.aligned import with_tables
-from tasks.parse.pdf.grid import Item, Table
-from tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.place import around
-from tasks.parse.pdf.rules import Level
+from docmill.tasks.parse.pdf.aligned import with_tables
+from docmill.tasks.parse.pdf.grid import Item, Table
+from docmill.tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.place import around
+from docmill.tasks.parse.pdf.rules import Level
 
 _MAX_DEPTH = 10
 _CUT, _ROW = 1.0, 1000.0  # how far apart pieces of a line may be, in its size

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.page import TextLayer
-from tasks.parse.pdf.rules import Level
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.page import TextLayer
+from docmill.tasks.parse.pdf.rules import Level
 
 _NEAR = 4.0  # lines
 _MOST_LINES = 6

@@ -4,19 +4,19 @@ import re
 from collections import defaultdict
 from itertools import chain
 
-from tasks.parse.canvas import Box, Canvas
-from tasks.parse.pdf.blocks import Block, blocks, marker_of
-from tasks.parse.pdf.columns import columns, join_rows
-from tasks.parse.pdf.flow import connect
-from tasks.parse.pdf.fonts import PLAIN
-from tasks.parse.pdf.furniture import body_size, mark_furniture
-from tasks.parse.pdf.grid import Item, Table
-from tasks.parse.pdf.headings import Outline, mark_headings
-from tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.links import Link
-from tasks.parse.pdf.sheet import Sheet
-from tasks.parse.pdf.words import Words, joined
+from docmill.tasks.parse.canvas import Box, Canvas
+from docmill.tasks.parse.pdf.blocks import Block, blocks, marker_of
+from docmill.tasks.parse.pdf.columns import columns, join_rows
+from docmill.tasks.parse.pdf.flow import connect
+from docmill.tasks.parse.pdf.fonts import PLAIN
+from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
+from docmill.tasks.parse.pdf.grid import Item, Table
+from docmill.tasks.parse.pdf.headings import Outline, mark_headings
+from docmill.tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.links import Link
+from docmill.tasks.parse.pdf.sheet import Sheet
+from docmill.tasks.parse.pdf.words import Words, joined
 
 _RAISED = re.compile(f"{RAISED}(.*?){LOWERED}")
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LOWERED}|\\d+)\\s*")

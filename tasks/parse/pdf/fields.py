@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import address, calls, text_from
-from tasks.parse.pdf.fonts import PLAIN
-from tasks.parse.pdf.letters import clean
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.place import Place, placed
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.calls import address, calls, text_from
+from docmill.tasks.parse.pdf.fonts import PLAIN
+from docmill.tasks.parse.pdf.letters import clean
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.place import Place, placed
 
 NOWHERE = -1  # what is no part of a page's content has no place in it
 

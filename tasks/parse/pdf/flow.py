@@ -2,8 +2,8 @@
 
 import re
 
-from tasks.parse.pdf.blocks import Block
-from tasks.parse.pdf.letters import HYPHEN
+from docmill.tasks.parse.pdf.blocks import Block
+from docmill.tasks.parse.pdf.letters import HYPHEN
 
 _TEXT = ("paragraph", "list_item")
 _CAPTION = re.compile(r"(?:table|fig(?:ure|\.)|tab\.|abb(?:ildung|\.))\s*\d", re.IGNORECASE)

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tasks.parse.pdf.calls import calls
+from docmill.tasks.parse.pdf.calls import calls
 
 _BOLD = re.compile(r"bold|black|heavy|cmbx|medi|-bd", re.IGNORECASE)
 _MONO = re.compile(r"mono|courier|consol|menlo|typewriter|inconsolata|source ?code|fixed|(?:cm|sf|l)tt", re.IGNORECASE)

@@ -3,8 +3,8 @@
 import re
 from collections import Counter, defaultdict
 
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.sheet import Sheet
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.sheet import Sheet
 
 _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b")
 _COUNT = re.compile(r"\s*(\d{1,4})\b|.*?\b(\d{1,4})\s*$")

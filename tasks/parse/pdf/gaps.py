@@ -6,10 +6,10 @@ from itertools import chain
 from statistics import median
 from typing import Any
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import calls, numbers_from
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.place import Place, placed
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.calls import calls, numbers_from
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.place import Place, placed
 
 GAP = 1.2  # of the size; wider ones part a line
 _TIGHT_GAP = 1.0  # between what is drawn, which is narrower than what it takes up

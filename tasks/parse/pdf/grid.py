@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.page import TextLayer
-from tasks.parse.pdf.rules import Rule, Rules
-from tasks.parse.pdf.words import Words, joined
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.page import TextLayer
+from docmill.tasks.parse.pdf.rules import Rule, Rules
+from docmill.tasks.parse.pdf.words import Words, joined
 
 _TOUCH = 3.0
 _MAX_UNITS = 10_000

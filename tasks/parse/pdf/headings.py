@@ -4,8 +4,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from tasks.parse.pdf.fonts import Font
-from tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.fonts import Font
+from docmill.tasks.parse.pdf.line import Line
 
 Pages = list[list[Line]]
 Outline = Mapping[tuple[int, str], int]

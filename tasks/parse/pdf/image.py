@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.format import ParseOptions
-from tasks.parse.pdf.draw import draw, first_heading
-from tasks.parse.pdf.ocr import Picture
-from tasks.parse.pdf.scan import scanned
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.pdf.draw import draw, first_heading
+from docmill.tasks.parse.pdf.ocr import Picture
+from docmill.tasks.parse.pdf.scan import scanned
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
 _MAX_PIXELS = 80_000_000

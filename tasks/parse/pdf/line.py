@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.fonts import Font
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.fonts import Font
 
 
 @dataclass(slots=True)

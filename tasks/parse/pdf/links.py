@@ -4,10 +4,10 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import calls
-from tasks.parse.pdf.page import TextLayer
-from tasks.parse.pdf.place import Place, placed
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.calls import calls
+from docmill.tasks.parse.pdf.page import TextLayer
+from docmill.tasks.parse.pdf.place import Place, placed
 
 _MAX_LINKS = 500
 _MAX_URL = 2_000

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
 
-from storage.errors import Rejected
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.fonts import PLAIN
-from tasks.parse.pdf.line import Line
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.fonts import PLAIN
+from docmill.tasks.parse.pdf.line import Line
 
 _TIMEOUT_S = 100.0
 _MIN_CONFIDENCE = 30.0  # below, what it reads are the lines of a drawing

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from storage.errors import Rejected
-from tasks.parse.pdf.calls import address, calls, text_from
-from tasks.parse.pdf.headings import squeeze
+from docmill.storage.errors import Rejected
+from docmill.tasks.parse.pdf.calls import address, calls, text_from
+from docmill.tasks.parse.pdf.headings import squeeze
 
 _INFO = {"Author": "author", "Subject": "description", "Keywords": "keywords"}
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")

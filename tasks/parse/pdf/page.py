@@ -12,13 +12,23 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, islice, repeat
 from math import hypot
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import boxes_from, calls, numbers_from, reference
-from tasks.parse.pdf.fonts import PLAIN, Font, read_font
-from tasks.parse.pdf.gaps import GAP, gapped
-from tasks.parse.pdf.letters import HYPHEN, LOWERED, NO_LETTER, RAISED, RIGHT_TO_LEFT, SIGNS, SOFT, clean, clean_raised
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.place import Place, around_pairs, placed, tenths
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.calls import boxes_from, calls, numbers_from, reference
+from docmill.tasks.parse.pdf.fonts import PLAIN, Font, read_font
+from docmill.tasks.parse.pdf.gaps import GAP, gapped
+from docmill.tasks.parse.pdf.letters import (
+    HYPHEN,
+    LOWERED,
+    NO_LETTER,
+    RAISED,
+    RIGHT_TO_LEFT,
+    SIGNS,
+    SOFT,
+    clean,
+    clean_raised,
+)
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.place import Place, around_pairs, placed, tenths
 
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")

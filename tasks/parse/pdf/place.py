@@ -2,7 +2,7 @@
 
 from math import isfinite
 
-from tasks.parse.canvas import Box
+from docmill.tasks.parse.canvas import Box
 
 Place = tuple[float, float, float, float, float, float]  # the affine map (a, b, c, d, e, f)
 

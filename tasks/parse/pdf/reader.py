@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.format import ParseOptions
-from tasks.parse.pdf.calls import address
-from tasks.parse.pdf.draw import draw, first_heading
-from tasks.parse.pdf.fields import form_of
-from tasks.parse.pdf.opened import metadata, open_pdf, opened_page, outline
-from tasks.parse.pdf.scan import is_scan, read_scan
-from tasks.parse.pdf.sheet import Sheet, read_sheet
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.pdf.calls import address
+from docmill.tasks.parse.pdf.draw import draw, first_heading
+from docmill.tasks.parse.pdf.fields import form_of
+from docmill.tasks.parse.pdf.opened import metadata, open_pdf, opened_page, outline
+from docmill.tasks.parse.pdf.scan import is_scan, read_scan
+from docmill.tasks.parse.pdf.sheet import Sheet, read_sheet
 
 
 def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:

@@ -2,9 +2,9 @@
 
 from itertools import chain
 
-from tasks.parse.pdf.grid import Item
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.rules import Level
+from docmill.tasks.parse.pdf.grid import Item
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.rules import Level
 
 STRAY = 4.0  # points
 _SHARED = 0.3  # of the height, which pieces on one level share

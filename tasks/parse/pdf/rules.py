@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import repeat
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.calls import Handle, boxes_from, calls, reference
-from tasks.parse.pdf.place import Place, placed
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.calls import Handle, boxes_from, calls, reference
+from docmill.tasks.parse.pdf.place import Place, placed
 
 Rule = tuple[float, float, float]  # where it stands, from, to
 Point = tuple[float, float]

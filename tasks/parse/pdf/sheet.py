@@ -3,17 +3,17 @@
 import ctypes
 from dataclasses import dataclass, field
 
-from tasks.parse.canvas import Box
-from tasks.parse.pdf.bullets import may_hold_bullets, with_bullets
-from tasks.parse.pdf.calls import calls
-from tasks.parse.pdf.cuts import cut_as_neighbours
-from tasks.parse.pdf.fields import fields, with_fields
-from tasks.parse.pdf.grid import Table, may_hold_table, ruled_tables
-from tasks.parse.pdf.line import Line
-from tasks.parse.pdf.links import Link, page_links
-from tasks.parse.pdf.page import TextLayer
-from tasks.parse.pdf.place import Place, tenths
-from tasks.parse.pdf.rules import Level, Rules, page_rules
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.bullets import may_hold_bullets, with_bullets
+from docmill.tasks.parse.pdf.calls import calls
+from docmill.tasks.parse.pdf.cuts import cut_as_neighbours
+from docmill.tasks.parse.pdf.fields import fields, with_fields
+from docmill.tasks.parse.pdf.grid import Table, may_hold_table, ruled_tables
+from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.links import Link, page_links
+from docmill.tasks.parse.pdf.page import TextLayer
+from docmill.tasks.parse.pdf.place import Place, tenths
+from docmill.tasks.parse.pdf.rules import Level, Rules, page_rules
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
 _REACH = 500.0

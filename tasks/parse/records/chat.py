@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from storage.schema import Element, Parsed
-from tasks.parse.decode import decode
-from tasks.parse.format import ParseOptions
-from tasks.parse.records.lines import numbered
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.records.lines import numbered
 
 _CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[ ]\w{3,9}[ ]\d{4}|\w{3}[ ]\d{1,2})"

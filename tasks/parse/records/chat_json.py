@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from tasks.parse.canvas import Canvas
-from tasks.parse.records.slack import is_slack, names_in, plain
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.records.slack import is_slack, names_in, plain
 
 _LISTS = ("messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns", "log")
 _HOLDERS = ("chats", "list", "channels")  # of lists of chats

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.decode import decode
-from tasks.parse.format import ParseOptions
-from tasks.parse.office.sheet import has_header
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.sheet import has_header
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from storage.schema import Element, Parsed
-from tasks.parse.decode import decode
-from tasks.parse.format import ParseOptions
-from tasks.parse.records.lines import numbered
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.records.lines import numbered
 
 _TIME = (
     r"\d{4}[-/.]\d\d[-/.]\d\d(?:[T ,]+\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?(?:Z|[ ]?[+-]\d\d:?\d\d)?"

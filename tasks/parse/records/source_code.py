@@ -1,9 +1,9 @@
 """Source code: the file itself, one element in its language."""
 
-from storage.schema import Element, Parsed
-from tasks.parse.decode import decode
-from tasks.parse.format import ParseOptions
-from tasks.parse.records.plain import newlines
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.records.plain import newlines
 
 
 def parse_code(data: bytes, options: ParseOptions) -> Parsed:

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.decode import decode
-from tasks.parse.format import ParseOptions
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
 
 _TIMES = re.compile(
     r"[ \t]*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?[ \t]*-->[ \t]*"

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from storage.errors import Rejected
-from storage.schema import Parsed
-from tasks.parse.canvas import Canvas
-from tasks.parse.decode import decode
-from tasks.parse.format import ParseOptions
-from tasks.parse.records.chat_json import draw_chat, is_chat
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.records.chat_json import draw_chat, is_chat
 
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')

@@ -1,0 +1,1 @@
+"""Docmill: a data-pipeline DAG for document ingestion."""
