@@ -31,21 +31,21 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@$(IN) -m tests.bench.start
-	@$(IN) -m tests.bench.keywords
-	@$(IN) -m tests.bench.vectors
-	@$(IN) -m tests.bench.store
-	@$(IN) -m tests.bench.memory
-	@$(IN) -m tests.bench.encode
-	@$(IN) -m tests.bench.split
-	@$(IN) -m tests.bench.pool
-	@$(IN) -m tests.bench.markup
-	@$(if $(LABELLED),$(IN) -m tests.bench.detect --data '$(LABELLED)')
-	@$(if $(LABELLED),$(IN) -m tests.bench.routes --labelled '$(LABELLED)')
-	@$(IN) -m tests.bench.incremental $(if $(DATA),--data '$(DATA)')
-	@$(IN) -m tests.bench.ingest $(if $(DATA),--data '$(DATA)')
+	@$(IN) -m tests.bench.storing.keywords
+	@$(IN) -m tests.bench.storing.vectors
+	@$(IN) -m tests.bench.storing.store
+	@$(IN) -m tests.bench.storing.memory
+	@$(IN) -m tests.bench.storing.encode
+	@$(IN) -m tests.bench.finding.split
+	@$(IN) -m tests.bench.parsing.pool
+	@$(IN) -m tests.bench.parsing.markup
+	@$(if $(LABELLED),$(IN) -m tests.bench.parsing.detect --data '$(LABELLED)')
+	@$(if $(LABELLED),$(IN) -m tests.bench.parsing.routes --labelled '$(LABELLED)')
+	@$(IN) -m tests.bench.storing.incremental $(if $(DATA),--data '$(DATA)')
+	@$(IN) -m tests.bench.storing.ingest $(if $(DATA),--data '$(DATA)')
 
 bench-retrieval: $(INSTALLED)
-	@$(IN) -m tests.bench.retrieval $(if $(EXCERPTS),--excerpts '$(EXCERPTS)') $(if $(JUDGED),--judged '$(JUDGED)') \
+	@$(IN) -m tests.bench.finding.retrieval $(if $(EXCERPTS),--excerpts '$(EXCERPTS)') $(if $(JUDGED),--judged '$(JUDGED)') \
 		$(if $(FAQ),--faq '$(FAQ)') $(if $(CACHE),--cache '$(CACHE)')
 
 clean:

@@ -2,5 +2,5 @@
 
 import os
 
-# Arrow reads this when it is loaded, and only this reaches what it allocates inside: see `docmill.storage.allocation`.
+# Arrow reads this when it is loaded, and only this reaches what it allocates inside: see `docmill.storage.memory`.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")

@@ -5,11 +5,11 @@ from pathlib import Path
 from prefect import flow
 from prefect.artifacts import create_table_artifact
 
-from docmill.flows import evaluation
-from docmill.flows.configuration import load
-from docmill.flows.evaluation import Measured
-from docmill.flows.report import artifact_key
-from docmill.storage.retrieval import Mode
+from docmill.flows.config.configuration import load
+from docmill.flows.measure import evaluation
+from docmill.flows.measure.evaluation import Measured
+from docmill.flows.runs.report import artifact_key
+from docmill.storage.retrieval.candidates.search_options import Mode
 from docmill.tasks.evaluate.questions import load_questions
 from docmill.tasks.evaluate.ranking import MEASURES
 

@@ -8,17 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from docmill.flows.recipe import limits_of, recipe_of, space_of
-from docmill.flows.settings import Settings
+from docmill.flows.config.settings import Settings
+from docmill.flows.config.task_options import limits_of, recipe_of, space_of
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.schema import Draft
-from docmill.tasks.route import Route, Routed
+from docmill.tasks.chunking.route import Route, Routed
+from docmill.tasks.document.preview import Read, Reading, Splitting, Taking, read, split, take
+from docmill.tasks.document.process import Recipe
 from docmill.tasks.sources.discover import is_far, open_source
-from docmill.tasks.split import Lookup
-from docmill.tasks.trial import Read, Reading, Splitting, Taking, read, split, take
+from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.pool import Pool, shared_pool
-from docmill.tasks.workers.process import Recipe
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -13,12 +13,12 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel, ConfigDict, Field
 
-from docmill.flows.configuration import load
-from docmill.flows.engine import THREADS
-from docmill.flows.held import Held, current
-from docmill.flows.pipeline import ingest as run_pipeline
-from docmill.flows.report import Report, artifact_key
-from docmill.flows.settings import Settings
+from docmill.flows.config.configuration import load
+from docmill.flows.config.settings import Settings
+from docmill.flows.runs.engine import THREADS
+from docmill.flows.runs.pipeline import ingest as run_pipeline
+from docmill.flows.runs.report import Report, artifact_key
+from docmill.flows.runs.run_context import Held, current
 from docmill.tasks.steps import as_task
 
 T = TypeVar("T")

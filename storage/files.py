@@ -13,8 +13,8 @@ from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISREG
 
-from docmill.storage.boundary import boundary
 from docmill.storage.errors import Transient
+from docmill.storage.failpoints import boundary
 from docmill.storage.keys import KEY_BYTES
 
 TEMPORARY = ".tmp-"

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from docmill.storage.boundary import boundary
+from docmill.storage.address import shown
 from docmill.storage.errors import Locked, StoreError
-from docmill.storage.remote.address import shown
+from docmill.storage.failpoints import boundary
 
 _POLL_S = 0.1
 

@@ -1,7 +1,7 @@
 """What a row is: for code a frozen dataclass, for disk its Arrow schema (`storage/columns.py`).
 
 The Parquet schema is versioned by `SCHEMA_VERSION` and only grows: a column is never renamed or
-dropped, and `storage/growth.py` fills a column that an older file lacks with "", 0 or [], never with null.
+dropped, and `storage/schema_evolution.py` fills a column that an older file lacks with "", 0 or [], never with null.
 Offsets are half-open and count code points of a document's canonical text.
 """
 

@@ -8,8 +8,8 @@ from prefect import Task, task
 from prefect.cache_policies import NO_CACHE
 
 from docmill.storage.errors import Transient
-from docmill.tasks.embed import embed_batches
-from docmill.tasks.workers.batch import process_batch
+from docmill.tasks.batch.batch import process_batch
+from docmill.tasks.batch.embed import embed_batches
 
 RETRIED = (process_batch, embed_batches)  # a commit says itself what became of it
 RETRY_DELAYS_S = (1.0, 10.0)

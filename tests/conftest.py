@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from docmill.flows.server import embedded_server
+from docmill.flows.hosting.prefect_server import embedded_server
 from docmill.storage.embedding import encoder, space
-from docmill.tasks.model import breaker, chat, messages
-from tests import fake_encoder
-from tests.far_bench import FarBench, make_bucket, object_store
-from tests.model_server import ModelServer, model_server
+from docmill.tasks.model.clients import anthropic_messages, circuit_breaker, openai_chat
+from tests.kit import fake_encoder
+from tests.kit.far_bench import FarBench, make_bucket, object_store
+from tests.kit.model_server import ModelServer, model_server
 
 
 @pytest.fixture(scope="session")
@@ -33,9 +33,9 @@ def fake_model(token_counts_folder: Path) -> Iterator[str]:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """Run a language model's server on loopback, of which what fails is not asked again and no pause is made."""
-    monkeypatch.setattr(breaker, "PAUSE_S", 0.0)
-    monkeypatch.setattr(chat, "RETRIES", 0)
-    monkeypatch.setattr(messages, "RETRIES", 0)
+    monkeypatch.setattr(circuit_breaker, "PAUSE_S", 0.0)
+    monkeypatch.setattr(openai_chat, "RETRIES", 0)
+    monkeypatch.setattr(anthropic_messages, "RETRIES", 0)
     with model_server() as own:
         yield own
 

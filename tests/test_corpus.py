@@ -9,7 +9,7 @@ import pathspec
 import pypdfium2
 import pytest
 
-from tests.make_corpus import CORPUS, MAKERS
+from tests.kit.making.make_corpus import CORPUS, MAKERS
 
 QUESTIONS = CORPUS.parent / "corpus_questions.csv"
 IGNORE_FILE = ".docmillignore"

@@ -21,9 +21,9 @@ SOURCES = sorted(
 )
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/"),
-    "duckdb": ("storage/sql.py",),
+    "duckdb": ("storage/sql/sandbox.py",),
     "lancedb": ("storage/lance/vectors.py",),
-    "sentence_transformers": ("storage/embedding/encoder.py", "storage/retrieval/crossing.py"),
+    "sentence_transformers": ("storage/embedding/encoder.py", "storage/retrieval/steps/cross_encoder.py"),
     "typer": ("flows/cli/",),
     "rich": ("flows/cli/",),
 }

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import ConfigError
-from docmill.tasks.parse import FORMATS
-from docmill.tasks.split import SPLITTERS, Options, options_of
+from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.split.parts.options import Options
+from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

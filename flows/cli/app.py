@@ -2,7 +2,17 @@
 
 import typer
 
-from docmill.flows.cli import answers, evaluation, explain, intake, keeping, past, template, tuning, upkeep
+from docmill.flows.cli.commands import (
+    evaluate_group,
+    explain_document,
+    ingest_plan,
+    init_file,
+    keep_publish,
+    search_sql,
+    status_repair,
+    tag_diff,
+    tune_settings,
+)
 
 app = typer.Typer(
     name="docmill",
@@ -12,7 +22,17 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help is quicker to show, and wide enough for the flags
     pretty_exceptions_enable=False,
 )
-for module in (intake, answers, explain, past, keeping, evaluation, tuning, upkeep, template):
+for module in (
+    ingest_plan,
+    search_sql,
+    explain_document,
+    tag_diff,
+    keep_publish,
+    evaluate_group,
+    tune_settings,
+    status_repair,
+    init_file,
+):
     module.register(app)
 
 

@@ -1,1 +1,1 @@
-"""Embedding: the packaged model or one by path, what space its vectors lie in, and vectors read in a window."""
+"""Embedding models: which space their vectors lie in, and the loader that encodes texts."""

@@ -1,1 +1,1 @@
-"""History: snapshots, what names and keeps them, and what was deleted, changed or held back between them."""
+"""History: which snapshots there are, what names and keeps them, and which files none of them names."""

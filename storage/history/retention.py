@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from docmill.storage.boundary import boundary
 from docmill.storage.errors import StoreError
+from docmill.storage.failpoints import boundary
 from docmill.storage.history import snapshots, tags
 from docmill.storage.history.snapshots import Snapshot, path_of
 

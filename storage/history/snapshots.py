@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docmill.storage.address import shown
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef
 from docmill.storage.keys import hash_bytes
-from docmill.storage.keywords.state import KeywordState
+from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance.vectors import VectorState
-from docmill.storage.remote.address import shown
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -103,7 +103,7 @@ def read(root: Path, number: int | None = None) -> Snapshot:
 
 
 def candidates(root: Path) -> list[str]:
-    """Return the names of the snapshots that are held back, see `storage/history/candidates.py`."""
+    """Return the names of the snapshots that are held back, see `storage/versions/candidates.py`."""
     found = (root / CANDIDATES).glob("candidate-*.json")
     return sorted((file.stem for file in found), key=lambda name: (len(name), name))
 

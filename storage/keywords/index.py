@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.keywords.analyser import analyse
+from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.keywords.keyword_writer import open_part
 from docmill.storage.keywords.scoring import Floats, Scoring
+from docmill.storage.keywords.segments.state import KeywordState, check_analyser
 from docmill.storage.keywords.spectrum import read_spectrum
-from docmill.storage.keywords.state import KeywordState, check_analyser
 from docmill.storage.keywords.topk import Rows, Slice, Term, all_scores, best_rows
-from docmill.storage.keywords.update import open_part
 
 _LONGEST = 2**31 - 1
 

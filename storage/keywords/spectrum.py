@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef
-from docmill.storage.keywords.arrays import read_arrays, write_arrays
 from docmill.storage.keywords.scoring import raw_idfs
+from docmill.storage.keywords.segments.arrays import read_arrays, write_arrays
 
 SUFFIX = ".spectrum.arrow"
 Integers = npt.NDArray[np.int64]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.keywords.postings import Counts, Int32
 from docmill.storage.keywords.scoring import Floats
+from docmill.storage.keywords.segments.postings import Counts, Int32
 
 Rows = npt.NDArray[np.intp]
 SLACK = 1e-9

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.boundary import boundary
 from docmill.storage.errors import Locked, QueryError, StoreError
+from docmill.storage.failpoints import boundary
 
 INDEX_ROWS = 100_000
 """Rows from which on the table has an index; below, all vectors are held in memory and compared: 5 ms at 100,000."""

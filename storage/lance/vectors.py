@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from docmill.storage.boundary import boundary
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.failpoints import boundary
 from docmill.storage.lance.fence import Writer, among, schema
 from docmill.storage.lance.matrix import Matrix
 

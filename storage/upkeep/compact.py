@@ -5,22 +5,22 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from docmill.storage import keywords
-from docmill.storage.commit import put
 from docmill.storage.errors import StoreError
 from docmill.storage.files import disk_use
 from docmill.storage.history import snapshots, tags
-from docmill.storage.history.candidates import discard_held
-from docmill.storage.history.candidates import expired as expired_candidates
+from docmill.storage.history.garbage import garbage, sweep
 from docmill.storage.history.retention import Retention, expired, is_held, removable
 from docmill.storage.history.snapshots import Snapshot, vector_tag
+from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
-from docmill.storage.remote.collect import collect, drop
-from docmill.storage.remote.pull import complete
-from docmill.storage.remote.writing import writer_lock
-from docmill.storage.tables import bucket_count, rebucket
+from docmill.storage.mirror.collection import collect, drop
+from docmill.storage.mirror.pull import complete
+from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.tables.tables import bucket_count, rebucket
 from docmill.storage.upkeep.pruning import crowded, prune
-from docmill.storage.upkeep.sweep import garbage, sweep
+from docmill.storage.versions.candidates import discard_held
+from docmill.storage.versions.candidates import expired as expired_candidates
+from docmill.storage.writer.commit import put
 
 SLACK = 16
 """So many snapshots may be there beyond those that the retention keeps before they are removed unasked."""
@@ -115,7 +115,7 @@ def _tidy(root: Path, retention: Retention, replace_all: bool) -> int | None:
     changed = replace(
         base,
         artifacts={kind: prune(root, base, kind, replace_all) for kind in base.artifacts},
-        keywords=keywords.compact(root, base.keywords) if replace_all else base.keywords,
+        keywords=keyword_writer.compact(root, base.keywords) if replace_all else base.keywords,
         vectors=vectors.clean(root, base.vectors, _kept_versions(root, base, retention), vector_tag(number)),
     )
     buckets = bucket_count(base.rows("chunks"), 0) if replace_all else base.buckets

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from docmill.storage.artifacts import Packs, stream_pack
-from docmill.storage.embedding.parts import KEYS
+from docmill.storage.artifacts.packs import Packs, stream_pack
+from docmill.storage.artifacts.part_vectors import KEYS
 from docmill.storage.files import write_immutable
 from docmill.storage.history import snapshots
 from docmill.storage.history.snapshots import Piece, Snapshot
-from docmill.storage.tables import read_piece
+from docmill.storage.tables.tables import read_piece
 
 MOST_PACKS = 32
 MOST_GARBAGE = 0.5

@@ -10,24 +10,25 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage import evaluations, keywords
-from docmill.storage.artifacts import Packs, pack_embeddings, write_pack
-from docmill.storage.commit import posting_rows, vector_rows
+from docmill.storage.artifacts.late_vectors import encode_windows, late_rows, windows_of
+from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
+from docmill.storage.artifacts.part_vectors import by_vector
 from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.late import encode_windows, late_rows, windows_of
-from docmill.storage.embedding.parts import by_vector
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault, remove, write_immutable
-from docmill.storage.history import current, snapshots
+from docmill.storage.history import measurements, snapshots
 from docmill.storage.history.snapshots import Piece, Snapshot, vector_tag
+from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
-from docmill.storage.remote import push
-from docmill.storage.remote.check import restore
-from docmill.storage.remote.writing import writer_lock
+from docmill.storage.mirror import push
+from docmill.storage.mirror.check import restore
+from docmill.storage.mirror.writer_lock import writer_lock
 from docmill.storage.schema import indexed_text
-from docmill.storage.tables import read_table, replace_documents
-from docmill.storage.upkeep import past
+from docmill.storage.tables.tables import read_table, replace_documents
+from docmill.storage.upkeep import older_snapshots
 from docmill.storage.upkeep.verify import verify
+from docmill.storage.writer import current
+from docmill.storage.writer.commit import posting_rows, vector_rows
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
@@ -115,7 +116,7 @@ def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode:
         mended = replace(mended, vectors=vectors.rebuild(root, base.space, rows, vector_tag(number)))
         yield f"rebuilt the vectors of {chunks.num_rows} chunks"
     if "keywords" in kinds:
-        mended = replace(mended, keywords=keywords.rebuild(root, posting_rows(chunks)))
+        mended = replace(mended, keywords=keyword_writer.rebuild(root, posting_rows(chunks)))
         yield f"rebuilt the postings of {chunks.num_rows} chunks"
     if mended is not base:
         if "vectors" not in kinds:
@@ -123,10 +124,10 @@ def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode:
         mended = replace(mended, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
         push.commit(root, mended)
         yield f"committed snapshot {number}"
-    for path in evaluations.damaged(root) if "evaluations" in kinds else ():
+    for path in measurements.damaged(root) if "evaluations" in kinds else ():
         remove(path)
         yield f"removed {path.name}, the results of an evaluation, which could not be read: measure again"
-    for file in past.damaged_postings(root, mended) if kinds & {"past", "keywords"} else ():
+    for file in older_snapshots.damaged_postings(root, mended) if kinds & {"past", "keywords"} else ():
         remove(root / file.path)
         yield f"removed {file.path}, postings of older snapshots; searches of these build them again"
     if mended is not base or kinds & {"current", "evaluations"}:

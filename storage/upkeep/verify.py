@@ -10,26 +10,26 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage import evaluations
-from docmill.storage.artifacts import Packs, decode_parsed
-from docmill.storage.commit import vector_rows
-from docmill.storage.embedding.late import keys_of, late_rows, windows_of
-from docmill.storage.embedding.parts import KEYS, by_vector, vector_keys
+from docmill.storage.address import mark_of, shown
+from docmill.storage.artifacts.late_vectors import keys_of, late_rows, windows_of
+from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.artifacts.part_vectors import KEYS, by_vector, vector_keys
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault
-from docmill.storage.history import current, snapshots
+from docmill.storage.history import measurements, snapshots
+from docmill.storage.history.garbage import named_files
 from docmill.storage.history.retention import hold
 from docmill.storage.history.snapshots import Snapshot, vector_tag
 from docmill.storage.keys import embedding_key
-from docmill.storage.keywords import KeywordIndex
+from docmill.storage.keywords.index import KeywordIndex
 from docmill.storage.lance.fence import schema
 from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.remote.address import mark_of, shown
-from docmill.storage.remote.check import far_faults
+from docmill.storage.mirror.check import far_faults
 from docmill.storage.schema import indexed_text
-from docmill.storage.tables import read_table
-from docmill.storage.upkeep import past
-from docmill.storage.upkeep.sweep import named_files
+from docmill.storage.tables.tables import read_table
+from docmill.storage.upkeep import older_snapshots
+from docmill.storage.writer import current
+from docmill.storage.writer.commit import vector_rows
 
 _DOCUMENTS_AT_ONCE = 256
 _LOOKS, _LOOK_S = 30, 0.1
@@ -75,7 +75,9 @@ def _findings(root: Path, snapshot: Snapshot, deep: bool) -> list[Finding]:
         except (StoreError, OSError, pa.ArrowException, ValueError, KeyError) as error:
             kind = "vectors" if kind == "values" else kind
             findings.append(Finding(kind, str(error), _mend(root, kind)))
-    findings += [Finding("past", said, mend or _repair(root)) for said, mend in past.faults(root, snapshot, deep)]
+    findings += [
+        Finding("past", said, mend or _repair(root)) for said, mend in older_snapshots.faults(root, snapshot, deep)
+    ]
     return list(dict.fromkeys(findings))
 
 
@@ -218,7 +220,7 @@ def _check_current(root: Path, _: Snapshot) -> Iterator[Finding]:
 
 
 def _check_evaluations(root: Path, _: Snapshot) -> Iterator[Finding]:
-    for path in evaluations.damaged(root):
+    for path in measurements.damaged(root):
         message = f"{path.relative_to(root)} cannot be read; what it says has to be measured again"
         yield Finding("evaluations", message, _mend(root, "evaluations"))
 

@@ -3,7 +3,7 @@
 import re
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.parse import detect_file_type
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
 
 HEAD_BYTES = 4096
 MAIL_FORMATS = ("eml", "msg", "mbox")

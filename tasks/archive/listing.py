@@ -9,11 +9,11 @@ from pathlib import Path
 
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import hash_bytes
+from docmill.tasks.archive.archive_options import Account, ArchiveOptions, OverLimit, OverRatio, Share
 from docmill.tasks.archive.kinds import may_hold
 from docmill.tasks.archive.members import Member, joined
 from docmill.tasks.archive.names import inner_path, shown
 from docmill.tasks.archive.opening import Container, Opened, opened
-from docmill.tasks.archive.options import Account, ArchiveOptions, OverLimit, OverRatio, Share
 
 VERSION = 1  # raise it when what is found in a container, or how it is named, changes
 _MAX_MESSAGE = 300

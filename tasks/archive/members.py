@@ -11,7 +11,7 @@ from typing import IO, BinaryIO, Self, cast
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive import zip_aes
-from docmill.tasks.archive.options import Share
+from docmill.tasks.archive.archive_options import Share
 from docmill.tasks.archive.zip_names import readable_names
 from docmill.tasks.parse.mail.messages import attachments
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from docmill.storage.errors import Rejected
+from docmill.tasks.archive.archive_options import Share
 from docmill.tasks.archive.kinds import HEAD_BYTES, is_tar, mail_format, may_hold, packing
 from docmill.tasks.archive.members import Member, mail_members, one_member, tar_members, zip_members
 from docmill.tasks.archive.names import uncompressed
-from docmill.tasks.archive.options import Share
 from docmill.tasks.parse.signatures import binary_kind, kind_of_zip
 
 

@@ -9,24 +9,26 @@ from tokenizers import Tokenizer
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import embedding_key, key_of, late_key
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_texts
+from docmill.tasks.chunking.chunk_tree import Node, grow, in_order, summary
 from docmill.tasks.chunking.fitting import Fitter
-from docmill.tasks.chunking.parts import VERSION as PARTS_VERSION
-from docmill.tasks.chunking.parts import divide
-from docmill.tasks.chunking.tree import Node, grow, in_order, summary
+from docmill.tasks.chunking.route import Route, Routed
+from docmill.tasks.chunking.vector_parts import VERSION as PARTS_VERSION
+from docmill.tasks.chunking.vector_parts import divide
 from docmill.tasks.chunking.windows import VERSION as WINDOWS_VERSION
 from docmill.tasks.chunking.windows import windows
-from docmill.tasks.context import Setting, contextualizer_of, setting_of
-from docmill.tasks.context.model import VERSION as PROMPTS
-from docmill.tasks.context.setting import nothing
-from docmill.tasks.context.teller import Teller
+from docmill.tasks.context.contextualizers import contextualizer_of
+from docmill.tasks.context.model_context import Teller
+from docmill.tasks.context.model_prompts import VERSION as PROMPTS
+from docmill.tasks.context.setting import Setting, nothing, setting_of
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
-from docmill.tasks.detect import DETECTOR_VERSION, Region, Verdict
-from docmill.tasks.route import Route, Routed
-from docmill.tasks.split import SPLITTERS, Part, options_of
-from docmill.tasks.split.lookup import Lookup
-from docmill.tasks.split.options import MIN_SIZE
-from docmill.tasks.split.places import Places
-from docmill.tasks.split.span import Span
+from docmill.tasks.detect.regions import Region
+from docmill.tasks.detect.verdict import DETECTOR_VERSION, Verdict
+from docmill.tasks.split.parts.line_numbers import Places
+from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.options import MIN_SIZE
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.span import Span
+from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 CHUNKER_VERSION = 6
 _SPECIAL_TOKENS = 8  # more than any model adds

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from docmill.storage.schema import indexed_text
+from docmill.tasks.context.model_context import Teller
 from docmill.tasks.context.setting import Setting
-from docmill.tasks.context.teller import Teller
-from docmill.tasks.context.words import cut_words
+from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.model.prompt import Prompt
-from docmill.tasks.split.pieces import Piece, cut, windows
-from docmill.tasks.split.sizing import Room
-from docmill.tasks.split.span import Span, cluster_end, cluster_start, trim
+from docmill.tasks.split.spans.pieces import Piece, cut, windows
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span, cluster_end, cluster_start, trim
 
 _MOST_SAID = 120
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from docmill.storage.keys import hash_bytes
 from docmill.tasks.counting.tokens import Tokens
-from docmill.tasks.split.span import Span
+from docmill.tasks.split.spans.span import Span
 
 VERSION = 1
 

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.context.about import about
-from docmill.tasks.context.shown import Shown
+from docmill.tasks.context.document_view import Shown
+from docmill.tasks.context.topic_line import about
 from docmill.tasks.counting.counter import Counter
 from docmill.tasks.model.prompt import Prompt
-from docmill.tasks.split.definitions import Enclosing
-from docmill.tasks.split.outline import Outline
-from docmill.tasks.split.span import Span
+from docmill.tasks.split.parts.outline import Outline
+from docmill.tasks.split.spans.span import Span
+from docmill.tasks.split.syntax.definitions import Enclosing
 
 
 def nothing(_span: Span) -> str:

@@ -1,10 +1,10 @@
 """Structural context: the title, the headings above a chunk, and what it begins within."""
 
-from docmill.tasks.context.about import LEAST_WORDS
-from docmill.tasks.context.begun import begun
+from docmill.tasks.context.enclosing_block import begun
 from docmill.tasks.context.setting import Setting
-from docmill.tasks.context.words import cut_words, word_ends
-from docmill.tasks.split.span import Span
+from docmill.tasks.context.topic_line import LEAST_WORDS
+from docmill.tasks.context.word_limits import cut_words, word_ends
+from docmill.tasks.split.spans.span import Span
 
 SEPARATOR = " \u203a "
 _LEFT_OUT = "\u2026"

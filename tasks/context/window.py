@@ -2,9 +2,9 @@
 
 from docmill.tasks.context.setting import Setting
 from docmill.tasks.context.structural import structural
-from docmill.tasks.context.words import cut_words
-from docmill.tasks.split.central import most_central, prose_sentences
-from docmill.tasks.split.span import Span
+from docmill.tasks.context.word_limits import cut_words
+from docmill.tasks.split.spans.central_sentences import most_central, prose_sentences
+from docmill.tasks.split.spans.span import Span
 
 _AROUND = 1200
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from docmill.tasks.counting.signs import DROPPED, SPACES, STOPS
+from docmill.tasks.counting.character_kinds import DROPPED, SPACES, STOPS
 from docmill.tasks.counting.wordpiece import Runs
 
 _LONG_TEXT = 1 << 16

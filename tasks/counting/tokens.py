@@ -16,8 +16,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from docmill.storage.errors import ConfigError
+from docmill.tasks.counting.character_kinds import FALSE_SPACE, RUN, SPACE, SPACES, STOP, WIDE, Kinds, kinds_and_runs
 from docmill.tasks.counting.counter import counter_of
-from docmill.tasks.counting.signs import FALSE_SPACE, RUN, SPACE, SPACES, STOP, WIDE, Kinds, kinds_and_runs
 
 _LONG_WORD = 64
 _SLICE = 1 << 18

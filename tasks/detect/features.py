@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from docmill.storage.schema import Element
-from docmill.tasks.detect.words import ASKED, WORD
+from docmill.tasks.detect.type_words import ASKED, WORD
 
 SAMPLE = 60_000
 _LINES = 2000

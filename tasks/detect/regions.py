@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.detect.islands import islands
+from docmill.tasks.detect.embedded_regions import islands
 from docmill.tasks.detect.verdict import Verdict, detect, judge, of_format, part_features
 from docmill.tasks.parse.format import FileType
-from docmill.tasks.split.blocks import introduces
-from docmill.tasks.split.span import cluster_start
+from docmill.tasks.split.parts.blocks import introduces
+from docmill.tasks.split.spans.span import cluster_start
 
 SHORT = 200
 """Characters below which what is left between two regions goes with one of them."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from docmill.tasks.detect.features import Features
-from docmill.tasks.detect.shapes import (
+from docmill.tasks.detect.line_shapes import (
     CLAUSE,
     CUE,
     DATA,
@@ -18,8 +18,8 @@ from docmill.tasks.detect.shapes import (
     TECHNICAL,
     TURN,
 )
-from docmill.tasks.detect.words import ASKED, FAQ, LEGAL, LEGAL_NAME, MAIL_HEADER, MAIL_QUOTED, TOLD
-from docmill.tasks.split.asked import ANSWER, BOLD, QUESTION
+from docmill.tasks.detect.type_words import ASKED, FAQ, LEGAL, LEGAL_NAME, MAIL_HEADER, MAIL_QUOTED, TOLD
+from docmill.tasks.split.spans.question_patterns import ANSWER, BOLD, QUESTION
 
 
 class Sign(NamedTuple):

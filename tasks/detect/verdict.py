@@ -7,7 +7,7 @@ from docmill.storage.schema import Element, Parsed
 from docmill.tasks.detect.features import SAMPLE, Features
 from docmill.tasks.detect.scores import SCORES
 from docmill.tasks.parse.format import FileType
-from docmill.tasks.split.asked import ANSWERS, QUESTIONS
+from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 
 DETECTOR_VERSION = 3
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})

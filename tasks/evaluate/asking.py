@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from docmill.storage.errors import QueryError
-from docmill.storage.keywords.analyser import analyse
-from docmill.storage.retrieval import Hit, How, Mode, Rewrite, SearchOptions
-from docmill.storage.store import Store
+from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.reader.store import Store
+from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.retrieval.candidates.search_options import How, Mode, Rewrite, SearchOptions
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure
 from docmill.tasks.evaluate.questions import Question

@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from docmill.storage.errors import QueryError
-from docmill.storage.retrieval import Hit
-from docmill.storage.store import Store
+from docmill.storage.reader.store import Store
+from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
 from docmill.tasks.evaluate.questions import Question, Target
 

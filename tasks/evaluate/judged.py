@@ -12,7 +12,7 @@ Sources: Es, James, Espinosa Anke and Schockaert, RAGAS: Automated Evaluation of
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from docmill.storage.retrieval import Hit
+from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.evaluate.phrases import sentences_within
 from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.model.prompt import Answer, Prompt

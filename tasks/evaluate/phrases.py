@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.split.pieces import LINE, SENTENCE
-from docmill.tasks.split.prose import prose_cuts
-from docmill.tasks.split.span import Span
+from docmill.tasks.split.spans.pieces import LINE, SENTENCE
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.span import Span
 
 PROSE = ("paragraph", "text", "answer", "quote", "list_item", "turn")
 

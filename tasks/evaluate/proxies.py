@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from docmill.storage.errors import QueryError
 from docmill.storage.keys import key_of
-from docmill.storage.keywords.analyser import analyse
-from docmill.storage.retrieval import check_query
+from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.retrieval.candidates.search_options import check_query
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.evaluate.phrases import sentences
 from docmill.tasks.evaluate.questions import Question, Target

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.storage.errors import QueryError
-from docmill.storage.retrieval import check_query
+from docmill.storage.retrieval.candidates.search_options import check_query
 
 _FIELD_LIMIT = 10_000_000
 

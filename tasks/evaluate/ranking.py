@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from docmill.storage.errors import ConfigError
-from docmill.storage.retrieval import Hit
+from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.evaluate.questions import Question, Target
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from docmill.storage.schema import CostRow
 REPLIES = "cache/replies"
 COSTS = "cache/costs"
 SHARED = "replies"
-"""Where an object store has the packs of all its machines; see `docmill.storage.remote.shared`."""
+"""Where an object store has the packs of all its machines; see `docmill.storage.objects.shared_files`."""
 
 _COLUMNS = pa.schema([("key", pa.string()), ("text", pa.string()), ("basis", pa.string())])
 

@@ -28,7 +28,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="text",
             version=2,
-            parse=_by("records.plain.parse_text"),
+            parse=_by("plain.parse_text"),
             suffixes=_TEXT,
             files="plain text, and markup without a parser of its own",
             by="as it is; paragraphs",
@@ -36,7 +36,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="markdown",
             version=3,
-            parse=_by("markup.marked.parse_markdown"),
+            parse=_by("markup.md.markdown_file.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
             by="markdown-it-py: headings, lists, tables, code, front matter",
@@ -44,7 +44,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="html",
             version=2,
-            parse=_by("markup.hypertext.parse_html"),
+            parse=_by("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
             by="a walk over lxml's tree: headings, nested lists, tables, code",
@@ -60,7 +60,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="image",
             version=2,
-            parse=_by("pdf.image.parse_image"),
+            parse=_by("pdf.image_file.parse_image"),
             suffixes=frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"}),
             files="PNG, JPEG, TIFF, BMP, GIF and WebP",
             by="tesseract, where `[parse] ocr = true`; each page of a TIFF",
@@ -68,7 +68,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="docx",
             version=3,
-            parse=_by("pandoc.word.parse_docx"),
+            parse=_by("pandoc.word.word.parse_docx"),
             suffixes=frozenset({".docx", ".docm", ".dotx"}),
             files="Word",
             by="pandoc: headings, numbered lists, tables, notes; pages, text boxes and charts by our own",
@@ -76,7 +76,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="odt",
             version=2,
-            parse=_by("pandoc.rich_text.parse_odt"),
+            parse=_by("pandoc.formats.rich_text.parse_odt"),
             suffixes=frozenset({".odt", ".ott"}),
             files="OpenDocument text",
             by="pandoc",
@@ -84,7 +84,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="rtf",
             version=2,
-            parse=_by("pandoc.rich_text.parse_rtf"),
+            parse=_by("pandoc.formats.rich_text.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
             by="pandoc",
@@ -92,7 +92,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="epub",
             version=2,
-            parse=_by("pandoc.book.parse_epub"),
+            parse=_by("pandoc.formats.book.parse_epub"),
             suffixes=frozenset({".epub"}),
             files="electronic books",
             by="pandoc, in reading order; chapters by their headings or the table of contents",
@@ -100,7 +100,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="rst",
             version=2,
-            parse=_by("pandoc.markup.parse_rst"),
+            parse=_by("pandoc.formats.markup.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
             by="pandoc: headings, lists, tables, code, directives",
@@ -108,7 +108,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="org",
             version=2,
-            parse=_by("pandoc.markup.parse_org"),
+            parse=_by("pandoc.formats.markup.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
             by="pandoc",
@@ -116,7 +116,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="latex",
             version=2,
-            parse=_by("pandoc.markup.parse_latex"),
+            parse=_by("pandoc.formats.markup.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
             by="pandoc; macros that it does not know keep their arguments",
@@ -124,7 +124,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="doc",
             version=2,
-            parse=_by("office.libreoffice.parse_doc"),
+            parse=_by("pandoc.word.libreoffice.parse_doc"),
             suffixes=frozenset({".doc", ".dot"}),
             files="Word until 2003",
             by="LibreOffice, where it is installed, to `docx`",
@@ -132,7 +132,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="ppt",
             version=1,
-            parse=_by("office.old_slides.parse_ppt"),
+            parse=_by("office.slides.old_slides.parse_ppt"),
             suffixes=frozenset({".ppt", ".pps", ".pot"}),
             files="PowerPoint until 2003",
             by="a walk over its records: titles, nested lists, tables, notes, by their places",
@@ -140,7 +140,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="pptx",
             version=2,
-            parse=_by("office.slides.parse_pptx"),
+            parse=_by("office.slides.powerpoint.parse_pptx"),
             suffixes=frozenset({".pptx", ".pptm", ".potx", ".ppsx", ".ppsm"}),
             files="PowerPoint",
             by="a walk over its XML: titles, nested lists, tables, charts, diagrams, notes, by their places",
@@ -148,7 +148,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="xlsx",
             version=2,
-            parse=_by("office.spreadsheet.parse_xlsx"),
+            parse=_by("office.sheets.spreadsheet.parse_xlsx"),
             suffixes=frozenset({".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb"}),
             files="Excel",
             by="a walk over its XML, XLSB by calamine: sheets, tables, dates and percentages as shown, notes",
@@ -156,7 +156,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="xls",
             version=1,
-            parse=_by("office.spreadsheet.parse_xls"),
+            parse=_by("office.sheets.spreadsheet.parse_xls"),
             suffixes=frozenset({".xls", ".xlt"}),
             files="Excel until 2003",
             by="xlrd: sheets, tables, dates and percentages as shown",
@@ -164,7 +164,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="ods",
             version=2,
-            parse=_by("office.spreadsheet.parse_ods"),
+            parse=_by("office.sheets.spreadsheet.parse_ods"),
             suffixes=frozenset({".ods", ".ots"}),
             files="OpenDocument spreadsheets",
             by="a walk over its XML: sheets, tables, values as shown, notes",
@@ -196,7 +196,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="xml",
             version=2,
-            parse=_by("markup.generic_xml.parse_xml"),
+            parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
             by="a walk over lxml's tree: titles, paragraphs, tables, records of lines with element paths",
@@ -204,7 +204,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="json",
             version=2,
-            parse=_by("records.values.parse_json"),
+            parse=_by("records.json_values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
             files="JSON, chats exported as JSON",
             by="records as lines of key and value; turns with speaker and time",
@@ -212,7 +212,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="jsonl",
             version=2,
-            parse=_by("records.values.parse_json_lines"),
+            parse=_by("records.json_values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",
             by="one record a line",
@@ -236,7 +236,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="chat",
             version=2,
-            parse=_by("records.chat.parse_chat"),
+            parse=_by("records.chat_log.parse_chat"),
             suffixes=frozenset({".irc", ".weechatlog"}),
             files="chat logs: IRC, WhatsApp, Discord",
             by="as it is; a turn with speaker and time for each message",

@@ -7,9 +7,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from docmill.storage.address import is_address
 from docmill.storage.errors import SourceError
-from docmill.storage.remote.address import is_address
-from docmill.tasks.sources.incoming import open_prefix
+from docmill.tasks.sources.object_source import open_prefix
 from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Skipped, Source, readable
 
 _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}

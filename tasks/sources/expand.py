@@ -11,12 +11,12 @@ from pathlib import PurePosixPath
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.listing import Contents, Entry
 from docmill.tasks.archive.names import uncompressed
+from docmill.tasks.document.process import Recipe, suffix_of
 from docmill.tasks.sources.fingerprint import Fingerprint
 from docmill.tasks.sources.listings import Listings
-from docmill.tasks.sources.look import Look, look
+from docmill.tasks.sources.look_inside import Look, look
 from docmill.tasks.sources.source import Found, Listing, Skipped, Source
 from docmill.tasks.workers.pool import shared_pool
-from docmill.tasks.workers.process import Recipe, suffix_of
 
 Listed = tuple[Source, Listing]
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from docmill.storage.address import is_address
 from docmill.storage.files import write_whole
 from docmill.storage.keys import KEY_BYTES
-from docmill.storage.remote.address import is_address
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.sources.source import Found
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from docmill.storage.address import is_address
 from docmill.storage.files import write_whole
 from docmill.storage.keys import key_of
-from docmill.storage.remote.address import is_address
+from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import VERSION, Contents, Entry
-from docmill.tasks.archive.options import ArchiveOptions
 
 _SCHEMA = pa.schema([("key", pa.string()), ("path", pa.string()), ("contents", pa.string())])
 

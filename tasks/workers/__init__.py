@@ -1,1 +1,1 @@
-"""Workers: processes that parse and split, each document within bounds of time and memory, and their orders."""
+"""Workers: processes that handle one document after another, within bounds of time and memory."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.workers.release import release
+from docmill.tasks.workers.memory_release import release
 
 _PR_SET_PDEATHSIG = 1
 _MAX_MESSAGE = 500

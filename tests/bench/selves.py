@@ -11,10 +11,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from docmill.storage.keys import key_of
-from docmill.storage.keywords.analyser import analyse
+from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.evaluate.phrases import sentences
-from docmill.tasks.split.span import Span, trim
+from docmill.tasks.split.spans.span import Span, trim
 
 _LONGEST = 1200
 _WORDS = 5

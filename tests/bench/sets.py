@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from docmill.tasks.evaluate.overlap import Passage
-from docmill.tasks.parse import ParseOptions, detect_file_type, parse
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import ParseOptions
 
 
 @dataclass(frozen=True, slots=True)

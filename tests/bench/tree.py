@@ -11,7 +11,7 @@ from typing import Any
 from docmill.storage.history.snapshots import read
 from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import indexed_text
-from docmill.storage.tables import read_table
+from docmill.storage.tables.tables import read_table
 from tests.bench.documents import edit_tree, write_tree
 
 

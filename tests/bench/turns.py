@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from docmill.tasks.workers.process import Job, Processed, process_document
+from docmill.tasks.document.process import Job, Processed, process_document
 
 LOG = "POOL_BENCH_LOG"
 

@@ -8,8 +8,8 @@ import pytest
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import MISSING, REFUSED, STALE, ChunkRow
 from docmill.storage.upkeep.verify import verify
-from tests.model_server import ModelServer
-from tests.workbench import Workbench, summary
+from tests.kit.model_server import ModelServer
+from tests.kit.workbench import Workbench, summary
 
 SECTIONS = 12
 PRICES = {"input": 2.0, "output": 10.0}
@@ -179,7 +179,7 @@ def test_what_a_failed_run_paid_is_in_the_ledger_of_the_next_commit(
         raise OSError("the disk is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr("docmill.flows.pipeline.gather", broken)
+        patch.setattr("docmill.flows.runs.pipeline.gather", broken)
         with pytest.raises(OSError, match="the disk is gone"):
             bench.ingest()
     paid = asked(server)

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from docmill.tasks.context.model import cleaned
-from docmill.tasks.context.shown import Shown, marked
+from docmill.tasks.context.document_view import Shown, marked
+from docmill.tasks.context.model_prompts import cleaned
 from docmill.tasks.model.prompt import estimate
-from docmill.tasks.split.outline import Outline
-from docmill.tasks.split.span import Span
-from tests.documents import document
+from docmill.tasks.split.parts.outline import Outline
+from docmill.tasks.split.spans.span import Span
+from tests.kit.documents import document
 
 WORDS = "Words of the section, a good many of them, and more. " * 12
 

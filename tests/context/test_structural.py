@@ -4,10 +4,12 @@ import pytest
 
 from docmill.storage.schema import Draft, Element, Parsed, indexed_text
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
-from docmill.tasks.context.about import about
-from docmill.tasks.parse import ParseOptions, detect_file_type, parse
-from docmill.tasks.route import Route
-from tests.documents import tokenizer
+from docmill.tasks.chunking.route import Route
+from docmill.tasks.context.topic_line import about
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import ParseOptions
+from tests.kit.documents import tokenizer
 
 LIMIT = 256
 LONG = "The valve opens when the pressure rises above the limit that the manual gives. " * 20

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.needle import needles, plant
+from docmill.flows.measure.needle import needles, plant
 from docmill.storage.schema import ChunkRow, Element, Parsed
-from docmill.tasks.evaluate import chunks as measures
-from docmill.tasks.evaluate.chunks import Written
-from tests.workbench import Workbench
+from docmill.tasks.evaluate import chunk_measures as measures
+from docmill.tasks.evaluate.chunk_measures import Written
+from tests.kit.workbench import Workbench
 
 
 def chunk(text: str, start: int, end: int, context: str = "Guide") -> ChunkRow:

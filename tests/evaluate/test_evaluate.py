@@ -10,15 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.cli.chart import Compared, chart
+from docmill.flows.cli.terminal.chart import Compared, chart
 from docmill.storage.errors import ConfigError, QueryError
-from docmill.storage.retrieval import Hit
+from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.evaluate.asking import Way
 from docmill.tasks.evaluate.bootstrap import difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts, locate
 from docmill.tasks.evaluate.questions import Question, Target, load_questions
 from docmill.tasks.evaluate.ranking import MEASURES, answers, measure, ranked, run_file
-from tests.workbench import Workbench
+from tests.kit.workbench import Workbench
 
 
 def hit(uri: str, text: str, rank: int = 1) -> Hit:

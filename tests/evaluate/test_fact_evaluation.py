@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
-from docmill.tasks.evaluate.facts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
-from tests.model_server import ModelServer
-from tests.workbench import Workbench
+from docmill.tasks.evaluate.fact_prompts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
+from tests.kit.model_server import ModelServer
+from tests.kit.workbench import Workbench
 
 ANSWER = "The red knob opens the valve. The blue knob closes the pump. The green knob does nothing at all"
 FILLER = "Nobody remembers who drew the plan of the cellar, and the plan says little about it. "

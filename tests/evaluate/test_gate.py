@@ -9,17 +9,18 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage import boundary
+from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, QueryError, StoreError
-from docmill.storage.history import candidates, snapshots
-from docmill.storage.history.current import catch_up
+from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.tagging import set_tag
-from docmill.storage.store import open_store
+from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.verify import verify
-from tests.victim import Countdown
-from tests.workbench import Workbench, summary
+from docmill.storage.versions import candidates
+from docmill.storage.versions.tagging import set_tag
+from docmill.storage.writer.current import catch_up
+from tests.kit.victim import Countdown
+from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 NAMES = ("seal", "lid", "hinge", "bolt", "gasket", "flange")
@@ -165,18 +166,18 @@ def test_a_run_that_fails_while_it_holds_back_harms_nothing(bench: Workbench) ->
     catch_up(bench.root)  # as it was copied from elsewhere
     spoil(bench)
     names: list[str] = []
-    boundary.watch = names.append
+    failpoints.watch = names.append
     bench.ingest()
-    boundary.watch = None
+    failpoints.watch = None
     candidates.discard(bench.root, "candidate-2")
     first = next(i for i, name in enumerate(names) if "candidates" in name or "candidate-2" in name)
     for at in range(first - 1, len(names) + 1):
-        boundary.watch = Countdown(at, _no_room)
+        failpoints.watch = Countdown(at, _no_room)
         try:
             with pytest.raises(Exception, match="make room and run again"):
                 bench.ingest()
         finally:
-            boundary.watch = None
+            failpoints.watch = None
         assert snapshots.numbers(bench.root) == [1]
         assert verify(bench.root, deep=True) == []
     assert bench.ingest().candidate.startswith("candidate-2")

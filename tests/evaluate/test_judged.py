@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.tasks.evaluate.judged import average_precision
-from tests.model_server import model_server
-from tests.workbench import Workbench
+from tests.kit.model_server import model_server
+from tests.kit.workbench import Workbench
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from docmill.storage.errors import ConfigError, QueryError
 from docmill.tasks.evaluate.asking import check_measures
 from docmill.tasks.evaluate.questions import Question, Target, load_questions
 from docmill.tasks.evaluate.ranking import measure
-from tests.workbench import Workbench
+from tests.kit.workbench import Workbench
 
 
 def trec(folder: Path, topics: str, qrels: str) -> list[Question]:

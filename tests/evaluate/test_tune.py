@@ -9,16 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.settings import RouteRule, Settings
-from docmill.flows.tune import Options, Tuning, tune
-from docmill.flows.tuned import as_toml, merged
+from docmill.flows.config.settings import RouteRule, Settings
+from docmill.flows.measure.tune import Options, Tuning, tune
+from docmill.flows.measure.tuned_settings import as_toml, merged
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.history import snapshots
 from docmill.storage.schema import Element, Parsed
 from docmill.storage.upkeep.verify import verify
 from docmill.tasks.evaluate.proxies import Source, proxies
 from docmill.tasks.evaluate.questions import load_questions
-from tests.workbench import Workbench
+from tests.kit.workbench import Workbench
 
 NAMES = ("anvil", "bellows", "chisel", "drill", "easel", "file", "gimlet", "hammer", "jig", "kiln", "lathe", "mallet")
 TRIED = Options(

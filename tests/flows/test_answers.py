@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from docmill.flows.config.settings import Settings
 from docmill.flows.explain import explain
-from docmill.flows.settings import Settings
-from tests.workbench import Workbench, summary
+from tests.kit.workbench import Workbench, summary
 
 SUBJECTS = ["mill grinds the grain", "ship sails the sea", "program reads the file"]
 SENTENCES = [f"The {subject} and here is number {i} of what it does." for subject in SUBJECTS for i in range(12)]

@@ -16,10 +16,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
-from docmill.flows.cli.output import aligned, plain
-from docmill.flows.cli.progress import waiting
-from docmill.flows.cli.snippet import WIDTH, snippet
-from docmill.flows.configuration import keys
+from docmill.flows.cli.terminal.output import aligned, plain
+from docmill.flows.cli.terminal.progress import waiting
+from docmill.flows.cli.terminal.snippet import WIDTH, snippet
+from docmill.flows.config.configuration import keys
 from docmill.storage.columns import SCHEMAS
 
 ROOT = Path(__file__).parents[2]

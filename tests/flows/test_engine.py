@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.flows.engine import LocalEngine, choose_engine, configured_api
+from docmill.flows.runs.engine import LocalEngine, choose_engine, configured_api
 
 API = "http://127.0.0.1:4200/api"
 PROFILES = f'active = "ours"\n[profiles.ours]\nPREFECT_API_URL = "{API}"\n[profiles.other]\n'

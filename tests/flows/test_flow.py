@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from docmill.flows.inprocess import run_prefect
-from docmill.flows.report import Report
-from docmill.flows.settings import Settings
+from docmill.flows.config.settings import Settings
+from docmill.flows.hosting.prefect_run import run_prefect
+from docmill.flows.runs.report import Report
 from docmill.storage.errors import SourceError
 from docmill.storage.upkeep.verify import verify
-from tests.fake_encoder import NAME
-from tests.far_bench import FarBench
-from tests.workbench import Workbench, summary
+from tests.kit.fake_encoder import NAME
+from tests.kit.far_bench import FarBench
+from tests.kit.workbench import Workbench, summary
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("fake_model", "prefect_api")]
 

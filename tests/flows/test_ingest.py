@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from docmill.flows.recipe import recipe_of, space_of
-from docmill.flows.settings import Settings
+from docmill.flows.config.settings import Settings
+from docmill.flows.config.task_options import recipe_of, space_of
 from docmill.storage.errors import Locked, SourceError, StoreError
 from docmill.storage.history.snapshots import numbers
-from docmill.storage.remote.writing import writer_lock
+from docmill.storage.mirror.writer_lock import writer_lock
 from docmill.storage.schema import indexed_text
 from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
-from docmill.tasks.parse import FORMATS
-from tests.workbench import Workbench, summary
+from docmill.tasks.parse.formats import FORMATS
+from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 
@@ -261,13 +261,13 @@ def test_lost_indexes_are_found_and_rebuilt_without_embedding(bench: Workbench) 
 
 
 def test_what_a_killed_run_had_finished_is_not_done_again(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    import docmill.flows.pipeline
+    import docmill.flows.runs.pipeline
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(docmill.flows.pipeline, "_commit", die)
+        patch.setattr(docmill.flows.runs.pipeline, "_commit", die)
         with pytest.raises(KeyboardInterrupt):
             bench.ingest()
     assert numbers(bench.root) == []

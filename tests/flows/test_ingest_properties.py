@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from docmill.storage.upkeep.verify import verify
-from tests.drawing import examples
-from tests.workbench import Workbench, summary
+from tests.kit.drawing import examples
+from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 

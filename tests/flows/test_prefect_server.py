@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from docmill.flows.embedded import ADDRESS, SERVER
+from docmill.flows.hosting.server_process import ADDRESS, SERVER
 from docmill.storage.history.snapshots import numbers
-from docmill.storage.store import open_store
-from tests.far_bench import FarBench
+from docmill.storage.reader.store import open_store
+from tests.kit.far_bench import FarBench
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
@@ -112,7 +112,9 @@ def test_the_command_starts_the_embedded_server_and_leaves_none(place: Path) -> 
 
 def test_the_embedded_server_ends_with_a_run_that_is_killed(place: Path) -> None:
     os.mkfifo(place / "hold")
-    code = "from docmill.flows.server import embedded_server\nwith embedded_server(): open('hold').read()"
+    code = (
+        "from docmill.flows.hosting.prefect_server import embedded_server\nwith embedded_server(): open('hold').read()"
+    )
     with running([sys.executable, "-c", code], place / "log.txt", surroundings(place)) as run:
         server = wait_for(lambda: server_of(place), "an embedded server")
         os.kill(run.pid, signal.SIGKILL)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from docmill.flows.inprocess import run_prefect
-from docmill.flows.serve import serve
-from docmill.flows.server import environment
-from docmill.flows.settings import Settings
+from docmill.flows.config.settings import Settings
+from docmill.flows.hosting.cron import serve
+from docmill.flows.hosting.prefect_run import run_prefect
+from docmill.flows.hosting.prefect_server import environment
 from docmill.storage.errors import Transient
 
 pytestmark = pytest.mark.flow  # Prefect's import takes seconds

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from docmill.flows.cli.answers import Format, render
+from docmill.flows.cli.commands.search_sql import Format, render
 from docmill.storage.errors import QueryError
-from docmill.storage.sql import columns_of, query
+from docmill.storage.sql.sandbox import columns_of, query
 
 ODD = "DATE 'infinity' AS d, make_timestamp_ns(1) AS t, INTERVAL '2 days' AS i, true AS b, [NULL, 1] AS l"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from docmill.flows.cli.template import template
-from docmill.flows.configuration import Key, find_file, keys, load
-from docmill.flows.recipe import routes_of
-from docmill.flows.settings import Settings
+from docmill.flows.cli.commands.init_file import template
+from docmill.flows.config.configuration import Key, find_file, keys, load
+from docmill.flows.config.settings import Settings
+from docmill.flows.config.task_options import routes_of
 from docmill.storage.errors import ConfigError
 
 CONTEXT_TOKENS = ("chunk", "context_tokens")

@@ -10,12 +10,12 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.schema import CostRow
 from docmill.tasks.model import ledger
 from docmill.tasks.model.budget import LEAST_CACHED, Budget, Forecast, Purse
-from docmill.tasks.model.completion import ModelOptions, Usage
-from docmill.tasks.model.desk import Asking, Desk
+from docmill.tasks.model.client import Asking, Desk
+from docmill.tasks.model.clients.completion import ModelOptions, Usage
 from docmill.tasks.model.journal import COSTS, REPLIES, Entry, Journal
 from docmill.tasks.model.prompt import Answer, Prompt
-from docmill.tasks.model.turns import Turns
-from tests.model_server import ModelServer
+from docmill.tasks.model.schedule import Turns
+from tests.kit.model_server import ModelServer
 
 PRICES = {"input": 2.0, "cached": 0.5, "output": 10.0}
 

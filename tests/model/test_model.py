@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from docmill.storage.errors import ConfigError, Terminal, Transient
-from docmill.tasks.model.breaker import FAILURES, PAUSE_S, Breaker
-from docmill.tasks.model.completion import PROVIDERS, RETRIES, Model, ModelOptions, Reply, Usage
-from docmill.tasks.model.providers import load_model
-from tests.model_server import ModelServer, model_server
+from docmill.tasks.model.clients.circuit_breaker import FAILURES, PAUSE_S, Breaker
+from docmill.tasks.model.clients.completion import PROVIDERS, RETRIES, Model, ModelOptions, Reply, Usage
+from docmill.tasks.model.clients.providers import load_model
+from tests.kit.model_server import ModelServer, model_server
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 SECRET = "sk-not-a-real-key"

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.parse import FileType, detect_file_type, file_type
-from docmill.tasks.parse.classifier import classify
+from docmill.tasks.parse.dispatch import file_type
+from docmill.tasks.parse.dispatch.classifier import classify
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.languages import LANGUAGES
 
 CORPUS = Path(__file__).parents[1] / "corpus"

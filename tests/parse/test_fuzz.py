@@ -9,7 +9,7 @@ import pytest
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.workers.pool import Limits, Pool
-from tests.make_golden import samples
+from tests.kit.making.make_golden import samples
 from tests.parse.mutation import Damage, damaged, read_damaged
 
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -1,12 +1,12 @@
-"""Each format's samples are read as their golden files say; `python -m tests.make_golden` writes these anew."""
+"""Each format's samples are read as their golden files say; `tests.kit.making.make_golden` writes these anew."""
 
 from pathlib import Path
 
 import pytest
 
-from docmill.tasks.parse import FORMATS
+from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.workers.pool import Limits, Pool
-from tests import make_golden
+from tests.kit.making import make_golden
 
 
 @pytest.mark.parametrize("sample", make_golden.samples(), ids=lambda path: f"{make_golden.format_of(path)}/{path.name}")

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.parse import FORMATS, FileType, ParseOptions, detect_file_type, parse, parser_key
-from docmill.tasks.parse.spans import faults
-from tests.drawing import examples
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse, parser_key
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.span_checks import faults
+from tests.kit.drawing import examples
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())

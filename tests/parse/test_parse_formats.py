@@ -12,11 +12,13 @@ import pytest
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse import FileType, ParseOptions, detect_file_type, parse
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.pandoc.word_elements import draw_elements
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.pandoc.word.word_elements import draw_elements
 from docmill.tasks.workers.pool import Limits, Pool
-from tests.writers.pdf import Pdf
+from tests.kit.writers.pdf import Pdf
 
 
 def loaded_after_a_document(_: int) -> list[str]:

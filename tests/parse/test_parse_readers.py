@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse import FileType, ParseOptions, parse
-from docmill.tasks.parse.spans import faults
-from tests.drawing import examples
-from tests.parsed import found, turns
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.span_checks import faults
+from tests.kit.drawing import examples
+from tests.kit.parsed import found, turns
 
 
 def read(form: str, text: str | bytes) -> Parsed:

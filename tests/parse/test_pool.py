@@ -17,8 +17,8 @@ import pytest
 
 from docmill.storage.errors import ConfigError, Rejected, Transient
 from docmill.tasks.parse.decode import decode
+from docmill.tasks.workers.memory_release import release, resident
 from docmill.tasks.workers.pool import Limits, Pool, shared_pool
-from docmill.tasks.workers.release import release, resident
 from docmill.tasks.workers.worker import announce
 
 ROOT = Path(__file__).parents[2]
@@ -154,9 +154,9 @@ def test_a_large_process_drops_the_tables_of_encodings_and_loads_them_again(monk
     text = "Řeka pramení v horách a teče přes tři města, než se stočí k moři; žluťoučký kůň ji přešel. " * 20
     assert decode(text.encode("cp1250")).text == text
     assert chardet.models.get_enc_index.cache_info().currsize
-    monkeypatch.setattr("docmill.tasks.workers.release._after", 0)
-    monkeypatch.setattr("docmill.tasks.workers.release._MODEST", 0)
-    monkeypatch.setattr("docmill.tasks.workers.release._LARGE", 0)
+    monkeypatch.setattr("docmill.tasks.workers.memory_release._after", 0)
+    monkeypatch.setattr("docmill.tasks.workers.memory_release._MODEST", 0)
+    monkeypatch.setattr("docmill.tasks.workers.memory_release._LARGE", 0)
     release()
     assert not chardet.models.get_enc_index.cache_info().currsize
     assert decode(text.encode("cp1250")).text == text

@@ -4,7 +4,7 @@ import struct
 from datetime import datetime
 
 from docmill.tasks.parse.office.properties import compound_properties
-from tests.writers.compound import compound_file
+from tests.kit.writers.compound import compound_file
 
 
 def _stream(codepage: int, values: dict[int, bytes], count: int = 0) -> bytes:

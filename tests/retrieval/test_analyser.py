@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.errors import ConfigError
-from docmill.storage.keywords.analyser import LONGEST_TERM, analyse
-from tests.drawing import examples
+from docmill.storage.keywords.analysis.analyser import LONGEST_TERM, analyse
+from tests.kit.drawing import examples
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.embedding.encoder import model_dir
 from docmill.storage.schema import indexed_text
-from docmill.tasks.model.completion import ModelOptions
-from docmill.tasks.model.desk import Asking
-from docmill.tasks.rewrite import rewriter, wordings
-from tests.model_server import ModelServer
-from tests.workbench import Workbench
+from docmill.tasks.model.client import Asking
+from docmill.tasks.model.clients.completion import ModelOptions
+from docmill.tasks.model.query_wordings import rewriter, wordings
+from tests.kit.model_server import ModelServer
+from tests.kit.workbench import Workbench
 
 PAGES = {
     "mill.md": "# Mill\n\nThe miller dresses the stones in winter.\n",

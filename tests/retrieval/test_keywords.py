@@ -15,15 +15,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pydantic import TypeAdapter
 
-from docmill.storage import boundary, keywords
+from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import hash_file
-from docmill.storage.keywords import KeywordHit, KeywordIndex, KeywordState, Scoring, build, merge, rebuild, update
-from docmill.storage.keywords.analyser import analyse
-from docmill.storage.keywords.lookup import Lookup
-from docmill.storage.keywords.memory import MemoryIndex
-from docmill.storage.keywords.merge import FULL_POSTINGS, MOST_SEGMENTS, choose
-from tests.drawing import examples
+from docmill.storage.keywords import keyword_writer
+from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.keywords.index import KeywordHit, KeywordIndex
+from docmill.storage.keywords.keyword_writer import rebuild, update
+from docmill.storage.keywords.reference import MemoryIndex
+from docmill.storage.keywords.scoring import Scoring
+from docmill.storage.keywords.segments import build, merge_segments
+from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, MOST_SEGMENTS, choose
+from docmill.storage.keywords.segments.sorted_strings import Lookup
+from docmill.storage.keywords.segments.state import KeywordState
+from tests.kit.drawing import examples
 
 WORDS = ["alpha", "beta", "gamma", "parseHTTPHeader", "snake_case", "the", "résumé", "3.8.8", "自然言語"]
 WORDS += [f"{first}{second}" for first in "bdfghk" for second in ("ax", "ox", "ux")]
@@ -70,7 +75,7 @@ class Postings(RuleBasedStateMachine):
         self.state: KeywordState | None = None
         self.chunks: Chunks = {}
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(merge, "MOST_SEGMENTS", 2)
+        self.patch.setattr(merge_segments, "MOST_SEGMENTS", 2)
 
     @rule(added=st.dictionaries(ids, texts, max_size=4), removed=st.sets(ids, max_size=4))
     def change(self, added: Chunks, removed: set[str]) -> None:
@@ -95,7 +100,7 @@ class Postings(RuleBasedStateMachine):
     @precondition(lambda self: self.state is not None)
     @rule()
     def compact(self) -> None:
-        self.state = keywords.compact(self.root, self.state or KeywordState())
+        self.state = keyword_writer.compact(self.root, self.state or KeywordState())
         assert all(not segment.dead for segment in self.state.segments)
 
     @invariant()
@@ -240,9 +245,9 @@ def test_postings_counted_in_pieces_are_those_counted_at_once(
 ) -> None:
     chunks = make_chunks(300)
     monkeypatch.setattr(build, "_BATCH_CHUNKS", 7)
-    whole = keywords.rebuild(tmp_path / "whole", chunks.items())
+    whole = keyword_writer.rebuild(tmp_path / "whole", chunks.items())
     monkeypatch.setattr(build, "_TOKENS_AT_ONCE", tokens)
-    assert keywords.rebuild(tmp_path / "pieces", chunks.items()) == whole
+    assert keyword_writer.rebuild(tmp_path / "pieces", chunks.items()) == whole
     left = {path.name for path in (tmp_path / "pieces").rglob("*") if path.is_file()}
     assert left == {Path(file.path).name for file in whole.files()}, "what waited on disk is gone"
 
@@ -255,9 +260,9 @@ def test_a_disk_that_fills_up_while_postings_wait_there_is_told(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(build, "_TOKENS_AT_ONCE", 1)
-    monkeypatch.setattr(boundary, "watch", watch)
+    monkeypatch.setattr(failpoints, "watch", watch)
     with pytest.raises(OSError, match="No space left"):
-        keywords.rebuild(tmp_path, make_chunks(3).items())
+        keyword_writer.rebuild(tmp_path, make_chunks(3).items())
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from docmill.storage.artifacts import Packs
+from docmill.storage.artifacts.late_vectors import encode_windows
+from docmill.storage.artifacts.packs import Packs
 from docmill.storage.embedding.encoder import Window, load_encoder
-from docmill.storage.embedding.late import encode_windows
 from docmill.storage.embedding.space import describe_model, late_space
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
@@ -20,11 +20,11 @@ from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
 from docmill.tasks.chunking.windows import windows
 from docmill.tasks.counting.tokens import Tokens
-from docmill.tasks.split.span import Span
-from tests.documents import tokenizer
-from tests.fake_encoder import NAME
+from docmill.tasks.split.spans.span import Span
+from tests.kit.documents import tokenizer
+from tests.kit.fake_encoder import NAME
+from tests.kit.workbench import Workbench, all_is_past, summary
 from tests.retrieval.test_encoder import put
-from tests.workbench import Workbench, all_is_past, summary
 
 ROOM = 64
 LATE = {"embedding": {"model": NAME, "late": True}, "split": {"structure": {"size": 32}}}

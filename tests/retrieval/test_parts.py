@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.flows.settings import Settings
+from docmill.flows.config.settings import Settings
+from docmill.storage.artifacts.part_vectors import by_vector, vector_keys, with_keys
 from docmill.storage.columns import CHUNKS
 from docmill.storage.embedding import encoder, space
 from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.embedding.parts import by_vector, vector_keys, with_keys
 from docmill.storage.embedding.space import describe_model
 from docmill.storage.errors import ConfigError
 from docmill.storage.history import snapshots
@@ -22,18 +22,18 @@ from docmill.storage.history.retention import Retention
 from docmill.storage.keys import embedding_key
 from docmill.storage.lance.matrix import Matrix
 from docmill.storage.schema import Parsed, indexed_text, part_texts
-from docmill.storage.tables import read_table
+from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep.compact import compact
 from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
 from docmill.tasks.chunking.chunk import ChunkOptions
 from docmill.tasks.chunking.chunk import chunk as split
-from docmill.tasks.reembed import Terms, reembed
-from docmill.tasks.route import Route
-from tests.documents import tokenizer
-from tests.drawing import examples
-from tests.fake_encoder import NAME, TokenCounts, write_model
-from tests.workbench import Workbench, all_is_past, summary
+from docmill.tasks.chunking.route import Route
+from docmill.tasks.publishing.reembed import Terms, reembed
+from tests.kit.documents import tokenizer
+from tests.kit.drawing import examples
+from tests.kit.fake_encoder import NAME, TokenCounts, write_model
+from tests.kit.workbench import Workbench, all_is_past, summary
 
 LIMIT = 64
 WORDS = ["valve", "seal", "pump", "gasket", "flange", "hose", "bolt", "nut", "washer", "clamp", "naïve", "水", "x" * 90]

@@ -10,14 +10,14 @@ import pytest
 
 from docmill.storage.embedding.encoder import Encoder, TokenVectors, load_encoder
 from docmill.storage.errors import ConfigError, QueryError
-from docmill.storage.retrieval import Hit, How, Mode
-from docmill.storage.retrieval.fusion import FUSIONS, fuse
-from docmill.storage.retrieval.options import LONGEST_QUERY
-from docmill.storage.retrieval.rerank import late_interaction
-from docmill.storage.retrieval.tokens import Tokens
-from docmill.storage.store import Store, open_store
-from tests.fake_encoder import TokenCounts
-from tests.workbench import Workbench
+from docmill.storage.reader.store import Store, open_store
+from docmill.storage.retrieval.candidates.fusion import FUSIONS, fuse
+from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY, How, Mode
+from docmill.storage.retrieval.candidates.token_vectors import Tokens
+from docmill.storage.retrieval.steps.rerank import late_interaction
+from tests.kit.fake_encoder import TokenCounts
+from tests.kit.workbench import Workbench
 
 BIRDS = ["heron", "plover", "godwit", "curlew", "dunlin", "knot", "ruff", "snipe", "teal", "gadwall"]
 PARAGRAPHS = [

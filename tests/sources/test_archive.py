@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
+from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.archive.listing import Contents, extract, list_contents
 from docmill.tasks.archive.names import inner_path, uncompressed
-from docmill.tasks.archive.options import ArchiveOptions
-from tests.drawing import examples
-from tests.writers import archives
-from tests.writers.archives import Files, tarred, zipped
+from tests.kit.drawing import examples
+from tests.kit.writers import archives
+from tests.kit.writers.archives import Files, tarred, zipped
 
 SMALL = ArchiveOptions(members=50, total_bytes=40_000_000, ratio=100, depth=3, member_bytes=25_000_000)
 

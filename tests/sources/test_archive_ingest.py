@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import SourceError
 from docmill.storage.upkeep.verify import verify
-from tests.drawing import examples
-from tests.workbench import Workbench, summary
-from tests.writers.archives import tarred, zipped
+from tests.kit.drawing import examples
+from tests.kit.workbench import Workbench, summary
+from tests.kit.writers.archives import tarred, zipped
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from docmill.flows.report import Report
+from docmill.flows.runs.report import Report
 from docmill.storage.errors import SourceError, StoreError
-from docmill.storage.remote.objects import Objects, connect
+from docmill.storage.objects.bucket import Objects, connect
 from docmill.tasks.sources.discover import open_source
-from tests.far_bench import FarBench
-from tests.workbench import Workbench, summary
-from tests.writers.archives import zipped
+from tests.kit.far_bench import FarBench
+from tests.kit.workbench import Workbench, summary
+from tests.kit.writers.archives import zipped
 
 GUIDE = "# Guide\n\nTurn the red knob.\n"
 
@@ -174,7 +174,7 @@ def test_what_stands_in_the_way_is_said(prefix: Prefix, monkeypatch: pytest.Monk
         prefix.bench.ingest("s3://no-such-bucket-here/docs")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    monkeypatch.setattr("docmill.storage.remote.objects.REQUEST_S", 1)
+    monkeypatch.setattr("docmill.storage.objects.bucket.REQUEST_S", 1)
     with pytest.raises(StoreError, match="no credentials: set AWS_ACCESS_KEY_ID"):
         prefix.ingest()
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.archive.options import ArchiveOptions
-from docmill.tasks.workers.orders import save_order
+from docmill.tasks.archive.archive_options import ArchiveOptions
+from docmill.tasks.archive.laid_members import why_missing
+from docmill.tasks.batch.orders import save_order
+from docmill.tasks.batch.unpack import UnpackOrder, unpack
 from docmill.tasks.workers.pool import Limits, Pool
-from docmill.tasks.workers.unpack import UnpackOrder, unpack, why_missing
-from tests.writers.archives import tarred
+from tests.kit.writers.archives import tarred
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import Draft, Parsed, indexed_text
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
-from docmill.tasks.route import Route
-from docmill.tasks.split import options_of
-from tests.documents import document, documents, tokenizer
-from tests.drawing import examples
+from docmill.tasks.chunking.route import Route
+from docmill.tasks.split.strategies import options_of
+from tests.kit.documents import document, documents, tokenizer
+from tests.kit.drawing import examples
 
 SENTENCES = [
     "The mill grinds wheat for the town.",

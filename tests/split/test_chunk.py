@@ -10,14 +10,14 @@ from hypothesis import given
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import Parsed, indexed_text
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk, chunker_key
-from docmill.tasks.context import setting_of
+from docmill.tasks.chunking.route import Route
+from docmill.tasks.context.setting import setting_of
 from docmill.tasks.context.structural import structural
 from docmill.tasks.counting.counter import Counter as Counting
-from docmill.tasks.route import Route
-from docmill.tasks.split import Span
-from docmill.tasks.split.outline import Outline
-from tests.documents import document, documents, must_cover, tokenizer
-from tests.drawing import examples
+from docmill.tasks.split.parts.outline import Outline
+from docmill.tasks.split.spans.span import Span
+from tests.kit.documents import document, documents, must_cover, tokenizer
+from tests.kit.drawing import examples
 from tests.split.test_tokens import byte_pairs
 
 LIMIT = ChunkOptions(256)

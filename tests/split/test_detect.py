@@ -6,11 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.tasks.detect import CONTENT_TYPES, Region, find_regions
-from docmill.tasks.detect.islands import LONG
+from docmill.tasks.detect.embedded_regions import LONG
+from docmill.tasks.detect.regions import Region, find_regions
+from docmill.tasks.detect.scores import CONTENT_TYPES
 from docmill.tasks.detect.verdict import BY_FORMAT
-from docmill.tasks.parse import FORMATS, FileType, ParseOptions, parse
-from tests.drawing import examples
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FORMATS
+from tests.kit.drawing import examples
 
 PROSE = "The mill stands by the river, and the wheel turns while there is water enough to carry it round.\n\n"
 TABLE = (

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from docmill.storage.errors import ConfigError
 from docmill.tasks.counting.encodings import PATTERNS, byte_pairs, counting_folder
 from docmill.tasks.counting.tokens import load_tokenizer
-from tests.documents import texts
-from tests.drawing import examples
-from tests.workbench import Workbench
+from tests.kit.documents import texts
+from tests.kit.drawing import examples
+from tests.kit.workbench import Workbench
 
 PAIRS = [b"th", b"the", b" the", b"in", b"ing", b" m", b"ill", b" mill", b"\n\n", b"gr", b"12", b"\xc3\xa9", b"'s"]
 RANKS = {bytes([byte]): byte for byte in range(256)} | {token: 256 + i for i, token in enumerate(PAIRS)}

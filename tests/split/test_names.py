@@ -6,9 +6,11 @@ import pytest
 
 from docmill.storage.schema import Draft
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
-from docmill.tasks.parse import ParseOptions, detect_file_type, parse
-from docmill.tasks.route import Route
-from tests.documents import tokenizer
+from docmill.tasks.chunking.route import Route
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import ParseOptions
+from tests.kit.documents import tokenizer
 
 FILLER = "The mill grinds the grain that the farmers bring down from the hills in autumn. "
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from docmill.storage.artifacts import Packs
+from docmill.storage.artifacts.packs import Packs
 from docmill.storage.history.snapshots import newest
 from docmill.storage.upkeep.verify import verify
-from tests.workbench import Workbench, summary
+from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 

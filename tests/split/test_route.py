@@ -3,11 +3,11 @@
 import pytest
 
 from docmill.storage.errors import ConfigError
-from docmill.tasks.detect import CONTENT_TYPES, detect
-from docmill.tasks.detect.scores import SCORES
-from docmill.tasks.detect.verdict import document_features
-from docmill.tasks.parse import FileType, ParseOptions, parse
-from docmill.tasks.route import Route, RouteTable, default_routes
+from docmill.tasks.chunking.route import Route, RouteTable, default_routes
+from docmill.tasks.detect.scores import CONTENT_TYPES, SCORES
+from docmill.tasks.detect.verdict import detect, document_features
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
 
 STRUCTURE, RECURSIVE = Route("structure"), Route("recursive")
 

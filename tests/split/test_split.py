@@ -11,15 +11,18 @@ from hypothesis import strategies as st
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.schema import Draft, Element, Parsed, indexed_text
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
+from docmill.tasks.chunking.route import Route
 from docmill.tasks.counting.tokens import Tokens
-from docmill.tasks.parse import ParseOptions, detect_file_type, parse
-from docmill.tasks.route import Route
-from docmill.tasks.split import SPLITTERS, Part, options_of
-from docmill.tasks.split.prose import prose_cuts
-from docmill.tasks.split.span import Span
-from tests.documents import cluster_boundaries, documents, must_cover, tokenizer
-from tests.drawing import examples
-from tests.make_golden import PASSWORDS, samples
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.span import Span
+from docmill.tasks.split.strategies import SPLITTERS, options_of
+from tests.kit.documents import cluster_boundaries, documents, must_cover, tokenizer
+from tests.kit.drawing import examples
+from tests.kit.making.make_golden import PASSWORDS, samples
 
 STRATEGIES = sorted(SPLITTERS)
 each_strategy = pytest.mark.parametrize("strategy", STRATEGIES)

@@ -13,8 +13,8 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 from docmill.storage.errors import ConfigError
 from docmill.tasks.counting.counter import Counter, counter_of
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer, word_bounds
-from tests.documents import WORDS, texts, tokenizer
-from tests.drawing import examples
+from tests.kit.documents import WORDS, texts, tokenizer
+from tests.kit.drawing import examples
 
 
 def count(text: str, by: Tokenizer) -> int:

@@ -12,18 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage import boundary
+from docmill.storage import failpoints
 from docmill.storage.errors import QueryError, StoreError, Transient
 from docmill.storage.files import disk_use
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention, expired
-from docmill.storage.history.tagging import set_tag
-from docmill.storage.history.undelete import undelete
-from docmill.storage.store import open_store
+from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep import pruning
 from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.verify import verify
-from tests.workbench import Workbench, summary
+from docmill.storage.versions.tagging import set_tag
+from docmill.storage.versions.undelete import undelete
+from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 
@@ -267,7 +267,7 @@ def no_room(name: str) -> None:
 def test_a_vacuum_makes_room_where_there_is_none(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     edit(bench, 5)
     before = disk_use(bench.root)
-    monkeypatch.setattr(boundary, "watch", no_room)
+    monkeypatch.setattr(failpoints, "watch", no_room)
     with pytest.raises(Transient, match=r"No space left on device; .*: make room and run again"):
         vacuum(bench.root, Retention(keep_snapshots=1))
     assert snapshots.numbers(bench.root) == [6]
@@ -282,7 +282,7 @@ def test_who_finds_the_disk_full_is_told_what_to_do(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch, work: Callable[[Path, Retention], object]
 ) -> None:
     delete(bench, "notes.txt")
-    monkeypatch.setattr(boundary, "watch", no_room)
+    monkeypatch.setattr(failpoints, "watch", no_room)
     with pytest.raises(Transient, match=rf"{bench.root}: No space left on device; .*: make room and run again"):
         work(bench.root, ALL)
     monkeypatch.undo()

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.history import snapshots, tags
-from docmill.storage.history.diff import Difference, diff
-from docmill.storage.history.tagging import delete_tag, set_tag
-from docmill.storage.store import open_store
-from tests.workbench import Workbench
+from docmill.storage.reader.store import open_store
+from docmill.storage.versions.diff import Difference, diff
+from docmill.storage.versions.tagging import delete_tag, set_tag
+from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 

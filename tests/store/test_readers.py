@@ -8,9 +8,9 @@ import pytest
 
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
-from docmill.storage.store import open_store
+from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep.compact import compact
-from tests.workbench import Workbench
+from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 

@@ -12,23 +12,23 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.storage import boundary
+from docmill.storage import failpoints
 from docmill.storage.embedding import encoder, space
 from docmill.storage.embedding.space import EmbeddingSpace, describe_model
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.undelete import undelete
-from docmill.storage.remote.pull import refresh
-from docmill.storage.store import Store, open_store
+from docmill.storage.mirror.pull import refresh
+from docmill.storage.reader.store import Store, open_store
 from docmill.storage.upkeep.compact import compact
 from docmill.storage.upkeep.verify import verify
-from docmill.tasks import reembed as module
-from docmill.tasks.reembed import Reembedded, Terms, reembed
-from tests.fake_encoder import NAME, TokenCounts, write_model
-from tests.far_bench import FarBench
-from tests.victim import Countdown
-from tests.workbench import Workbench, summary
+from docmill.storage.versions.undelete import undelete
+from docmill.tasks.publishing import reembed as module
+from docmill.tasks.publishing.reembed import Reembedded, Terms, reembed
+from tests.kit.fake_encoder import NAME, TokenCounts, write_model
+from tests.kit.far_bench import FarBench
+from tests.kit.victim import Countdown
+from tests.kit.workbench import Workbench, summary
 
 WIDE = "wide-token-counts"
 TERMS = Terms(Retention())
@@ -189,7 +189,7 @@ def test_the_command_says_what_it_did(bench: Workbench) -> None:
 @pytest.fixture
 def unwatched() -> Iterator[None]:
     yield
-    boundary.watch = None
+    failpoints.watch = None
 
 
 @pytest.mark.slow
@@ -203,11 +203,11 @@ def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
         return tmp_path / "copy"
 
     def watched(root: Path, at: int, act: Callable[[], None]) -> list[str]:
-        boundary.watch = countdown = Countdown(at, act)
+        failpoints.watch = countdown = Countdown(at, act)
         try:
             reembed(root, wide, TERMS)
         finally:
-            boundary.watch = None
+            failpoints.watch = None
         return countdown.seen
 
     def fail() -> None:

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from docmill.storage import evaluations
 from docmill.storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.sql import SqlLimits, query, select_ids
-from docmill.storage.views import views_sql
+from docmill.storage.history import measurements
+from docmill.storage.sql.sandbox import SqlLimits, query, select_ids
+from docmill.storage.sql.views import views_sql
 
 
 def rows(schema: pa.Schema, count: int, **columns: list[Any]) -> pa.Table:
@@ -318,7 +318,7 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     (root / "snapshots").mkdir()
     for number in (1, 2):
         (root / "snapshots" / f"{number:06d}.json").write_text(SNAPSHOT % number)
-    evaluations.prepare(root)
+    measurements.prepare(root)
     (root / "views.sql").write_text(views_sql(root))
     assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
         [*SCHEMAS, "evaluations", "routing", "snapshots"]
@@ -339,7 +339,7 @@ def test_views_show_what_current_shows(shelf: Shelf, tmp_path: Path) -> None:
     (root / "snapshots").mkdir()
     (root / "snapshots" / "000001.json").write_text(SNAPSHOT % 1)
     script = tmp_path / "live" / "views.sql"
-    evaluations.prepare(root)
+    measurements.prepare(root)
     script.write_text(views_sql(root))
     part = root / "current" / "chunks" / "part-1.parquet"
     part.unlink()

@@ -9,8 +9,8 @@ from lxml import etree
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.mail.letter import Body
-from docmill.tasks.parse.mail.lines import begins_history, introduces, read_lines
-from docmill.tasks.parse.markup.hypertext import draw_tree, page_tree
+from docmill.tasks.parse.mail.mail_lines import begins_history, introduces, read_lines
+from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
 
 _ITEM = re.compile(r"[ \t]*([-*•·–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
 _BULLET = re.compile(r"[•·]\s*(?=\S)")

@@ -1,1 +1,1 @@
-"""Spreadsheets, presentations, and what Office documents need before and beside their reading."""
+"""Office documents: what they need before and beside the reading of sheets and slides."""

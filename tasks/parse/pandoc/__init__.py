@@ -1,1 +1,1 @@
-"""Documents that pandoc reads, from Word to LaTeX: one walk over its syntax tree draws them all."""
+"""Documents that pandoc reads, drawn from its tree of blocks."""

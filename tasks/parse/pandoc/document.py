@@ -6,8 +6,8 @@ from typing import Any
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dates import iso_date
-from docmill.tasks.parse.pandoc.blocks import Walker, block_lines
 from docmill.tasks.parse.pandoc.inlines import Node, plain_text
+from docmill.tasks.parse.pandoc.pandoc_blocks import Walker, block_lines
 from docmill.tasks.parse.pandoc.program import read_tree
 
 _SAME = "author institute created language keywords description subtitle publisher version status organization modified"

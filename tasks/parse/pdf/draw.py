@@ -5,18 +5,18 @@ from collections import defaultdict
 from itertools import chain
 
 from docmill.tasks.parse.canvas import Box, Canvas
-from docmill.tasks.parse.pdf.blocks import Block, blocks, marker_of
-from docmill.tasks.parse.pdf.columns import columns, join_rows
-from docmill.tasks.parse.pdf.flow import connect
-from docmill.tasks.parse.pdf.fonts import PLAIN
+from docmill.tasks.parse.pdf.blocks.headings import Outline, mark_headings
+from docmill.tasks.parse.pdf.blocks.paragraph_flow import connect
+from docmill.tasks.parse.pdf.blocks.text_blocks import Block, blocks, marker_of
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
-from docmill.tasks.parse.pdf.grid import Item, Table
-from docmill.tasks.parse.pdf.headings import Outline, mark_headings
-from docmill.tasks.parse.pdf.letters import HYPHEN, LOWERED, RAISED
-from docmill.tasks.parse.pdf.line import Line
-from docmill.tasks.parse.pdf.links import Link
-from docmill.tasks.parse.pdf.sheet import Sheet
-from docmill.tasks.parse.pdf.words import Words, joined
+from docmill.tasks.parse.pdf.layout.grid import Item, Table
+from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
+from docmill.tasks.parse.pdf.page_sheet import Sheet
+from docmill.tasks.parse.pdf.text.fonts import PLAIN
+from docmill.tasks.parse.pdf.text.hyphens import Words, joined
+from docmill.tasks.parse.pdf.text.letters import HYPHEN, LOWERED, RAISED
+from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.links import Link
 
 _RAISED = re.compile(f"{RAISED}(.*?){LOWERED}")
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LOWERED}|\\d+)\\s*")

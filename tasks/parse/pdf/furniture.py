@@ -3,8 +3,8 @@
 import re
 from collections import Counter, defaultdict
 
-from docmill.tasks.parse.pdf.line import Line
-from docmill.tasks.parse.pdf.sheet import Sheet
+from docmill.tasks.parse.pdf.page_sheet import Sheet
+from docmill.tasks.parse.pdf.text.line import Line
 
 _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b")
 _COUNT = re.compile(r"\s*(\d{1,4})\b|.*?\b(\d{1,4})\s*$")

@@ -14,8 +14,8 @@ from statistics import median
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.fonts import PLAIN
-from docmill.tasks.parse.pdf.line import Line
+from docmill.tasks.parse.pdf.text.fonts import PLAIN
+from docmill.tasks.parse.pdf.text.line import Line
 
 _TIMEOUT_S = 100.0
 _MIN_CONFIDENCE = 30.0  # below, what it reads are the lines of a drawing

@@ -5,12 +5,12 @@ from typing import Any
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.pdf.calls import address
 from docmill.tasks.parse.pdf.draw import draw, first_heading
-from docmill.tasks.parse.pdf.fields import form_of
-from docmill.tasks.parse.pdf.opened import metadata, open_pdf, opened_page, outline
+from docmill.tasks.parse.pdf.page_sheet import Sheet, read_sheet
+from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
 from docmill.tasks.parse.pdf.scan import is_scan, read_scan
-from docmill.tasks.parse.pdf.sheet import Sheet, read_sheet
+from docmill.tasks.parse.pdf.text.fields import form_of
+from docmill.tasks.parse.pdf.text.pdfium_calls import address
 
 
 def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:

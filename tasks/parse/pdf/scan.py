@@ -4,9 +4,9 @@ from contextlib import closing
 from itertools import repeat
 from typing import Any
 
-from docmill.tasks.parse.pdf.calls import Handle, calls
 from docmill.tasks.parse.pdf.ocr import Picture, read_picture
-from docmill.tasks.parse.pdf.sheet import Sheet
+from docmill.tasks.parse.pdf.page_sheet import Sheet
+from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, calls
 
 _PER_INCH = 300.0
 _MAX_PIXELS = 40_000_000

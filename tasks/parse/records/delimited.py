@@ -12,7 +12,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.office.sheet import has_header
+from docmill.tasks.parse.office.sheets.sheet import has_header
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000

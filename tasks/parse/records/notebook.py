@@ -9,8 +9,8 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.markup.hypertext import draw_tree, page_tree
-from docmill.tasks.parse.markup.marked import parse_markdown
+from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
+from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 
 # What is said of what only a picture or a page can show.
 _OBJECT = re.compile(r"\s*\[?<(?:[\w.]+ object|Figure\b[^<>]*|[^<>]* at 0x[0-9a-fA-F]+)>\]?\s*")

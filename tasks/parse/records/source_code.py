@@ -3,7 +3,7 @@
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.records.plain import newlines
+from docmill.tasks.parse.plain import newlines
 
 
 def parse_code(data: bytes, options: ParseOptions) -> Parsed:

@@ -1,0 +1,71 @@
+"""The command that has a language model judge whether a search finds the facts of the right answers."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from docmill.flows.cli.commands.evaluate_questions import save_rows
+from docmill.flows.cli.commands.search_sql import At, Mode
+from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.output import note, print_json, print_rows
+
+QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
+QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
+MODES = typer.Option("--mode", help="A way to search; give it again to compare. All three where none is given.")
+TOP = typer.Option("--top", min=1, help="How many chunks are read; may be repeated. 3, 5 and 10 where none is given.")
+WINDOW = typer.Option("--window", min=0, help="Most tokens of a prompt, about; facts of longer ones fail. 0 is any.")
+FACTS = typer.Option("--facts", metavar="FILE", help="Take the facts from this file, or write them there if it is new.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the group `app`."""
+    app.command(cls=takes("store", "search", "model"))(facts)
+
+
+def facts(
+    context: typer.Context,
+    questions: Annotated[Path, QUESTIONS],
+    qrels: Annotated[Path | None, QRELS] = None,
+    at: At = None,
+    mode: Annotated[list[Mode] | None, MODES] = None,
+    top: Annotated[list[int] | None, TOP] = None,
+    window: Annotated[int, WINDOW] = 0,
+    kept: Annotated[Path | None, FACTS] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Have the language model state the facts of the right answers, and judge which of them the search finds."""
+    settings = settings_of(context)
+    from docmill.flows.config.task_options import asking_of, way_of
+    from docmill.flows.measure import answer_facts as flow
+    from docmill.flows.measure.evaluation import subject_of
+    from docmill.storage.reader.store import open_store
+    from docmill.tasks.evaluate.questions import load_questions
+    from docmill.tasks.model.client import Desk
+
+    asked, asking, store = load_questions(questions, qrels), asking_of(settings), open_store(settings.store, at)
+    if asking is None:
+        raise flow.without_model()
+    terms = flow.Terms([way_of(settings, one.value) for one in mode or list(Mode)], top or [3, 5, 10], window)
+    with Desk(asking) as desk:
+        known = flow.read_kept(kept) if kept and kept.exists() else flow.facts_of(store, asked, desk)
+        if kept and not kept.exists():
+            flow.keep(kept, known)
+        found = flow.judge(store, asked, known, terms, desk)
+        left = desk.spent.left
+    subject = subject_of(questions, qrels, {"model": settings.model.model, "window": window}, "facts")
+    save_rows(lambda: flow.keep_shares(store, at or "", subject, found))
+    note(f"{sum(map(len, known.values()))} facts of {len(known)} of {len(asked)} questions")
+    rows = [_row(one) for one in found]
+    if as_json:
+        print_json(rows)
+    else:
+        print_rows([{**row, "accuracy": f"{row['accuracy']:.3f}"} for row in rows])
+    if left or any(one.failed for one in found) or len(known) < len(asked):
+        note(f"the model gave no usable answer to some prompts ({left} beyond --max-calls or --max-cost)")
+        raise typer.Exit(1)
+
+
+def _row(one: Any) -> dict[str, Any]:
+    counts = {name: getattr(one, name) for name in ("accuracy", "true", "false", "too_long", "failed")}
+    return {"mode": one.way.spelled(), "top": one.top, **counts}

@@ -1,0 +1,79 @@
+"""The command that says what a file is, where its regions go, and draws the chunks."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.output import note, print_json
+from docmill.storage.errors import ConfigError
+
+if TYPE_CHECKING:
+    from docmill.flows.config.settings import Settings
+    from docmill.tasks.chunking.route import Route
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command(cls=takes("sources", "discover", "parse", "embedding", "chunk", "routes", "split"))(explain)
+
+
+def explain(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="The file; it need not be in a store or a source.")],
+    strategy: Annotated[list[str] | None, typer.Option(help="Show this strategy, too; may be repeated.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="An option of --strategy, or of one: recursive.size=100.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, metavar="N", help="Draw so many chunks; 0 draws all.")] = 100,
+    html: Annotated[Path | None, typer.Option(metavar="OUT", help="Write a page that shows the chunks.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
+) -> None:
+    """Say what a file is region by region, which rule decides how it is split, and draw its chunks."""
+    settings = settings_of(context)
+    from docmill.flows.explain import explain as find
+
+    found = find(settings, file, _trials(settings, strategy or [], option or []))
+    if html is not None:
+        from docmill.flows.cli.terminal.explain_page import page
+
+        html.write_text(page(found), encoding="utf-8")
+        note(f"wrote {html}")
+    if as_json:
+        print_json(found.as_json())
+    elif html is None:
+        from docmill.flows.cli.terminal.explain_text import draw
+
+        draw(found, limit)
+
+
+def _trials(settings: "Settings", strategies: list[str], options: list[str]) -> dict[str, "Route"]:
+    """Return the routes to try, by name."""
+    from docmill.tasks.chunking.route import Route
+    from docmill.tasks.split.strategies import splitter_of
+
+    if options and not strategies:
+        raise ConfigError("--option needs a --strategy that it is for")
+    values: dict[str, dict[str, Any]] = {name: dict(settings.split.get(name, {})) for name in strategies}
+    for one in options:
+        key, separator, value = one.partition("=")
+        owner, _, name = key.rpartition(".")
+        if not separator or owner not in ("", *strategies):
+            raise ConfigError(f"--option must be NAME=VALUE or STRATEGY.NAME=VALUE of a --strategy, got {one!r}")
+        for strategy in [owner] if owner else strategies:
+            splitter_of(strategy)
+            values[strategy][name] = _value(value)
+    return {_title(name, own): Route(name, own) for name, own in values.items()}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _title(strategy: str, values: dict[str, Any]) -> str:
+    return " ".join([strategy, *(f"{name}={value}" for name, value in values.items())])

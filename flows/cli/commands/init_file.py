@@ -1,0 +1,73 @@
+"""The command that writes a docmill.toml, generated from the settings model."""
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docmill.flows.cli.terminal.command import takes
+from docmill.storage.errors import ConfigError
+
+if TYPE_CHECKING:
+    from docmill.flows.config.configuration import Key
+
+HEAD = """\
+# Settings of docmill. A line that begins with # and a letter holds a default; take the # away to change it.
+# Each key is also an environment variable (DOCMILL_CHUNK__CONTEXT_TOKENS) and a flag (--chunk-context-tokens).
+# A flag wins over the environment, and the environment over this file. Relative paths start at its folder."""
+FOLDER = typer.Argument(help="The folder to write it to.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command(cls=takes())(init)
+
+
+def init(
+    folder: Annotated[Path, FOLDER] = Path(),
+) -> None:
+    """Write a docmill.toml with every key, its default and its meaning."""
+    from docmill.flows.config.configuration import FILE_NAME
+
+    target = folder / FILE_NAME
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            file.write(template())
+    except FileExistsError:
+        raise ConfigError(f"{target} exists; remove it first") from None
+    typer.echo(target)
+
+
+def template() -> str:
+    """Return the text of a docmill.toml that sets nothing and names everything."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    from docmill.flows.config.configuration import keys
+
+    yield HEAD
+    ordered = sorted(keys(), key=lambda key: len(key.path))
+    for section, members in groupby(ordered, key=lambda key: key.path[:-1]):
+        yield from _section(section, list(members))
+
+
+def _section(section: tuple[str, ...], members: list["Key"]) -> Iterator[str]:
+    from docmill.flows.config.settings import Settings
+
+    if section:
+        yield f"\n# {(Settings.model_fields[section[0]].annotation.__doc__ or '').strip()}\n[{'.'.join(section)}]"
+    for key in members:
+        yield f"{'' if section else chr(10)}# {key.field.description}"
+        yield from (f"#   {line}" for example in key.field.examples or () for line in str(example).splitlines())
+        yield f"#{key.path[-1]} = {toml_value(key.field.get_default())}"
+
+
+def toml_value(value: Any) -> str:
+    """Return a default as TOML; JSON is the same for all that occurs but tables."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

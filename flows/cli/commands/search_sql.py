@@ -1,0 +1,195 @@
+"""Commands that ask the store: search, sql."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.output import aligned, as_json_text, is_terminal, plain, print_json
+from docmill.flows.cli.terminal.progress import waiting
+from docmill.storage.errors import QueryError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from docmill.storage.reader.store import Store
+    from docmill.storage.retrieval.candidates.hit import Hit
+
+
+class Mode(StrEnum):
+    """Which rankings a search uses."""
+
+    hybrid = "hybrid"
+    vector = "vector"
+    keyword = "keyword"
+
+
+class Format(StrEnum):
+    """How a table is written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+
+
+At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
+
+_VIEWS = "chunks, documents, routing, rejects, runs, costs, snapshots, evaluations, deleted, deleted_chunks"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.command(cls=takes("store", "search"))(search)
+    app.command(cls=takes("store"))(sql)
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
+    k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="How many hits.")] = 5,
+    mode: Annotated[Mode, typer.Option(help="Which rankings to use.")] = Mode.hybrid,
+    where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks for which this holds.")] = None,
+    at: At = None,
+    parents: Annotated[bool, typer.Option("--parents", help="Give what holds each chunk found, once.")] = False,
+    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer each line of a file.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each hit came to its place.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON, explained.")] = False,
+) -> None:
+    """Find the chunks that answer a question."""
+    asked = _asked(query, queries)
+    settings = settings_of(context)
+    from docmill.flows.config.task_options import how_of, rewrite_of
+    from docmill.storage.reader.store import open_store
+
+    store = open_store(settings.store, at)
+    how = how_of(settings.search)
+    how["parents"] = parents
+    with waiting("searching" if mode is Mode.keyword else "loading the model, searching"):
+        found = store.search_all(asked, k, mode.value, where, rewrite=rewrite_of(settings), **how)
+    if as_json:
+        lists = [[asdict(hit) for hit in hits] for hits in found]
+        pairs = [{"query": text, "hits": hits} for text, hits in zip(asked, lists, strict=True)]
+        print_json(lists[0] if query is not None else pairs)
+        return
+    for text, hits in zip(asked, found, strict=True):
+        if query is None:
+            typer.echo(f"# {plain(text)}")
+        _print_hits(store, text, hits, explain)
+
+
+def _asked(query: str | None, queries: Path | None) -> list[str]:
+    """Return the queries of a command line that has either one or a file of them."""
+    if (query is None) == (queries is None):
+        raise typer.BadParameter("give either a query or --queries FILE")
+    if queries is None:
+        return [query or ""]
+    try:
+        lines = queries.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise QueryError(f"{queries}: not UTF-8 ({error.reason} at byte {error.start})") from None
+    asked = [line.strip() for line in lines if line.strip()]
+    if not asked:
+        raise QueryError(f"{queries}: no query in it; write one a line")
+    return asked
+
+
+def _print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool) -> None:
+    from docmill.flows.cli.terminal.snippet import snippet
+
+    for hit in hits:
+        headings = f"  {' › '.join(map(plain, hit.headings))}" if hit.headings else ""
+        typer.echo(f"{hit.rank}. {hit.score:.3f}  {_place(store, hit)}{headings}")
+        typer.echo(f"   {snippet(query, hit.text, mark=is_terminal())}")
+        for line in _explained(hit) if explain else ():
+            typer.echo(f"     {plain(line)}")
+    if not hits:
+        typer.echo("Nothing was found.")
+
+
+def _explained(hit: "Hit") -> Iterator[str]:
+    """Yield lines that say how a hit came to its place."""
+    if hit.vector_score is not None:
+        yield f"vectors: rank {hit.vector_rank}, cosine {hit.vector_score:.3f}"
+    if hit.keyword_score is not None:
+        terms = ", ".join(f"{term} {gain:.2f}" for term, gain in sorted(hit.terms.items(), key=lambda pair: -pair[1]))
+        yield f"keywords: rank {hit.keyword_rank}, BM25 {hit.keyword_score:.3f} ({terms})"
+    for note in hit.steps:
+        yield f"{note.step} {note.score:.3f}: {note.said}"
+
+
+def _place(store: "Store", hit: "Hit") -> str:
+    if hit.page:
+        return f"{plain(hit.uri)} page {hit.page}"
+    return f"{plain(hit.uri)}:{store.document(hit.uri).text.count(chr(10), 0, hit.start) + 1}"
+
+
+def sql(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help=f"One SELECT over {_VIEWS}.")],
+    form: Annotated[Format, typer.Option("--format", help="How to write the rows.")] = Format.table,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
+    at: At = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Ask the store in SQL."""
+    form = Format.json if as_json else form
+    if form is Format.parquet and output is None and is_terminal():
+        raise typer.BadParameter("parquet is not for a terminal; name a file with --output")
+    settings = settings_of(context)
+    from docmill.storage.reader.store import open_store
+
+    data = render(open_store(settings.store, at).sql(query), form)
+    if output is not None:
+        output.write_bytes(data)
+    else:
+        typer.get_binary_stream("stdout").write(data)
+
+
+def render(table: "pa.Table", form: Format) -> bytes:
+    """Return the rows of a table in a format; raise `QueryError` where it cannot hold them."""
+    twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
+    if twice and form in (Format.json, Format.parquet):
+        raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
+    if form is Format.parquet:
+        return _parquet(table)
+    from docmill.storage.sql.sandbox import columns_of
+
+    rows = list(zip(*columns_of(table), strict=True))
+    if form is Format.json:
+        return f"{as_json_text([dict(zip(table.column_names, row, strict=True)) for row in rows])}\n".encode()
+    words = [[_word(value) for value in row] for row in rows]
+    if form is Format.csv:
+        return _csv(table.column_names, words)
+    return f"{aligned(table.column_names, words)}\n".encode()
+
+
+def _word(value: Any) -> Any:
+    """Return a truth as SQL says it, and a list or a struct as JSON."""
+    return as_json_text(value) if isinstance(value, bool | list | dict) else value
+
+
+def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return CSV with a header."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _parquet(table: "pa.Table") -> bytes:
+    from pyarrow import ArrowNotImplementedError, parquet
+
+    data = io.BytesIO()
+    try:
+        parquet.write_table(table, data)
+    except ArrowNotImplementedError as error:
+        raise QueryError(f"parquet cannot hold a column ({error}); cast it, as in length::VARCHAR") from None
+    return data.getvalue()

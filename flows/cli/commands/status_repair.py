@@ -1,0 +1,124 @@
+"""Commands that look after the store: status, history, verify, repair, rejects."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from docmill.flows.cli.commands.ingest_plan import Order, print_report, run
+from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from docmill.storage.upkeep.repair import Encode
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    for command in (status, history, verify):
+        app.command(cls=takes("store"))(command)
+    app.command(cls=takes("store", "wait_s"))(repair)
+    app.command(cls=takes("*"))(rejects)
+
+
+def status(context: typer.Context, as_json: AsJson = False) -> None:
+    """Say what the store holds."""
+    settings = settings_of(context)
+    from docmill.storage.reader.store import open_store
+
+    facts = open_store(settings.store).status()
+    if as_json:
+        print_json(facts)
+        return
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        typer.echo(f"{name.replace('_', ' '):<{width}}  {_phrase(value)}")
+
+
+def _phrase(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_phrase(part)}" for name, part in value.items()) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def history(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the snapshots, the oldest first."""
+    settings = settings_of(context)
+    from docmill.storage.reader.store import open_store
+
+    snapshots = open_store(settings.store).history()
+    if as_json:
+        print_json(snapshots)
+    else:
+        print_rows(snapshots)
+
+
+def verify(
+    context: typer.Context,
+    deep: Annotated[bool, typer.Option("--deep", help="Read every file and compare its checksum.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check that tables, artifacts, postings and vectors agree; a line for each finding."""
+    settings = settings_of(context)
+    from docmill.storage.upkeep.verify import verify as find
+
+    findings = find(settings.store, deep=deep)
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            typer.echo(plain(str(finding)))
+    note(f"{len(findings)} finding(s)" if findings else "no finding")
+    raise typer.Exit(1 if findings else 0)
+
+
+def repair(context: typer.Context, as_json: AsJson = False) -> None:
+    """Rebuild what is lost or damaged from what is left; exit status 3 where documents have to be ingested again."""
+    settings = settings_of(context)
+    from docmill.storage.upkeep.repair import repair as mend
+
+    done = mend(settings.store, _encoder_of(settings.store), settings.wait_s)
+    if as_json:
+        print_json(asdict(done))
+    else:
+        typer.echo("\n".join(map(plain, done.done)) or "Nothing needed repair.")
+    for what in done.lost:
+        note(f"lost: {what}; an ingest of its source brings it back")
+    raise typer.Exit(3 if done.lost else 0)
+
+
+def _encoder_of(root: Path) -> "Encode":
+    """Return the encoding of the store's own model, which is loaded when it is called."""
+    from docmill.storage.history.snapshots import read
+
+    space = read(root).space
+
+    def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
+        from docmill.storage.embedding.encoder import load_encoder
+
+        return load_encoder(space.model, space.revision).encode(texts)
+
+    return encode
+
+
+def rejects(
+    context: typer.Context,
+    retry: Annotated[bool, typer.Option("--retry", help="Try them again, by an ingest of `sources`.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the files that could not be used, with the reason."""
+    settings = settings_of(context)
+    if retry:
+        print_report(run(settings, Order(retry=True)), as_json)
+    from docmill.storage.reader.store import open_store
+
+    columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"
+    rows = open_store(settings.store).sql(f"SELECT {columns} FROM rejects ORDER BY uri").to_pylist()
+    print_found(rows, as_json, "Nothing was rejected.", ("uri", "reason", "message"))

@@ -1,0 +1,90 @@
+"""Commands about earlier snapshots: tag, diff."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from docmill.flows.cli.commands.search_sql import At
+from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.output import plain, print_found, print_json
+from docmill.storage.errors import QueryError
+
+if TYPE_CHECKING:
+    from docmill.storage.versions.diff import Change, Difference
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    app.command(cls=takes("store", "wait_s"))(tag)
+    app.command(cls=takes("store"))(diff)
+
+
+def tag(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="The name to give; without one, list all.")] = None,
+    at: At = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Take the name away.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Name a snapshot, the newest unless --at says which; it is kept as long as it has a name."""
+    settings = settings_of(context)
+    from docmill.storage.history import tags
+    from docmill.storage.versions.tagging import delete_tag, set_tag
+
+    if name is None:
+        if at or delete:
+            raise QueryError("name the tag")
+        _print_tags(tags.tags(settings.store), as_json)
+    elif delete:
+        delete_tag(settings.store, name, settings.wait_s)
+        _print_tags(tags.tags(settings.store), as_json)
+    else:
+        number = set_tag(settings.store, name, at, settings.wait_s)
+        _print_tags({name: number}, as_json)
+
+
+def _print_tags(held: dict[str, int], as_json: bool) -> None:
+    rows = [{"tag": name, "snapshot": number} for name, number in held.items()]
+    print_found(rows, as_json, "No snapshot has a tag.")
+
+
+def diff(
+    context: typer.Context,
+    old: Annotated[str, typer.Argument(help="A kept snapshot, by number or tag.")],
+    new: Annotated[str | None, typer.Argument(help="Another one; without it the newest.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="Show what changed in the texts of chunks.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what changed between two snapshots: documents and chunks added, removed, changed and moved."""
+    settings = settings_of(context)
+    from docmill.storage.reader.store import open_store
+    from docmill.storage.versions.diff import diff as compare
+
+    before, after = open_store(settings.store, old), open_store(settings.store, new)
+    found = compare(settings.store, before.snapshot, after.snapshot, texts=text)
+    if as_json:
+        print_json(asdict(found))
+    else:
+        _print_difference(found)
+
+
+def _print_difference(found: "Difference") -> None:
+    typer.echo(f"snapshot {found.old} → {found.new}")
+    for name, changes in (("documents", found.documents), ("chunks", found.chunks)):
+        typer.echo(f"{name}  {_counts(changes)}")
+        for change in changes:
+            places = dict.fromkeys(plain(place) for place in (change.before, change.after) if place)
+            typer.echo(f"  {_SIGNS[change.kind]} {' → '.join(places)}")
+            for line in change.text:
+                typer.echo(f"      {line[:1]}{plain(line[1:])}")
+
+
+def _counts(changes: Iterable["Change"]) -> str:
+    counts = Counter(change.kind for change in changes)
+    return ", ".join(f"{counts[kind]} {kind}" for kind in _SIGNS if counts[kind]) or "no change"

@@ -1,0 +1,126 @@
+"""The command that tries settings on the user's own documents and questions: tune."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from docmill.flows.cli.commands.ingest_plan import Sources
+from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.output import note, print_json, print_rows, print_text
+from docmill.storage.errors import ConfigError
+
+if TYPE_CHECKING:
+    from docmill.flows.measure.tune import Trial, Tuning
+
+QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder; else they are made.")
+QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
+BUDGET = typer.Option("--budget", min=1, metavar="N", help="Embed at most so many new texts.")
+MEASURE = typer.Option("--measure", metavar="NAME", help="What to raise: nDCG@10, R@5, RR, recall@5, IoU@5 ...")
+CHARACTERS = typer.Option("--characters", min=1, metavar="N", help="How much of what is found is read.")
+STRATEGY = typer.Option("--strategy", metavar="NAME", help="Try this strategy; may be repeated.")
+SIZE = typer.Option("--size", metavar="N", help="Try this size in tokens; may be repeated.")
+CONTEXT = typer.Option("--context", metavar="NAME", help="Try this contextualizer; may be repeated.")
+WEIGHT = typer.Option("--weight", min=0, max=1, metavar="X", help="Try this weight of the vectors; may be repeated.")
+WRITE = typer.Option("--write", help="Set what won in docmill.toml, comments kept; make one where there is none.")
+OUTPUT = typer.Option("--output", metavar="FILE", help="Write what won to a file of its own.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command(cls=takes("*"))(tune)
+
+
+def tune(
+    context: typer.Context,
+    sources: Sources = None,
+    questions: Annotated[Path | None, QUESTIONS] = None,
+    qrels: Annotated[Path | None, QRELS] = None,
+    budget: Annotated[int, BUDGET] = 20_000,
+    measure: Annotated[str, MEASURE] = "nDCG@10",
+    characters: Annotated[int, CHARACTERS] = 4_000,
+    strategy: Annotated[list[str] | None, STRATEGY] = None,
+    size: Annotated[list[int] | None, SIZE] = None,
+    contexts: Annotated[list[str] | None, CONTEXT] = None,
+    weight: Annotated[list[float] | None, WEIGHT] = None,
+    write: Annotated[bool, WRITE] = False,
+    output: Annotated[Path | None, OUTPUT] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Find strategies, sizes, contexts and weights that answer questions on these documents better."""
+    settings = settings_of(context)
+    from docmill.flows.measure.tune import Options
+    from docmill.flows.measure.tune import tune as search_settings
+    from docmill.tasks.evaluate.questions import load_questions
+
+    if not (sources or settings.sources):
+        raise ConfigError("no source is named; name a folder, or set `sources` in docmill.toml")
+    if output is not None and output.exists():
+        raise ConfigError(f"{output} exists; name another file, or --write into docmill.toml")
+    asked = load_questions(questions, qrels) if questions else []
+    given = {"strategies": strategy, "sizes": size, "contexts": contexts, "weights": weight}
+    chosen = {name: tuple(values) for name, values in given.items() if values}
+    options = Options(budget=budget, measure=measure, characters=characters, **chosen)  # type: ignore[arg-type]
+    found = search_settings(settings, sources or (), asked, options, _tell)
+    _report(found, as_json)
+    _save(found, write, output, context.meta["config"])
+
+
+def _tell(trial: "Trial") -> None:
+    mean = f"{trial.mean.mean:.3f}" if trial.mean else "over the budget"
+    note(f"{trial.content_type or 'all'}: {trial.what}: {mean}")
+
+
+def _report(found: "Tuning", as_json: bool) -> None:
+    from docmill.flows.measure.tuned_settings import as_toml
+
+    toml = as_toml(found)
+    if found.made:
+        note(
+            f"the {found.questions} questions were made of the documents (titles, headings, FAQ, rare words): they are"
+            " proxies, and favour contexts that repeat headings; real questions are better: --questions FILE"
+        )
+    for line in found.skipped:
+        note(f"not tried, {line}")
+    if as_json:
+        trials = [asdict(trial) for trial in found.trials]
+        print_json({"proxies": found.made, "questions": found.questions, "embedded": found.embedded,
+                    "trials": trials, "skipped": found.skipped, "toml": toml})  # fmt: skip
+        return
+    print_rows([_row(trial) for trial in found.trials])
+    print_text(f"\n{toml}" if toml else "\nNothing is better than what is in use, beyond chance.")
+
+
+def _row(trial: "Trial") -> dict[str, Any]:
+    change = trial.change
+    return {
+        "type": trial.content_type or "all",
+        "tried": trial.what,
+        "questions": trial.questions,
+        "mean": f"{trial.mean.mean:.3f}" if trial.mean else "over the budget",
+        "difference": f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]" if change else "",
+        "": change.verdict if change else "",
+        "embedded": max(0, trial.embedded),
+    }
+
+
+def _save(found: "Tuning", write: bool, output: Path | None, config: Path | None) -> None:
+    from docmill.flows.config.configuration import FILE_NAME, chosen_file
+    from docmill.flows.measure.tune import hand_over
+    from docmill.flows.measure.tuned_settings import as_toml, merged
+    from docmill.storage.files import write_whole
+
+    toml = as_toml(found)
+    if not toml or not (write or output):
+        return
+    if output is not None:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(toml)
+        note(f"wrote {output}")
+    if write:
+        target = chosen_file(config) or Path(FILE_NAME)
+        text = target.read_text(encoding="utf-8") if target.exists() else ""
+        write_whole(target.absolute(), merged(text, found).encode())
+        note(f"wrote {target}")
+    hand_over(found)

@@ -1,0 +1,1 @@
+"""The terminal: how commands take their flags, and how they print."""

@@ -1,0 +1,162 @@
+"""A command whose flags come from the settings model, and whose failures are one line."""
+
+import inspect
+import logging
+import sys
+import traceback
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+
+import typer
+from typer.core import TyperCommand
+
+from docmill.flows.cli.terminal.output import note
+from docmill.storage.errors import DocmillError
+
+if TYPE_CHECKING:
+    from docmill.flows.config.configuration import Key
+    from docmill.flows.config.settings import Settings
+
+SHORT = {
+    "discover.include": "--include",
+    "discover.exclude": "--exclude",
+    "wait_s": "--wait",
+    "model.max_calls": "--max-calls",
+    "model.max_cost": "--max-cost",
+}
+
+
+def settings_of(context: typer.Context) -> "Settings":
+    """Return the settings that hold for this call of a command."""
+    from docmill.flows.config.configuration import load
+
+    settings = load(context.meta["flags"], context.meta["config"])
+    reaches = {"*", "store"} & {*getattr(context.command, "sections", ())}
+    return _reach(settings) if reaches else settings
+
+
+def _reach(settings: "Settings") -> "Settings":
+    """Put the mirror in the place of a store on an object store, its list of snapshots up to date."""
+    from docmill.storage.address import at_hand, mark_of
+
+    root = at_hand(settings.store, settings.mirrors)
+    if mark_of(root):
+        from docmill.storage.mirror.pull import refresh
+
+        transfers = logging.getLogger("docmill.remote")
+        transfers.setLevel(logging.INFO)
+        transfers.handlers = [_Notes()]
+        refresh(root)
+    return settings.model_copy(update={"store": root})
+
+
+class _Notes(logging.Handler):
+    """Says on standard error what a library logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(record.getMessage())
+
+
+class SettingsCommand(TyperCommand):
+    """A command that takes the keys of some sections of docmill.toml as flags."""
+
+    sections: tuple[str, ...] = ()
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the command's own parameters, then those of its settings."""
+        return [*super().get_params(ctx), *_setting_options(self.sections)]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an expected failure is one line on standard error and exit status 1."""
+        ctx.meta["config"] = ctx.params.pop("config")
+        debug = ctx.params.pop("debug")
+        given = {key.path: ctx.params.pop(_name(key)) for key in _keys_of(self.sections)}
+        ctx.meta["flags"] = {path: value for path, value in given.items() if value not in (None, [], ())}
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (DocmillError, OSError) as error:
+            if debug:
+                traceback.print_exc(file=sys.stderr)
+            note(_spelled(error))
+            raise typer.Exit(1) from None
+
+
+def _spelled(error: Exception) -> str:
+    """Return what a failure says, one of the operating system's without its number."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def takes(*sections: str) -> type[SettingsCommand]:
+    """Return the command class with flags for these sections and top-level keys; "*" means all of them."""
+    mirrors = ("mirrors",) if "store" in sections else ()
+    return type("SettingsCommand", (SettingsCommand,), {"sections": (*sections, *mirrors)})
+
+
+def _name(key: "Key") -> str:
+    return "__".join(("setting", *key.path))
+
+
+def _keys_of(sections: tuple[str, ...]) -> list["Key"]:
+    from docmill.flows.config.configuration import keys
+
+    return [key for key in keys() if "*" in sections or key.path[0] in sections]
+
+
+@cache
+def _setting_options(sections: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return the options of the keys, as typer makes them for a function that has them as parameters."""
+
+    def command(**_: Any) -> None: ...
+
+    parameters = [_shared("config", Path | None, None, "Read this file instead of docmill.toml here or above.")]
+    parameters.append(_shared("debug", bool, False, "Show where an error came from."))
+    parameters += [_parameter(key) for key in _keys_of(sections)]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    return tuple(typer.main.get_command(app).params)
+
+
+def _shared(name: str, kind: Any, default: Any, text: str) -> inspect.Parameter:
+    option = typer.Option(f"--{name}", help=text, show_default=False)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _parameter(key: "Key") -> inspect.Parameter:
+    annotation: Any = key.field.annotation
+    default = key.field.get_default(call_default_factory=True)
+    option = typer.Option(
+        *_flags(key),
+        help=f"{key.field.description} [default: {default}]" if default not in ((), {}, "") else key.field.description,
+        metavar=_metavar(annotation),
+        show_default=False,
+    )
+    kind: Any = {tuple[str, ...]: list[str], bool: bool}.get(annotation, str)
+    return inspect.Parameter(
+        _name(key), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
+
+
+def _flags(key: "Key") -> list[str]:
+    if key.field.annotation is bool:
+        return [f"{key.flag}/--no-{key.flag[2:]}"]
+    return [SHORT[key.dotted], key.flag] if key.dotted in SHORT else [key.flag]
+
+
+def _metavar(annotation: Any) -> str | None:
+    if get_origin(annotation) is Literal:
+        return "|".join(get_args(annotation))
+    names: dict[Any, str | None] = {
+        int: "N",
+        float: "X",
+        Path: "PATH",
+        str: "TEXT",
+        tuple[str, ...]: "TEXT",
+        bool: None,
+    }
+    return names.get(annotation, "JSON")

@@ -1,0 +1,223 @@
+"""Gather the settings: flag over environment over docmill.toml over default."""
+
+import os
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from docmill.flows.config.settings import Section, Settings
+from docmill.storage.errors import ConfigError
+
+FILE_NAME = "docmill.toml"
+PREFIX = "DOCMILL_"
+CONFIG_VARIABLE = "DOCMILL_CONFIG"
+
+KeyPath = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One thing that can be set, and its name in each place."""
+
+    path: KeyPath
+    field: FieldInfo
+
+    @property
+    def dotted(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + "__".join(self.path).upper()
+
+    @property
+    def flag(self) -> str:
+        return "--" + "-".join(self.path).replace("_", "-")
+
+
+@cache
+def keys() -> tuple[Key, ...]:
+    """Return every key in the order of the model, sections flattened."""
+    return tuple(_walk(Settings, ()))
+
+
+def _walk(section: type[Section], path: KeyPath) -> Iterator[Key]:
+    for name, field in section.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            yield from _walk(field.annotation, (*path, name))
+        else:
+            yield Key((*path, name), field)
+
+
+def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None) -> Settings:
+    """Return the settings; `flags` maps the path of a key to its value.
+
+    Without `config` the file is what DOCMILL_CONFIG names, else docmill.toml here or in the nearest
+    folder above. Relative paths in the file are taken from the file's folder.
+    """
+    _check_environment()
+    file = chosen_file(config)
+    try:
+        return _merge(_nest(flags or {}), _anchor(_read_file(file), file.parent) if file else {})
+    except ValidationError as error:
+        places = Places(frozenset(flags or ()), file)
+        raise ConfigError("; ".join(_explain(e, places) for e in error.errors())) from None
+
+
+def find_file(start: Path) -> Path | None:
+    """Return the docmill.toml of `start` or of the nearest folder above it."""
+    folders = [start.resolve(), *start.resolve().parents]
+    return next((path for folder in folders if (path := folder / FILE_NAME).is_file()), None)
+
+
+def chosen_file(config: Path | None) -> Path | None:
+    """Return the file of settings that holds, None where there is none."""
+    variable = os.environ.get(CONFIG_VARIABLE)
+    named = config or (Path(variable) if variable else None)
+    if named is None:
+        return find_file(Path.cwd())
+    if not named.is_file():
+        raise ConfigError(f"{named}: no such file; `docmill init` writes a {FILE_NAME}")
+    return named.resolve()
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def _anchor(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Take the relative paths of a file's values from its folder."""
+    anchored = dict(values)
+    for name in ("store", "mirrors"):
+        if isinstance(values.get(name), str) and values[name]:
+            anchored[name] = _join(folder, values[name])
+    sources = [values["sources"]] if isinstance(values.get("sources"), str) else values.get("sources")
+    if isinstance(sources, list):
+        anchored["sources"] = [_anchor_source(folder, s) if isinstance(s, str) else s for s in sources]
+    if isinstance(values.get("gate"), dict):
+        named = {key: _join(folder, v) for key, v in values["gate"].items() if key in ("questions", "qrels") and v}
+        anchored["gate"] = {**values["gate"], **named}
+    for section, key in (("embedding", "model"), ("chunk", "tokenizer"), ("search", "rerank")):
+        table = values.get(section)
+        if isinstance(table, dict) and _is_path(str(table.get(key))):
+            anchored[section] = {**table, key: _join(folder, table[key])}
+    return anchored
+
+
+def _is_path(value: str) -> bool:
+    """Tell a path from the name of a model or an encoding."""
+    return value.startswith((".", "~")) or value.endswith(".json")
+
+
+def _anchor_source(folder: Path, source: str) -> str:
+    if not source:
+        return source
+    name, separator, path = source.partition("=")
+    if separator and "/" not in name and not (folder / source).exists():
+        return f"{name}={_join(folder, path)}"
+    return _join(folder, source)
+
+
+def _join(folder: Path, path: str) -> str:
+    return path if "://" in path else os.path.normpath(folder / Path(path).expanduser())
+
+
+def _nest(flat: Mapping[KeyPath, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for path, value in flat.items():
+        table = nested
+        for step in path[:-1]:
+            table = table.setdefault(step, {})
+        table[path[-1]] = value
+    return nested
+
+
+def _merge(flags: dict[str, Any], from_file: dict[str, Any]) -> Settings:
+    from pydantic_settings import BaseSettings, InitSettingsSource, SettingsConfigDict
+
+    class Gathered(Settings, BaseSettings):
+        model_config = SettingsConfigDict(
+            env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True, enable_decoding=False
+        )
+
+        @classmethod
+        def settings_customise_sources(  # type: ignore[override]  # the two sources left out have no name here
+            cls, settings_cls: type[BaseSettings], init_settings: Any, env_settings: Any, **_: Any
+        ) -> tuple[Any, ...]:
+            return init_settings, env_settings, InitSettingsSource(settings_cls, from_file)
+
+    gathered = Gathered(**flags)
+    return Settings(**{name: getattr(gathered, name) for name in Settings.model_fields})
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where values came from, to name the place in a message."""
+
+    flags: frozenset[KeyPath]
+    file: Path | None
+
+    def spell(self, path: tuple[int | str, ...]) -> str:
+        """Return what a person wrote to set the key at `path`."""
+        key = next((k for k in keys() if k.path == path[: len(k.path)]), None)
+        if key and key.path in self.flags:
+            return key.flag
+        if key and os.environ.get(key.variable):
+            return key.variable
+        return f"{self.file}: {_dotted(path)}"
+
+
+def _explain(error: Mapping[str, Any], places: Places) -> str:
+    """Say where a wrong key or value stands, what it is, and what would be right."""
+    path = error["loc"]
+    if error["type"] == "extra_forbidden":
+        return f"{places.spell(path)}: no such key; {_right_key(path)}"
+    wrong = error["msg"].removeprefix("Value error, ")
+    return f"{places.spell(path)}: {wrong[0].lower()}{wrong[1:]}, got {error['input']!r}"
+
+
+def _dotted(path: Iterable[int | str]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
+
+
+def _right_key(path: tuple[int | str, ...]) -> str:
+    """Return the nearest key of the same table, else one of that name elsewhere, else what the table has."""
+    table = _table_at(path[:-1])
+    wrong = str(path[-1])
+    if near := get_close_matches(wrong, table.model_fields, 1):
+        return f"the nearest is {_dotted((*path[:-1], near[0]))}"
+    if elsewhere := next((key.dotted for key in keys() if get_close_matches(wrong, [key.path[-1]])), ""):
+        return f"the nearest is {elsewhere}"
+    return f"there are {', '.join(table.model_fields)}"
+
+
+def _table_at(path: tuple[int | str, ...]) -> type[Section]:
+    """Return the model of the table at `path`."""
+    table: type[Section] = Settings
+    for step in path:
+        if isinstance(step, str):
+            annotation = table.model_fields[step].annotation
+            table = next(a for a in (annotation, *getattr(annotation, "__args__", ())) if _is_section(a))
+    return table
+
+
+def _is_section(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, Section)
+
+
+def _check_environment() -> None:
+    known = [key.variable for key in keys()] + [CONFIG_VARIABLE]
+    for name in sorted(os.environ):
+        if name.startswith(PREFIX) and name not in known:
+            near = get_close_matches(name, known, 1, 0) or known
+            raise ConfigError(f"{name}: no such environment variable; the nearest is {near[0]}")

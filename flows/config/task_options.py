@@ -1,0 +1,213 @@
+"""From settings to the values that the tasks take."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from docmill.flows.config.settings import RouteRule, Search, Settings
+from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, model_dir
+from docmill.storage.embedding.space import late_space
+from docmill.storage.errors import ConfigError
+from docmill.storage.files import hash_file
+from docmill.storage.history.retention import Retention
+from docmill.storage.retrieval.candidates.search_options import How, Mode, Rewrite
+from docmill.tasks.archive.archive_options import ArchiveOptions
+from docmill.tasks.chunking.chunk import ChunkOptions, asks_model
+from docmill.tasks.chunking.route import Route, RouteTable, default_routes
+from docmill.tasks.counting.encodings import counting_folder
+from docmill.tasks.document.process import Recipe
+from docmill.tasks.evaluate.asking import Way
+from docmill.tasks.evaluate.questions import load_questions
+from docmill.tasks.model.budget import Budget
+from docmill.tasks.model.client import Asking, model_key
+from docmill.tasks.model.clients.completion import ModelOptions
+from docmill.tasks.model.query_wordings import rewriter
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.publishing.gate import Gate
+from docmill.tasks.sources.source import DiscoverOptions
+from docmill.tasks.split.strategies import options_of
+from docmill.tasks.workers.pool import Limits
+
+
+def space_of(settings: Settings) -> EmbeddingSpace:
+    """Return the embedding space that the settings name."""
+    space = describe_model(settings.embedding.model, settings.embedding.revision)
+    return late_space(space) if settings.embedding.late else space
+
+
+def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
+    """Return all that decides what a content becomes."""
+    tokenizer = Path(model_dir(settings.embedding.model, settings.embedding.revision)) / "tokenizer.json"
+    sizes_by = counting_folder(settings.chunk.tokenizer) if settings.chunk.tokenizer else ""
+    return Recipe(
+        parse=ParseOptions(
+            passwords=settings.parse.passwords,
+            ocr=settings.parse.ocr,
+            ocr_languages=settings.parse.ocr_languages,
+            max_characters=settings.parse.max_characters,
+        ),
+        chunk=ChunkOptions(
+            token_limit=space.token_limit,
+            contextualizer=settings.chunk.contextualizer,
+            context_tokens=settings.chunk.context_tokens,
+            sizes_by=sizes_by,
+            sizes_id=hash_file(Path(sizes_by) / "tokenizer.json") if sizes_by else "",
+            late=space.late,
+            parts=settings.embedding.parts,
+            by_model=settings.chunk.summed_up_by == "model",
+            window_tokens=settings.model.window_tokens,
+        ),
+        routes=routes_of(settings),
+        space_id=space.id,
+        tokenizer_dir=str(tokenizer.parent),
+        tokenizer_id=hash_file(tokenizer),
+        max_file_bytes=settings.discover.max_file_bytes,
+        archives=archive_options(settings),
+        limits=limits_of(settings),
+        model_id=model_key(model) if (model := model_of(settings)) else "",
+    )
+
+
+def archive_options(settings: Settings) -> ArchiveOptions:
+    """Return what may come out of an archive."""
+    chosen = settings.archives
+    return ArchiveOptions(
+        members=chosen.max_members,
+        total_bytes=chosen.max_bytes,
+        ratio=chosen.max_ratio,
+        depth=chosen.max_depth,
+        member_bytes=settings.discover.max_file_bytes,
+        passwords=settings.parse.passwords,
+    )
+
+
+def model_of(settings: Settings) -> ModelOptions | None:
+    """Return the language model that the settings name, or None; raise ConfigError where they are not enough."""
+    chosen = settings.model
+    if not chosen.provider:
+        return None
+    return ModelOptions(
+        provider=chosen.provider,
+        model=chosen.model,
+        base_url=chosen.base_url,
+        timeout_s=chosen.timeout_s,
+        max_concurrency=chosen.max_concurrency,
+        thinking_tokens=chosen.thinking_tokens,
+    )
+
+
+def asking_of(settings: Settings, **how: Any) -> Asking | None:
+    """Return how the language model of the settings is asked, or None; `how` are other fields of `Asking`.
+
+    What it says is kept in the store. `with Desk(asking_of(settings)) as desk: desk.ask(prompts)` is all of it.
+    """
+    model, chosen = model_of(settings), settings.model
+    calls = chosen.max_calls if chosen.max_calls >= 0 else None
+    cost = chosen.max_cost if chosen.max_cost >= 0 else None
+    budget = Budget(chosen.prices, calls, cost)
+    return Asking(model, settings.store, budget=budget, **how) if model else None
+
+
+def how_of(chosen: Search) -> How:
+    """Return the options of a search by name."""
+    return cast(How, chosen.model_dump())
+
+
+def rewrite_of(settings: Settings) -> Rewrite | None:
+    """Return what words a query anew where the settings ask for that, else None."""
+    if settings.search.expand != "model":
+        return None
+    asking = asking_of(settings)
+    if asking is None:
+        raise ConfigError('search.expand is "model", but [model] names no provider')
+    return rewriter(asking)
+
+
+def routes_of(settings: Settings) -> RouteTable:
+    """Return the default routes with those of the settings on top."""
+    base = default_routes()
+    _check_split(settings.split)
+
+    def options(strategy: str, own: object = None) -> dict[str, object]:
+        return {**settings.split.get(strategy, {}), **(own if isinstance(own, dict) else {})}
+
+    def named(rule: RouteRule) -> Route:
+        also = tuple(Route(one.strategy, options(one.strategy, one.options)) for one in rule.also)
+        return Route(rule.strategy, options(rule.strategy, rule.options), rule.contextualizer, also)
+
+    by_type = {kind: Route(r.strategy, options(r.strategy, dict(r.options))) for kind, r in base.by_type.items()}
+    for rule in settings.routes:
+        if rule.type and rule.strategy:
+            by_type[rule.type] = named(rule)
+        elif rule.type in by_type:
+            by_type[rule.type] = replace(by_type[rule.type], contextualizer=rule.contextualizer)
+        elif rule.type:
+            by_type[rule.type] = Route(base.default.strategy, {}, rule.contextualizer)
+    globs = [rule for rule in settings.routes if rule.glob]
+    by_glob = tuple((rule.glob, named(rule)) for rule in globs if rule.strategy)
+    contexts = tuple((rule.glob, rule.contextualizer) for rule in globs if not rule.strategy)
+    default = Route(base.default.strategy, options(base.default.strategy, dict(base.default.options)))
+    chosen = frozenset(r.type for r in settings.routes if r.type)
+    return RouteTable(by_glob, by_type, default, chosen, settings.split, contexts)
+
+
+def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise `ConfigError` for options of a strategy that no document may ever ask for."""
+    for strategy, values in split.items():
+        try:
+            options_of(strategy, values)
+        except ConfigError as error:
+            raise ConfigError(f"[split] {error}") from None
+
+
+def check_model(settings: Settings, recipe: Recipe) -> None:
+    """Raise `ConfigError` where contexts or summaries are to be a language model's and none is named."""
+    table = recipe.routes
+    routes = [*table.by_type.values(), table.default, *(route for _, route in table.by_glob)]
+    routes += [replace(table.default, contextualizer=name) for _, name in table.contexts]
+    if not settings.model.provider and any(asks_model(route, recipe.chunk) for route in routes):
+        raise ConfigError(
+            "contexts and summaries by a language model need one: set provider and model in [model],"
+            ' or [chunk] contextualizer = "structural" and summed_up_by = "extract"'
+        )
+
+
+def discover_options(settings: Settings, may_be_empty: bool) -> DiscoverOptions:
+    """Return which files count; the store does not, wherever it lies."""
+    chosen = settings.discover
+    return DiscoverOptions(
+        chosen.include,
+        chosen.exclude,
+        chosen.ignore_file,
+        hidden=chosen.hidden,
+        may_be_empty=may_be_empty,
+        store=settings.store,
+    )
+
+
+def retention_of(settings: Settings) -> Retention:
+    """Return how long snapshots and deleted documents are kept."""
+    kept = settings.retention
+    return Retention(kept.keep_snapshots, kept.keep_days, kept.undelete_days, kept.grace_hours)
+
+
+def way_of(settings: Settings, mode: Mode = "hybrid") -> Way:
+    """Return how the settings search."""
+    return Way(mode, how_of(settings.search), rewrite_of(settings))
+
+
+def gate_of(settings: Settings) -> Gate | None:
+    """Return what a new snapshot has to pass, or None; raise where its questions cannot be read."""
+    chosen = settings.gate
+    if not chosen.questions:
+        return None
+    questions = tuple(load_questions(Path(chosen.questions), Path(chosen.qrels) if chosen.qrels else None))
+    return Gate(questions, chosen.metric, chosen.max_drop, way_of(settings))
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return what one document may cost; one worker for each processor unless the settings say otherwise."""
+    workers = settings.parse.workers or len(os.sched_getaffinity(0))
+    return Limits(workers=workers, timeout_s=settings.parse.timeout_s, memory_mb=settings.parse.memory_mb)

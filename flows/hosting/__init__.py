@@ -1,0 +1,1 @@
+"""Hosting: the Prefect server, runs in this process, and runs on a schedule."""

@@ -1,0 +1,107 @@
+"""`docmill serve`: the ingest on a schedule, in one process for one machine, with a server of its own if need be."""
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from docmill.flows.config.configuration import keys
+from docmill.flows.config.settings import Settings
+from docmill.flows.hosting.prefect_run import check_reachable
+from docmill.flows.hosting.prefect_server import embedded_server, environment, prefect_home
+from docmill.flows.runs.engine import configured_api
+from docmill.flows.runs.report import artifact_key
+from docmill.storage.address import absolute
+from docmill.storage.errors import ConfigError, Locked
+from docmill.storage.files import flocked
+from docmill.storage.keys import key_of
+
+PORT = 4200  # Prefect's own, so that its page is where people look for it
+HOUSE = Path(__file__).parents[2]
+LOCALTIME = Path("/etc/localtime")
+
+
+def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
+    """Ingest `sources` whenever `cron` says, in local time, until the process is stopped.
+
+    Serves the flow as a deployment of the configured Prefect API, else of a server that stands as long as this
+    process and its like. Runs never overlap: a run that is due too early is cancelled. Raises `Locked` where the
+    same sources are served into the same store already.
+    """
+    url = configured_api()
+    name = deployment_name(settings.store, sources)
+    with ExitStack() as stack:
+        stack.enter_context(alone(name))
+        stack.enter_context(environment(_surroundings(settings, url)))
+        schedule = _schedule(cron)
+        if url is None:
+            url = stack.enter_context(embedded_server(PORT))
+        else:
+            check_reachable(url, "or unset PREFECT_API_URL")
+        page = url.removesuffix("/api")
+        print(f"ingest/{name}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
+        from docmill.flows.hosting.polling import poll
+
+        poll(name, schedule, {"sources": list(sources), "store": absolute(settings.store)})
+
+
+def deployment_name(store: Path, sources: Sequence[str]) -> str:
+    """Return a name that is the same whenever these sources are served into this store, and no other's.
+
+    Two processes that share a deployment would run with each other's parameters, and pause each other's schedule.
+    """
+    return f"{artifact_key('serve', store)}-{key_of(absolute(store), str(Path.cwd()), *sources)[:8]}"
+
+
+@contextmanager
+def alone(name: str) -> Iterator[None]:
+    """Be the one process on this machine that serves a deployment; raise `Locked` where there is one."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(flocked(prefect_home() / f"docmill-{name}.lock", fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600))
+        except BlockingIOError:
+            raise Locked(f"another process serves these sources into this store, as ingest/{name}; stop it") from None
+        yield
+
+
+def _schedule(cron: str) -> Any:
+    from prefect.schedules import Cron
+
+    try:
+        return Cron(cron, timezone=_local_zone())
+    except ValueError:
+        raise ConfigError(
+            f"--cron {cron!r} is not a cron expression; one for 3 o'clock every day is '0 3 * * *'"
+        ) from None
+
+
+def _local_zone() -> str:
+    """Return the name of this machine's time zone, UTC where it has none."""
+    named = os.environ.get("TZ", "").lstrip(":") or str(LOCALTIME.resolve()).partition("/zoneinfo/")[2]
+    try:
+        return ZoneInfo(named).key
+    except (ValueError, OSError, KeyError):
+        return "UTC"
+
+
+def _surroundings(settings: Settings, url: str | None) -> dict[str, str]:
+    """Return the variables that give a run in its own process these settings and this code."""
+    path = os.pathsep.join(filter(None, (str(HOUSE), os.environ.get("PYTHONPATH"))))
+    home = {} if url else {"PREFECT_HOME": str(prefect_home())}
+    return {"PYTHONPATH": path, "DO_NOT_TRACK": "1", **home, **_variables(settings)}
+
+
+def _variables(settings: Settings) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for key in keys():
+        value: Any = settings.model_dump(mode="json")
+        for step in key.path:
+            value = value[step]
+        if value != "":
+            values[key.variable] = value if isinstance(value, str) else json.dumps(value)
+    return {**values, "DOCMILL_STORE": absolute(settings.store)}

@@ -1,0 +1,121 @@
+"""Run the Prefect flow in this process: find or start a server, keep the terminal quiet, save the records."""
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
+
+from docmill.flows.config.settings import Settings
+from docmill.flows.hosting.prefect_server import embedded_server, environment
+from docmill.flows.runs.engine import configured_api
+from docmill.flows.runs.report import Report
+from docmill.flows.runs.run_context import Held, hold
+from docmill.storage.errors import Transient
+
+RECORDS_S = 60.0
+RECORDS_OF_A_FAILURE_S = 3.0  # some of its tasks never ran, so there is no number to wait for
+CONNECT_S = 10.0
+QUIET = {"PREFECT_LOGGING_LEVEL": "WARNING", "DO_NOT_TRACK": "1"}
+
+
+def run_prefect(
+    settings: Settings,
+    sources: Sequence[str],
+    *,
+    dry_run: bool = False,
+    allow_delete: bool = False,
+    retry: bool = False,
+    refresh_contexts: bool = False,
+) -> Report:
+    """Run the flow `ingest` here, against the configured API or else an embedded server.
+
+    Its runs, tasks and artifacts are recorded there. Raises what the pipeline raises, and `Transient`
+    when there is no server to be had.
+    """
+    url = configured_api()
+    with ExitStack() as stack:
+        stack.enter_context(environment({name: os.environ.get(name, value) for name, value in QUIET.items()}))
+        if url:
+            check_reachable(url, "unset PREFECT_API_URL, or take --engine local")
+        else:
+            stack.enter_context(embedded_server())
+        from docmill.flows.ingest import ingest
+
+        own = Held(settings)
+        try:
+            with hold(own), _quiet_console():
+                return ingest(
+                    list(sources), str(settings.store), allow_delete, dry_run, retry, refresh_contexts=refresh_contexts
+                )
+        finally:
+            _send_records()
+            if url is None:
+                _wait_for_records(own)
+
+
+def check_reachable(url: str, otherwise: str) -> None:
+    """Raise `Transient` where no Prefect API of a fitting version answers; `otherwise` is what else can be done."""
+    try:
+        _connect(url)
+        from prefect import get_client
+
+        with get_client(sync_client=True) as client:
+            client.raise_for_api_version_mismatch()
+    except Exception as error:  # of the socket, of the client, or of what answers there
+        raise Transient(f"Prefect's API at {url} cannot be used ({error}); start it, {otherwise}") from None
+
+
+def _connect(url: str) -> None:
+    """Meet a host that is not there sooner than Prefect would; a proxy may reach it all the same."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    if not any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        socket.create_connection((parts.hostname or "", port), CONNECT_S).close()
+
+
+@contextmanager
+def _quiet_console() -> Iterator[None]:
+    """Keep the flow's own log off the terminal: what fails is raised here, and says it better."""
+
+    def others(record: logging.LogRecord) -> bool:
+        return not record.name.startswith(("prefect.flow_runs", "prefect.task_runs"))
+
+    handlers = logging.getLogger().handlers[:]
+    for handler in handlers:
+        handler.addFilter(others)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(others)
+
+
+def _send_records() -> None:
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
+    EventsWorker.drain_all(at_exit=False)
+    APILogWorker.drain_all(at_exit=False)
+
+
+def _wait_for_records(own: Held) -> None:
+    """Stay until the server has saved all runs of tasks: it loses what it has not when it ends."""
+    deadline = time.monotonic() + (RECORDS_S if own.done else RECORDS_OF_A_FAILURE_S)
+    while own.flow_run_id and _saved(own) < own.tasks and time.monotonic() < deadline:
+        time.sleep(0.2)
+
+
+def _saved(own: Held) -> int:
+    """Return how many runs of tasks the server knows to have ended."""
+    from prefect import get_client
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+
+    assert own.flow_run_id is not None
+    this_run = FlowRunFilter(id=FlowRunFilterId(any_=[own.flow_run_id]))
+    with get_client(sync_client=True) as client:
+        pages = range(0, own.tasks, 200)
+        runs = [client.read_task_runs(flow_run_filter=this_run, limit=200, offset=offset) for offset in pages]
+    return sum(run.state is not None and run.state.is_final() for page in runs for run in page)

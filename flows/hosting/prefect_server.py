@@ -1,0 +1,128 @@
+"""The embedded Prefect server: one for all runs that need it at a time, started by the first of them."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from docmill.flows.hosting.server_process import ADDRESS, LEASES, SERVER, SHUTDOWN_S
+from docmill.storage.errors import ConfigError, Transient
+from docmill.storage.files import flocked
+
+STARTING = "docmill-starting.lock"  # held by the one user that looks for a server or starts it
+LOG = "docmill-server.log"
+STARTUP_S = 180.0
+_POLL_S = 0.1
+
+
+@contextmanager
+def embedded_server(port: int = 0) -> Iterator[str]:
+    """Yield the URL of an API that answers while the block runs, and point this process at it.
+
+    Joins the server of another run where there is one. `port` is only a wish. Raises `Transient`
+    when the server does not start.
+    """
+    home = prefect_home()
+    started: list[subprocess.Popen[bytes]] = []
+    with ExitStack() as stack:
+        stack.callback(_wait_for_end, started)
+        with flocked(home / STARTING, fcntl.LOCK_EX, 0o600):
+            stack.enter_context(flocked(home / LEASES, fcntl.LOCK_SH, 0o600))
+            if not _is_alive(home):
+                started.append(_start(home, port))
+            url = _address(home, started)
+        stack.enter_context(environment({"PREFECT_HOME": str(home), "PREFECT_API_URL": url, **_no_proxy()}))
+        yield url
+
+
+def prefect_home() -> Path:
+    """Return the folder of the embedded server's database: PREFECT_HOME, else one in the user's cache."""
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    home = Path(os.environ.get("PREFECT_HOME") or f"{cache}/docmill/prefect").expanduser().absolute()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{home} cannot be made ({error.strerror}); set PREFECT_HOME to a folder that can") from None
+    return home
+
+
+@contextmanager
+def environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for a block; Prefect hears of them where it is loaded already."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    _refresh()
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        _refresh()
+
+
+def _refresh() -> None:
+    if "prefect.context" in sys.modules:
+        from prefect.context import refresh_global_settings_context
+
+        refresh_global_settings_context()
+
+
+def _no_proxy() -> dict[str, str]:
+    """Keep a proxy of the environment out of the way to loopback."""
+    hosts = ",".join(filter(None, (os.environ.get("NO_PROXY") or os.environ.get("no_proxy"), "127.0.0.1")))
+    return {"NO_PROXY": hosts, "no_proxy": hosts}
+
+
+def _is_alive(home: Path) -> bool:
+    try:
+        with flocked(home / SERVER, fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600):
+            return False
+    except BlockingIOError:
+        return True
+
+
+def _start(home: Path, port: int) -> subprocess.Popen[bytes]:
+    (home / ADDRESS).unlink(missing_ok=True)
+    with (home / LOG).open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "docmill.flows.hosting.server_process", str(home), str(port)],
+            cwd=Path(__file__).parents[2],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # Ctrl-C is for the run; the server ends after it
+        )
+
+
+def _address(home: Path, started: list[subprocess.Popen[bytes]]) -> str:
+    """Wait for the server to answer and return the URL of its API."""
+    deadline = time.monotonic() + STARTUP_S
+    while time.monotonic() < deadline:
+        if (home / ADDRESS).exists():
+            return str(json.loads((home / ADDRESS).read_bytes())["url"])
+        if started and started[0].poll() is not None:
+            raise Transient(_failure(home, f"ended with status {started[0].returncode}"))
+        time.sleep(_POLL_S)
+    raise Transient(_failure(home, f"did not answer within {STARTUP_S:.0f} s"))
+
+
+def _failure(home: Path, what: str) -> str:
+    tail = (home / LOG).read_text(errors="replace").strip().splitlines()[-1:]
+    return f"Prefect's server {what}; see {home / LOG} ({''.join(tail)}), or take --engine local"
+
+
+def _wait_for_end(started: list[subprocess.Popen[bytes]]) -> None:
+    """Wait for a server that this run started, unless other runs keep it."""
+    for server in started:
+        try:
+            server.wait(SHUTDOWN_S + 5.0)
+        except subprocess.TimeoutExpired:
+            server.returncode = 0  # it ends with the lease of another run

@@ -1,0 +1,101 @@
+"""The process of the embedded Prefect server: it serves while somebody holds the lease, and then ends.
+
+`docmill.flows.hosting.prefect_server` starts it as `python -m docmill.flows.hosting.server_process HOME PORT`.
+The lease is a shared `flock`. The kernel frees it however its holder dies, so no run leaves a server behind.
+"""
+
+import fcntl
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import uvicorn
+
+SERVER = "docmill-server.lock"  # held exclusively by the server for as long as it lives
+LEASES = "docmill-leases.lock"  # held shared by each user of the server
+ADDRESS = "docmill-server.json"  # written when the server answers
+
+ENVIRONMENT = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # that page calls an analytics host from the browser
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "200",
+    # Without this a restart leaks the slot of a deployment's concurrency limit for ever.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+}
+SHUTDOWN_S = 15.0
+
+
+def main(home: Path, port: int) -> None:
+    """Serve Prefect's API with the database of `home`, on `port` if it is free, until the last lease ends."""
+    alive = os.open(home / SERVER, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit("another server has this home")
+    (home / ADDRESS).unlink(missing_ok=True)
+    listener = _listen(port)
+    server = _create(home, listener.getsockname()[1])
+    for watch in (_announce, _end_with_last_lease):
+        threading.Thread(target=watch, args=(server, home), daemon=True).start()
+    server.run(sockets=[listener])
+    (home / ADDRESS).unlink(missing_ok=True)
+
+
+def _listen(port: int) -> socket.socket:
+    """Return a socket on loopback, at a free port where `port` is 0 or taken."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with suppress(OSError):
+        listener.bind(("127.0.0.1", port))
+        return listener
+    listener.bind(("127.0.0.1", 0))
+    return listener
+
+
+def _create(home: Path, port: int) -> "uvicorn.Server":
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    os.environ.update(
+        PREFECT_HOME=str(home),
+        PREFECT_SERVER_API_HOST="127.0.0.1",
+        PREFECT_SERVER_API_PORT=str(port),
+        PREFECT_UI_API_URL=f"http://127.0.0.1:{port}/api",
+    )
+    os.environ.pop("PREFECT_API_URL", None)
+    import uvicorn
+    from prefect.server.api.server import create_app
+
+    app = create_app(final=True)
+    return uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=3))
+
+
+def _announce(server: "uvicorn.Server", home: Path) -> None:
+    while not server.started:
+        time.sleep(0.05)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    draft = home / f"{ADDRESS}.new"
+    draft.write_text(json.dumps({"url": f"http://127.0.0.1:{port}/api", "pid": os.getpid()}))
+    draft.replace(home / ADDRESS)
+
+
+def _end_with_last_lease(server: "uvicorn.Server", home: Path) -> None:
+    leases = os.open(home / LEASES, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(leases, fcntl.LOCK_EX)
+    server.should_exit = True
+    time.sleep(SHUTDOWN_S)
+    os._exit(0)  # one of its services does not end; what is committed in its database is safe
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,138 @@
+"""Facts: have a model say what the right answers say, search, and have it judge whether that was found."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from docmill.flows.measure.evaluation import Subject, keep_values
+from docmill.storage.errors import ConfigError, QueryError
+from docmill.storage.files import write_whole
+from docmill.storage.reader.store import Store
+from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.schema import indexed_text
+from docmill.storage.tables.tables import read_table
+from docmill.tasks.evaluate.asking import Way
+from docmill.tasks.evaluate.fact_prompts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
+from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.evaluate.ranking import names_of
+from docmill.tasks.model.client import Desk
+from docmill.tasks.model.prompt import Prompt
+
+Facts = dict[str, tuple[str, ...]]
+
+
+@dataclass(slots=True)
+class Judged:
+    """What became of the facts when the first `top` chunks of a way to search were read.
+
+    `too_long` are those whose excerpts exceed the model's window, `failed` those that it gave no verdict on. `shares`
+    are of each question's facts those that were borne out.
+    """
+
+    way: Way
+    top: int
+    true: int = 0
+    false: int = 0
+    too_long: int = 0
+    failed: int = 0
+    shares: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def accuracy(self) -> float:
+        """Return the share of all facts that were borne out; what could not be judged counts against it."""
+        total = self.true + self.false + self.too_long + self.failed
+        return self.true / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The ways to search, how many chunks are read, and how many tokens a prompt may have by estimate, 0 for any."""
+
+    ways: Sequence[Way]
+    tops: Sequence[int] = (3, 5, 10)
+    window: int = 0
+
+
+@dataclass(slots=True)
+class _Case:
+    question: str
+    facts: tuple[str, ...]
+    prompt: Prompt
+    of: Judged = field(repr=False)
+
+
+def facts_of(store: Store, questions: Sequence[Question], desk: Desk) -> Facts:
+    """Return the facts of each question's right answers; one whose answers gave none is left out."""
+    passages = {question.id: _passages(store, question) for question in questions}
+    prompts = {text: fact_prompt(text) for texts in passages.values() for text in texts}
+    answers = desk.ask(list(prompts.values()))
+    found: Facts = {}
+    for key, texts in passages.items():
+        said = [(text, answers[prompts[text]].text) for text in texts if prompts[text] in answers]
+        facts = tuple(dict.fromkeys(fact for text, reply in said for fact in read_facts(reply, facts_wanted(text))))
+        if facts:
+            found[key] = facts
+    return found
+
+
+def _passages(store: Store, question: Question) -> list[str]:
+    """Return what answers a question, word for word: the quoted passages, else the documents."""
+    quoted = [target.quotation for target in question.targets if target.quotation]
+    wanted = {target.document for target in question.targets}
+    uris = read_table(store.root, store.snapshot, "documents", ["uri"]).column(0).to_pylist() if not quoted else []
+    documents = [store.document(uri).text for uri in uris if wanted & {*names_of(uri)}]
+    return list(dict.fromkeys([*quoted, *documents]))
+
+
+def judge(store: Store, questions: Sequence[Question], facts: Facts, terms: Terms, desk: Desk) -> list[Judged]:
+    """Return, for each way and number of chunks, how many facts the chunks bear out."""
+    found, cases = list[Judged](), list[_Case]()
+    for way in terms.ways:
+        hits = {q.id: way.ask(store, q.text, max(terms.tops)) for q in questions if q.id in facts}
+        for top in terms.tops:
+            found.append(Judged(way, top))
+            cases += [_Case(key, facts[key], _prompt(some[:top], facts[key]), found[-1]) for key, some in hits.items()]
+    readable = [case for case in cases if not terms.window or case.prompt.tokens <= terms.window]
+    answers = desk.ask([case.prompt for case in readable])
+    for case in cases:
+        case.of.shares[case.question] = 0.0
+        if terms.window and case.prompt.tokens > terms.window:
+            case.of.too_long += len(case.facts)
+            continue
+        answer = answers.get(case.prompt)
+        verdicts = read_verdicts(answer.text if answer else "", len(case.facts))
+        case.of.shares[case.question] = sum(verdicts) / len(case.facts)
+        case.of.true += sum(verdicts)
+        case.of.false += len(verdicts) - sum(verdicts)
+        case.of.failed += 0 if verdicts else len(case.facts)
+    return found
+
+
+def _prompt(hits: Sequence[Hit], facts: Sequence[str]) -> Prompt:
+    return verdict_prompt([indexed_text(hit.context, hit.text) for hit in hits], facts)
+
+
+def keep_shares(store: Store, of: str, subject: Subject, found: Sequence[Judged]) -> None:
+    """Keep a row `facts@5` or the like for each way and number of chunks, with the share of each question's facts."""
+    for one in (one for one in found if one.shares):
+        own = replace(subject, settings={**one.way.options, **(subject.settings or {})})
+        keep_values(store, of, own, {f"facts@{one.top}": one.shares})
+
+
+def read_kept(path: Path) -> Facts:
+    """Return the facts in a file that `keep` wrote; raise QueryError where it is none."""
+    try:
+        return {str(key): tuple(map(str, facts)) for key, facts in json.loads(path.read_text("utf-8")).items()}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise QueryError(f"{path}: cannot be read as facts, JSON of lists by question: {error!r}") from error
+
+
+def keep(path: Path, facts: Facts) -> None:
+    """Write facts, so that another store can be judged by the same."""
+    write_whole(path, json.dumps(facts, ensure_ascii=False, indent=1).encode())
+
+
+def without_model() -> ConfigError:
+    """Return the error where no language model is named."""
+    return ConfigError("evaluate facts needs a language model: set [model] provider and model")

@@ -1,0 +1,98 @@
+"""Quality: what the chunks of a snapshot are worth without any question."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from docmill.flows.config.settings import Settings
+from docmill.flows.measure.evaluation import Subject, keep_values
+from docmill.flows.measure.needle import find_needles
+from docmill.storage.columns import CHUNKS, from_table, to_table
+from docmill.storage.reader.store import Store
+from docmill.storage.schema import ChunkRow, Parsed
+from docmill.storage.tables.tables import read_table
+from docmill.storage.writer.commit import vector_rows
+from docmill.tasks.batch.resolve_lookups import Answering, vectors_of
+from docmill.tasks.evaluate import chunk_measures as measures
+from docmill.tasks.evaluate.chunk_measures import Written
+
+LEAST_TOKENS = 50
+_COHERENT = 60
+_TOPIC_CHUNKS = 5_000
+
+Values = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """How much is looked at: documents, the coherence of sentences (which embeds them), planted needles."""
+
+    documents: int = 100
+    least: int = LEAST_TOKENS
+    coherence: bool = True
+    needles: bool = True
+
+
+def chunk_quality(settings: Settings, store: Store, looking: Looking) -> Values:
+    """Return each measure by item: chunks or documents of a sample, which content decides, or "all"."""
+    table = read_table(store.root, store.snapshot, "chunks")
+    rows = [row for row in from_table(table, ChunkRow) if not row.children]
+    if not rows:
+        return {}
+    documents = _sample(store, rows, looking.documents)
+    sampled = [chunk for one in documents for chunk in one.chunks]
+    limit = store.snapshot.space.token_limit
+    whole = measures.sizes(rows, looking.least, limit) | measures.duplicates(rows)
+    whole |= measures.near_duplicates(_vectors(store, sampled)) | measures.boilerplate(documents)
+    whole |= measures.topics([chunk.text for chunk in rows[:_TOPIC_CHUNKS]])
+    found: Values = {name: {"all": value} for name, value in whole.items()}
+    _add(found, ((one.uri, measures.spread(one)) for one in documents))
+    _add(found, (pair for one in documents for pair in measures.boundaries(one)))
+    _add(found, ((chunk.chunk_id, measures.dependence(chunk)) for chunk in sampled))
+    if looking.coherence:
+        _add(found, _coherence(settings, store, documents))
+    return found | (find_needles(settings, store) if looking.needles else {})
+
+
+def _add(found: Values, values: Iterator[tuple[str, Mapping[str, float]]]) -> None:
+    for item, own in values:
+        for name, value in own.items():
+            found.setdefault(name, {})[item] = value
+
+
+def _sample(store: Store, rows: list[ChunkRow], most: int) -> list[Written]:
+    """Return documents with their chunks, chosen by their ids, which are hashes."""
+    own: dict[str, list[ChunkRow]] = {}
+    for row in sorted(rows, key=lambda row: (row.document_id, row.ordinal)):
+        own.setdefault(row.uri, []).append(row)
+    found = ((uri, tuple(chunks), store.document(uri)) for uri, chunks in islice(own.items(), most))
+    return [Written(uri, Parsed(one.text, one.elements, one.title), chunks) for uri, chunks, one in found]
+
+
+def _vectors(store: Store, rows: list[ChunkRow]) -> npt.NDArray[np.float32]:
+    batches = list(vector_rows(store.root, store.snapshot.artifacts["embeddings"], to_table(rows, CHUNKS)))
+    flat = pa.Table.from_batches(batches).column("vector").combine_chunks().flatten()
+    return np.asarray(flat, np.float32).reshape(len(rows), -1)
+
+
+def _coherence(settings: Settings, store: Store, documents: list[Written]) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield of some chunks how near their sentences are to each other."""
+    pairs = sorted(pair for one in documents for pair in measures.inner_sentences(one))[:_COHERENT]
+    packs = tuple(store.root / piece.file.path for piece in store.snapshot.artifacts["embeddings"])
+    target = store.root / "cache" / "quality" / "embeddings-sentences.parquet"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    task = Answering(packs, target, settings.embedding.model, settings.embedding.revision)
+    texts = [text for _, held in pairs for text in held]
+    vectors = vectors_of(texts, task) if texts else {}
+    for chunk_id, held in pairs:
+        yield chunk_id, {"coherence": measures.coherence(np.stack([vectors[text] for text in held]))}
+
+
+def keep(store: Store, of: str, found: Values, looking: Looking) -> None:
+    """Keep a row for each measure."""
+    settings = {"documents": looking.documents, "least": looking.least}
+    keep_values(store, of, Subject("chunks", settings=settings), found, values=False)

@@ -1,0 +1,143 @@
+"""Evaluation: ask snapshots of a store in several ways, and keep what comes out as rows."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from docmill.flows.config.settings import Settings
+from docmill.flows.config.task_options import way_of
+from docmill.storage.files import hash_file
+from docmill.storage.history import measurements, snapshots
+from docmill.storage.history.measurements import EvaluationRow, state_of
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import hash_bytes, key_of
+from docmill.storage.reader.store import Store, open_store
+from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.tasks.evaluate.asking import Evaluation, Reading, Way
+from docmill.tasks.evaluate.asking import evaluate as ask
+from docmill.tasks.evaluate.bootstrap import interval
+from docmill.tasks.evaluate.questions import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What was measured and by what: a kind, the name and content hash of a file of questions, settings."""
+
+    kind: str
+    name: str = ""
+    hash: str = ""
+    settings: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An evaluation of a snapshot; `of` is its number, or the name of a candidate."""
+
+    of: str
+    snapshot: Snapshot
+    evaluation: Evaluation
+
+    @property
+    def title(self) -> str:
+        """Return what tells it from others."""
+        name = f"snapshot {self.of}" if self.of.isdecimal() else self.of
+        return f"{name}, {self.evaluation.way.spelled()}"
+
+
+def ways_of(settings: Settings, modes: Sequence[Mode], weights: Sequence[float]) -> list[Way]:
+    """Return the ways to search of some modes, a hybrid one with each of the weights where there are any."""
+    ways = [way_of(settings, mode) for mode in modes]
+    hybrid = [way for way in ways if way.mode == "hybrid"]
+    return [way for way in ways if not (weights and way in hybrid)] + [
+        replace(way, how=way.how | {"weight": weight}) for way in hybrid for weight in weights
+    ]
+
+
+def evaluate(
+    root: Path,
+    ats: Sequence[str | None],
+    ways: Sequence[Way],
+    questions: Sequence[Question],
+    measures: Sequence[str],
+    depth: int = 10,
+) -> list[Measured]:
+    """Ask snapshots, the newest where one is None, every question in every way."""
+    held = snapshots.candidates(root)
+    found = []
+    for at, way in product(ats, ways):
+        store = open_store(root, at)
+        of = at if at in held else str(store.snapshot.number)
+        found.append(Measured(of, store.snapshot, *ask(store, questions, [way], measures, Reading(depth))))
+    return found
+
+
+def compared(found: Sequence[Measured]) -> list[dict[str, str]]:
+    """Return one row a way: means, and for all but the first what became of the first measure."""
+    rows = []
+    several = len({one.of for one in found}) > 1
+    for one in found:
+        row = {"snapshot": one.of} if several else {}
+        row |= {"mode": one.evaluation.way.spelled()}
+        row |= {name: f"{value.mean:.3f}" for name, value in one.evaluation.means().items()}
+        if one is not found[0]:
+            name, change = next(iter(one.evaluation.against(found[0].evaluation).items()))
+            interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
+            first = found[0].title if several else found[0].evaluation.way.spelled()
+            row[f"{name} against {first}"] = f"{interval} {change.verdict}"
+        rows.append(row)
+    return [dict.fromkeys(rows[-1], "") | row for row in rows]
+
+
+def subject_of(path: Path, qrels: Path | None, settings: Mapping[str, Any], kind: str = "questions") -> Subject:
+    """Return what a file or folder of questions is to the rows that are kept."""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    hashes = [hash_file(file) for file in (*files, *([qrels] if qrels else []))]
+    return Subject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
+
+
+def keep(root: Path, measured: Sequence[Measured], subject: Subject, values: bool = True) -> None:
+    """Keep a row for each measure, with the value of every question unless `values` is off."""
+    for one in measured:
+        settings = {**one.evaluation.way.options, **(subject.settings or {})}
+        own = Subject(subject.kind, subject.name, subject.hash, settings)
+        rows = [row_of(one.snapshot, one.of, own, *found, values) for found in one.evaluation.values.items()]
+        measurements.keep(root, rows)
+
+
+def keep_values(
+    store: Store, of: str, subject: Subject, found: Mapping[str, Mapping[str, float]], values: bool = True
+) -> None:
+    """Keep a row for each measure of a snapshot, given its values by item."""
+    measurements.keep(store.root, [row_of(store.snapshot, of, subject, *one, values) for one in found.items()])
+
+
+def row_of(
+    snapshot: Snapshot, of: str, subject: Subject, measure: str, found: Mapping[str, float], values: bool = True
+) -> EvaluationRow:
+    """Return the row of a measure, given its value for each of the things that it is the mean of."""
+    mean, settings, state = interval(found), json.dumps(subject.settings or {}, sort_keys=True), state_of(snapshot)
+    parts = (version("docmill"), state, subject.kind, subject.hash, settings, measure)
+    items = sorted(found) if values else []
+    return EvaluationRow(
+        evaluation_id=key_of("evaluation", *parts),
+        created=datetime.now(UTC).isoformat("T", "seconds"),
+        snapshot=0 if of.startswith("candidate-") else snapshot.number,
+        candidate=of if of.startswith("candidate-") else "",
+        state=state,
+        kind=subject.kind,
+        subject=subject.name,
+        subject_hash=subject.hash,
+        settings=settings,
+        measure=measure,
+        value=mean.mean,
+        low=mean.low,
+        high=mean.high,
+        count=len(found),
+        items=tuple(items),
+        item_values=tuple(found[item] for item in items),
+    )

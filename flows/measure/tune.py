@@ -1,0 +1,329 @@
+"""Tune: what the user's own documents and questions say about strategies, sizes, contexts and fusion weights.
+
+Every trial is an ingest into a store of its own beside the user's (`cache/tune`), which begins as a copy of that by
+hard links. So a trial parses nothing, embeds only texts that no trial before it has, and a second call embeds none.
+A language model is not asked: what it has said before is there.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from docmill.flows.config.settings import Gate, Retention, RouteRule, Settings
+from docmill.flows.config.task_options import routes_of, way_of
+from docmill.flows.runs.engine import LocalEngine
+from docmill.flows.runs.pipeline import ingest
+from docmill.storage.artifacts import staging
+from docmill.storage.artifacts.packs import Packs, write_pack
+from docmill.storage.artifacts.part_vectors import KEYS, vector_keys
+from docmill.storage.errors import ConfigError, QueryError
+from docmill.storage.files import TEMPORARY, remove
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.reader.store import Store, open_store
+from docmill.storage.retrieval.candidates.search_options import SearchOptions
+from docmill.storage.schema import Parsed
+from docmill.storage.tables.tables import read_table
+from docmill.tasks.chunking.route import Route, default_routes
+from docmill.tasks.evaluate.asking import Reading, Way, check_measures, evaluate
+from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
+from docmill.tasks.evaluate.excerpts import locate
+from docmill.tasks.evaluate.proxies import Source, proxies
+from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.model.journal import REPLIES
+
+FOLDER = "cache/tune"
+_LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "candidates", "tags")
+_ASKED_DOCUMENTS = 300
+_EVERYTHING = Retention(keep_snapshots=1_000_000, keep_days=36_500.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is tried, and what it may cost.
+
+    `budget` is the most texts to embed. `characters` is how much of what was found is read: longer chunks find more,
+    and fewer of them fit. A content type with fewer questions than `least` is left as it is. `questions` is how many
+    are made where there are none.
+    """
+
+    budget: int = 20_000
+    measure: str = "nDCG@10"
+    characters: int = 4_000
+    least: int = 8
+    strategies: tuple[str, ...] = ("structure", "recursive", "sentence")
+    sizes: tuple[int, ...] = (80, 120, 200)
+    contexts: tuple[str, ...] = ("none", "structural", "window")
+    weights: tuple[float, ...] = (0.3, 0.4, 0.5, 0.6, 0.7)
+    questions: int = 200
+
+    def __post_init__(self) -> None:
+        """Raise for what no trial could be made with, before the first has taken its time."""
+        check_measures([self.measure])
+        for strategy in self.strategies:
+            Route(strategy)
+        for size in self.sizes:
+            Route("structure", {"size": size})
+        for context in self.contexts:
+            Route("structure", contextualizer=context)
+        for weight in self.weights:
+            SearchOptions(weight=weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One thing tried: on which content type ("" for all), what, the mean, and the difference to what is in use.
+
+    `change` is None of what is in use itself, `mean` where the budget did not suffice; `embedded` counts new texts.
+    """
+
+    content_type: str
+    what: str
+    questions: int
+    mean: Interval | None = None
+    change: Interval | None = None
+    embedded: int = -1
+
+
+@dataclass
+class Tuning:
+    """What was tried, and the settings that won, which are those of the trials' store at `snapshot`.
+
+    `made` says whether the questions were made here.
+    """
+
+    settings: Settings
+    made: bool = False
+    questions: int = 0
+    trials: list[Trial] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    embedded: int = 0
+    routes: list[RouteRule] = field(default_factory=list)
+    weight: float | None = None
+    snapshot: int = 0
+
+
+@dataclass
+class _Bench:
+    """The store of the trials, and what they share."""
+
+    root: Path
+    sources: Sequence[str]
+    options: Options
+    tuning: Tuning
+    hear: Callable[[Trial], None]
+    known: dict[str, int] = field(default_factory=dict)
+
+    def add(self, trial: Trial) -> None:
+        """Remember a trial, and tell whoever waits."""
+        self.tuning.trials.append(trial)
+        self.hear(trial)
+
+    def store(self, settings: Settings) -> Store | None:
+        """Return the trials' store with these settings; None where that would go beyond the budget."""
+        free = settings.model.model_copy(update={"max_calls": 0})
+        changed = {"store": self.root, "retention": _EVERYTHING, "gate": Gate(), "model": free}
+        own = settings.model_copy(update=changed)
+        key = own.model_dump_json(exclude={"search"})
+        if key not in self.known:
+            with LocalEngine() as engine:
+                planned = ingest(own, self.sources, engine, dry_run=True, allow_delete=True)
+                if planned.embedded > self.options.budget - self.tuning.embedded:
+                    return None
+                self.tuning.embedded += ingest(own, self.sources, engine, allow_delete=True).embedded
+            self.known[key] = snapshots.numbers(self.root)[-1]
+        return open_store(self.root, self.known[key])
+
+    def ask(self, store: Store, questions: Sequence[Question], way: Way) -> dict[str, float]:
+        """Return the measure of each question."""
+        chosen = self.options
+        found = evaluate(store, questions, [way], [chosen.measure], Reading(characters=chosen.characters))
+        return found[0].values[chosen.measure]
+
+
+def tune(
+    settings: Settings,
+    sources: Sequence[str],
+    questions: Sequence[Question],
+    options: Options,
+    hear: Callable[[Trial], None] = lambda _: None,
+) -> Tuning:
+    """Try what `options` say on the documents of `sources`; without questions make some of the documents.
+
+    Raises `QueryError` where the documents give no question, or where embedding them as they are exceeds the budget.
+    """
+    root = settings.store / FOLDER
+    _copy(settings.store, root, settings.wait_s)
+    tuning = Tuning(settings)
+    bench = _Bench(root, sources or settings.sources, options, tuning, hear)
+    store = bench.store(settings)
+    if store is None:
+        raise QueryError(f"the documents as they are have more new texts than --budget {options.budget}; raise it")
+    tuning.made, asked = not questions, list(questions) or proxies(_sources(store), options.questions)
+    if not asked:
+        raise QueryError("no question could be made of the documents; give some with --questions")
+    tuning.questions = len(asked)
+    for kind, own in _by_type(store, asked).items():
+        if not kind:
+            tuning.skipped.append(f"no content type: {len(own)} questions name no document that is there")
+        elif len(own) < options.least:
+            tuning.skipped.append(f"{kind}: {len(own)} questions, {options.least} are needed")
+        else:
+            _tune_type(bench, kind, own)
+    _tune_weight(bench, asked)
+    last = bench.store(tuning.settings)
+    tuning.snapshot = last.snapshot.number if last else 0
+    return tuning
+
+
+def hand_over(tuning: Tuning) -> int:
+    """Lay the vectors of what won where the user's next ingest takes them from; return how many."""
+    root = tuning.settings.store
+    with writer_lock(root, tuning.settings.wait_s):
+        base, won = snapshots.newest(root), snapshots.read(root / FOLDER, tuning.snapshot)
+        if base is None:
+            return 0
+        keys = vector_keys(read_table(root / FOLDER, won, "chunks", list(KEYS)))
+        missing = sorted(_packs(root, base).missing(keys))
+        folder = root / staging.FOLDER / "tuned"
+        remove(folder)
+        if missing:
+            folder.mkdir(parents=True)
+            write_pack(folder / ".tmp-tuned", _packs(root / FOLDER, won).take(missing), "embeddings")
+            (folder / ".tmp-tuned").rename(folder / "embeddings-00000.parquet")
+        return len(missing)
+
+
+def _packs(root: Path, snapshot: Snapshot) -> Packs:
+    return Packs([root / piece.file.path for piece in snapshot.artifacts["embeddings"]])
+
+
+def _copy(store: Path, root: Path, wait_s: float) -> None:
+    """Begin the trials' store as a copy of the user's newest state, unless it is there already."""
+    base, held = snapshots.newest(store), snapshots.newest(root)
+    if held and base and held.space.id != base.space.id:
+        remove(root)
+    if base is None or snapshots.numbers(root):
+        return
+    draft = root.with_name(f"{TEMPORARY}tune")
+    remove(draft)
+    with writer_lock(store, wait_s):
+        for path in store.iterdir():
+            if path.is_dir() and path.name not in _LEFT_OUT:
+                shutil.copytree(path, draft / path.name, copy_function=os.link)
+        if (store / REPLIES).is_dir():
+            kept = shutil.ignore_patterns("*.jsonl")  # the journals of runs that are going on
+            shutil.copytree(store / REPLIES, draft / REPLIES, copy_function=os.link, ignore=kept)
+    draft.rename(root)
+
+
+def _sources(store: Store) -> list[Source]:
+    """Return the documents to make questions from: some, which their ids choose, where there are many."""
+    uris = store.sql(f"SELECT uri FROM documents ORDER BY document_id LIMIT {_ASKED_DOCUMENTS}").column(0).to_pylist()
+    found = ((uri, store.document(uri)) for uri in uris)
+    return [Source(uri, Parsed(one.text, one.elements, one.title, one.metadata)) for uri, one in found]
+
+
+def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
+    """Group questions by the content type of what answers them first, the most frequent type first."""
+    rows = store.sql("SELECT uri, content_type, regions FROM documents").to_pylist()
+    names = {name: row for row in rows for name in (Path(row["uri"]).stem, Path(row["uri"]).name)}
+    names |= {row["uri"]: row for row in rows}
+    found: dict[str, list[Question]] = {}
+    for question in questions:
+        row = names.get(question.targets[0].document)
+        found.setdefault(_type(store, row, question) if row else "", []).append(question)
+    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def _type(store: Store, row: dict[str, Any], question: Question) -> str:
+    place = locate(store.document(row["uri"]).text, question.targets[0]) if question.targets[0].quotation else None
+    regions = (one for one in row["regions"] if place and one["start"] <= place[0] < one["end"])
+    return str(next((one["content_type"] for one in regions), row["content_type"]))
+
+
+def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
+    """Try strategies for a content type, sizes of the best, then contexts for the best of all; take what is better."""
+    tuning, options = bench.tuning, bench.options
+    own = default_routes().by_type[kind].strategy
+    rule = next((one for one in reversed(tuning.settings.routes) if one.type == kind), None)
+    named, context = (rule.strategy or own, rule.contextualizer) if rule else (own, "")
+    race = _Race(bench, kind, questions, named, tuning.settings)
+    tried = {named: (race.mean, RouteRule(type=kind, strategy=named, options=rule.options if rule else {}))}
+
+    def run(what: str, strategy: str, more: dict[str, Any], context: str) -> None:
+        route = RouteRule(type=kind, strategy=strategy, options=more, contextualizer=context)
+        changed = tuning.settings.model_copy(update={"routes": (*tuning.settings.routes, route)})
+        try:
+            routes_of(changed)
+        except ConfigError as error:  # such as a size below the overlap that is set
+            tuning.skipped.append(f"{kind}, {what}: {error}")
+        else:
+            tried[what] = race.run(what, changed), route
+
+    def best() -> RouteRule:
+        return max(tried.values(), key=lambda pair: pair[0])[1]
+
+    for strategy in dict.fromkeys((own, *options.strategies)):
+        if strategy != named:
+            run(strategy, strategy, {}, context)
+    found = best()
+    for size in options.sizes:
+        run(f"{found.strategy}, size {size}", found.strategy, {**found.options, "size": size}, context)
+    found = best()
+    for name in options.contexts:
+        if name != (context or tuning.settings.chunk.contextualizer):
+            run(f"{found.strategy}, context {name}", found.strategy, found.options, name)
+    if race.won:
+        tuning.settings = race.won
+        tuning.routes.append(race.won.routes[-1])
+
+
+def _tune_weight(bench: _Bench, questions: Sequence[Question]) -> None:
+    tuning = bench.tuning
+    search = tuning.settings.search
+    race = _Race(bench, "", questions, f"weight {search.weight:g}", tuning.settings)
+    for weight in bench.options.weights:
+        if weight != search.weight:
+            changed = search.model_copy(update={"weight": weight})
+            race.run(f"weight {weight:g}", tuning.settings.model_copy(update={"search": changed}))
+    if race.won:
+        tuning.settings, tuning.weight = race.won, race.won.search.weight
+
+
+def _unasked(settings: Settings) -> Settings:
+    """Return settings by which no search asks a language model."""
+    if settings.search.expand != "model":
+        return settings
+    return settings.model_copy(update={"search": settings.search.model_copy(update={"expand": ""})})
+
+
+class _Race:
+    """Trials of one matter, each held against what is in use; the best of those that are better wins."""
+
+    def __init__(self, bench: _Bench, kind: str, questions: Sequence[Question], named: str, settings: Settings) -> None:
+        self._bench, self._kind, self._questions = bench, kind, questions
+        self._first: dict[str, float] = {}
+        self._best = 0.0
+        self.won: Settings | None = None
+        self.mean = self.run(f"{named} (in use)", settings)
+
+    def run(self, what: str, settings: Settings) -> float:
+        """Try settings and return their mean, -1 where the budget does not suffice."""
+        tuning, before = self._bench.tuning, self._bench.tuning.embedded
+        store = self._bench.store(settings)
+        if store is None:
+            self._bench.add(Trial(self._kind, what, len(self._questions)))
+            return -1.0
+        values = self._bench.ask(store, self._questions, way_of(_unasked(settings)))
+        mean = interval(values)
+        change = difference(values, self._first) if self._first else None
+        self._first = self._first or values
+        if change and change.verdict == "better" and mean.mean > self._best:
+            self.won, self._best = settings, mean.mean
+        self._bench.add(Trial(self._kind, what, len(values), mean, change, tuning.embedded - before))
+        return mean.mean

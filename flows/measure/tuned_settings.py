@@ -1,0 +1,99 @@
+"""Tuned: what a tuning has found, as settings in TOML, alone or in a docmill.toml whose comments stay."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from docmill.storage.errors import ConfigError
+
+if TYPE_CHECKING:
+    from docmill.flows.measure.tune import Tuning
+
+BEGIN = "# Found by docmill tune; it replaces what stands from here to the end of this part."
+END = "# End of what docmill tune found."
+_PART = re.compile(rf"\n*{re.escape(BEGIN)}.*?{re.escape(END)}\n?", re.DOTALL)
+
+
+def as_toml(tuning: "Tuning") -> str:
+    """Return what differs from the settings in use, as TOML; nothing where nothing does."""
+    return "\n".join([*_scalars(tuning), *_routes(tuning)])
+
+
+def _scalars(tuning: "Tuning") -> Iterator[str]:
+    for (section, key), value in chosen(tuning).items():
+        yield f"[{section}]\n{key} = {json.dumps(value)}\n"
+
+
+def _routes(tuning: "Tuning") -> Iterator[str]:
+    for rule in tuning.routes:
+        options = ", ".join(f"{name} = {json.dumps(value)}" for name, value in rule.options.items())
+        given = f"options = {{ {options} }}\n" if options else ""
+        given += f'contextualizer = "{rule.contextualizer}"\n' if rule.contextualizer else ""
+        yield f'[[routes]]\ntype = "{rule.type}"\nstrategy = "{rule.strategy}"\n{given}'
+
+
+def chosen(tuning: "Tuning") -> dict[tuple[str, str], Any]:
+    """Return the single keys that won, by section and name."""
+    return {} if tuning.weight is None else {("search", "weight"): tuning.weight}
+
+
+def merged(text: str, tuning: "Tuning") -> str:
+    """Return a docmill.toml with what was found, its comments and all else as they were.
+
+    Single keys are set where they stand, or would; routes are added at the end, in a part that the next tuning
+    replaces, and win there over those of the same type before. Raises `ConfigError` where that would not do.
+    """
+    before = tomllib.loads(text)
+    for (section, key), value in chosen(tuning).items():
+        text = _set(text, section, key, json.dumps(value))
+    if tuning.routes:
+        old = _PART.search(text)
+        text = _PART.sub("\n", text).rstrip("\n")
+        earlier = old[0].replace(BEGIN, "").replace(END, "").strip() if old else ""
+        own = "\n".join(part for part in (_others(earlier, tuning), *_routes(tuning)) if part)
+        text = f"{text}\n\n{BEGIN}\n{own.rstrip()}\n{END}\n"
+    _check(before, text, tuning)
+    return text
+
+
+def _others(earlier: str, tuning: "Tuning") -> str:
+    """Return the routes that an earlier tuning wrote for types that this one says nothing of."""
+    types = {rule.type for rule in tuning.routes}
+    blocks = re.split(r"(?=^\[\[routes\]\])", earlier, flags=re.MULTILINE)
+    return "\n".join(block.strip() + "\n" for block in blocks if block.strip() and not _is_of(block, types))
+
+
+def _is_of(block: str, types: set[str]) -> bool:
+    return any(rule.get("type") in types for rule in tomllib.loads(block).get("routes", []))
+
+
+def _set(text: str, section: str, key: str, value: str) -> str:
+    """Set a key of a table: in its line, in the line that holds its default as a comment, or below the head."""
+    head = re.search(rf"^\[{section}\][^\n]*$", text, re.MULTILINE)
+    if not head:
+        return f"{text.rstrip()}\n\n[{section}]\n{key} = {value}\n"
+    after = re.search(r"^\[", text[head.end() :], re.MULTILINE)
+    end = head.end() + after.start() if after else len(text)
+    body = text[head.end() : end]
+    for pattern in (rf"^{key}[ \t]*=[^\n#]*?(?=[ \t]*(#|$))", rf"^#{key}[ \t]*=[^\n]*$"):
+        found = re.search(pattern, body, re.MULTILINE)
+        if found:
+            return text[: head.end()] + body[: found.start()] + f"{key} = {value}" + body[found.end() :] + text[end:]
+    return f"{text[: head.end()]}\n{key} = {value}{text[head.end() :]}"
+
+
+def _check(before: dict[str, Any], text: str, tuning: "Tuning") -> None:
+    """Make sure that the text holds what was found, and that all else is as before."""
+    try:
+        after = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"what was found does not fit into the file ({error}); add it by hand") from None
+    for section, key in chosen(tuning):
+        for values in (before, after):
+            values.setdefault(section, {}).pop(key, None)
+    before.pop("routes", None)
+    after.pop("routes", None)
+    if {k: v for k, v in before.items() if v} != {k: v for k, v in after.items() if v}:
+        raise ConfigError("what was found does not fit into the file without changing more of it; add it by hand")

@@ -1,0 +1,150 @@
+"""The batches of a run: processed a few ahead, embedded as they finish."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+
+from docmill.flows.runs.report import spent, unsaid
+from docmill.flows.runs.run import Run
+from docmill.storage.artifacts.staging import Batch
+from docmill.storage.files import TEMPORARY
+from docmill.tasks.batch.batch import Order, process_batch
+from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
+from docmill.tasks.batch.orders import save_order
+from docmill.tasks.batch.resolve_lookups import ASKED, Answering, asked_texts
+from docmill.tasks.batch.unpack import UnpackOrder
+from docmill.tasks.document.process import Work
+from docmill.tasks.model.client import close_shared
+from docmill.tasks.publishing.plan import Plan
+from docmill.tasks.publishing.publish import artifact_paths
+
+BATCH_DOCUMENTS = 64
+BATCH_BYTES = 4 << 20
+BATCHES_AHEAD = 7
+UNPACKED_BYTES = 256 << 20
+EMBED_CHUNKS = 2048
+
+
+def process(run: Run, todo: Plan, embed: bool) -> Embedding:
+    """Process all works in batches, embedding what is ready while the next ones are parsed.
+
+    Without `embed` only count what there would be to embed.
+    """
+    total = Embedding(0, 0)
+    fresh: list[Batch] = []
+    waiting = list(run.batches)
+    works = todo.works
+    for done, batch in enumerate(_processed(run, works), start=1):
+        fresh.append(batch)
+        waiting.append(batch)
+        run.engine.progress(min(done * BATCH_DOCUMENTS, len(works)), len(works))
+        if embed and sum(map(chunk_count, waiting)) >= EMBED_CHUNKS:
+            total += _embed(run, waiting)
+            waiting = []
+    run.batches += fresh
+    total += asked_texts(run.folder)
+    run.report.model = spent(close_shared(run.folder.name), run.settings.model.prices)
+    run.report.problems += unsaid(run.report.model)
+    if not embed:
+        with run.step("plan"):
+            packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob(f"{ASKED}*.parquet"))
+            return total + count(unembedded(tuple(waiting), packs))
+    return total + _embed(run, waiting) if waiting else total
+
+
+def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
+    """Yield finished batches in order, keeping a few ahead."""
+    packs = artifact_paths(run.root, run.base, "texts")
+    running: list[Future[Path]] = []
+    unpacks: dict[str, Path] = {}
+    for number, part in enumerate(_parts(_laid(run, sorted(works, key=_turn), unpacks))):
+        orders = tuple({unpacks[work.key] for work in part if work.place})
+        order = Order(run.folder / f"batch-{number:05d}", part, run.recipe, packs, _answering(run, number), orders)
+        path = save_order(order, run.folder / f"order-{number:05d}.pickle")
+        running.append(run.engine.submit(process_batch, path))
+        if len(running) > BATCHES_AHEAD:
+            yield _finished(run, running.pop(0))
+    for future in running:
+        yield _finished(run, future)
+
+
+def _answering(run: Run, number: int) -> Answering:
+    embedding, target = run.settings.embedding, run.folder / f"{ASKED}{number:05d}.parquet"
+    packs = artifact_paths(run.root, run.base, "embeddings")
+    return Answering(packs, target, embedding.model, embedding.revision, run.asking)
+
+
+def _turn(work: Work) -> int:
+    """Return the place of a work in a run: what is in archives in its order, then files, the largest first.
+
+    So no worker is left alone with a long document at the end.
+    """
+    return -1 - work.size if not work.place else -(1 << 62)
+
+
+def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator[Work]:
+    """Yield the works, those in archives with the path that their file will have once it is unpacked.
+
+    `unpacks` gets, by the key of the work, the order that unpacks it.
+    """
+    for number, (path, group) in enumerate(_archives(works)):
+        if not path:
+            yield from group
+            continue
+        folder = run.folder / f"{TEMPORARY}unpacked-{number:05d}"
+        wanted = tuple((work.place, work.key) for work in group)
+        order = UnpackOrder(path, PurePosixPath(path).name, wanted, run.recipe.archives)
+        saved = save_order(order, folder / "order.pickle")
+        for work in group:
+            unpacks[work.key] = saved
+            yield replace(work, path=str(folder / work.key))
+
+
+def _archives(works: Iterable[Work]) -> Iterator[tuple[str, list[Work]]]:
+    """Group the works of one archive, up to so many bytes that may lie unpacked at a time, and those of none."""
+    for path, group in groupby(works, lambda work: work.path if work.place else ""):
+        part: list[Work] = []
+        size = 0
+        for work in group:
+            if part and path and size + work.size > UNPACKED_BYTES:
+                yield path, part
+                part, size = [], 0
+            part.append(work)
+            size += work.size
+        yield path, part
+
+
+def _finished(run: Run, batch: Future[Path]) -> Batch:
+    with run.step("parse and split"):
+        return Batch(batch.result())
+
+
+def _parts(works: Iterable[Work]) -> Iterator[tuple[Work, ...]]:
+    """Cut works into batches by number of documents and bytes."""
+    part: list[Work] = []
+    size = 0
+    for work in works:
+        if part and (len(part) == BATCH_DOCUMENTS or size + work.size > BATCH_BYTES):
+            yield tuple(part)
+            part, size = [], 0
+        part.append(work)
+        size += work.size
+    if part:
+        yield tuple(part)
+
+
+def _embed(run: Run, batches: Sequence[Batch]) -> Embedding:
+    with run.step("embed"):
+        number = len(list(run.folder.glob("embeddings-*.parquet")))
+        order = EmbedOrder(
+            tuple(batches),
+            artifact_paths(run.root, run.base, "embeddings"),
+            run.folder / f"embeddings-{number:05d}.parquet",
+            run.settings.embedding.model,
+            run.settings.embedding.revision,
+            run.space.late,
+            artifact_paths(run.root, run.base, "texts"),
+        )
+        return run.engine.submit(embed_batches, save_order(order, run.folder / f"embed-{number:05d}.pickle")).result()

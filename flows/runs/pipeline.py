@@ -1,0 +1,241 @@
+"""The ingest, once for every engine: discover → plan → batches → embed → commit.
+
+Documents travel in batches of files on disk; between steps only paths and small values do.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from docmill.flows.config.settings import Settings
+from docmill.flows.config.task_options import (
+    asking_of,
+    check_model,
+    discover_options,
+    gate_of,
+    recipe_of,
+    retention_of,
+    space_of,
+)
+from docmill.flows.runs.batches import process
+from docmill.flows.runs.engine import Engine
+from docmill.flows.runs.report import Report
+from docmill.flows.runs.run import How, Run
+from docmill.storage.address import at_hand
+from docmill.storage.artifacts import staging
+from docmill.storage.columns import from_table
+from docmill.storage.errors import SourceError
+from docmill.storage.files import explain_full_disk
+from docmill.storage.history import snapshots
+from docmill.storage.history.garbage import sweep
+from docmill.storage.memory import spare_memory
+from docmill.storage.mirror.pull import complete, refresh
+from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.schema import REFUSED, STALE, RejectRow, RunRow
+from docmill.storage.tables.tables import read_table
+from docmill.storage.writer.commit import Changes, ChunkMoves, check_space, compare_chunks
+from docmill.storage.writer.current import catch_up
+from docmill.tasks.batch.embed import Embedding
+from docmill.tasks.batch.orders import save_order
+from docmill.tasks.model.client import close_shared
+from docmill.tasks.publishing.plan import KnownDocument, Plan, State, check_losses, plan
+from docmill.tasks.publishing.publish import PublishOrder, gather, publish_run
+from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
+from docmill.tasks.sources.discover import discover, open_source
+from docmill.tasks.sources.expand import expand
+from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
+from docmill.tasks.sources.listings import Listings
+from docmill.tasks.sources.source import Found, Listing, Source
+
+
+def ingest(
+    settings: Settings,
+    sources: Sequence[str],
+    engine: Engine,
+    *,
+    dry_run: bool = False,
+    allow_delete: bool = False,
+    retry: bool = False,
+    refresh_contexts: bool = False,
+) -> Report:
+    """Bring the store in line with its sources and commit one snapshot, or none where nothing changed.
+
+    A dry run parses and splits what has to be, and stops before embedding. `retry` tries documents
+    again that were rejected before. `refresh_contexts` asks the language model again for contexts that are
+    out of date or could not be used. Raises `SourceError` for a source that is missing or would lose
+    too many documents, `Locked` while another process writes, `Transient` when the disk is full.
+    """
+    how = How(dry_run, allow_delete, retry, refresh_contexts)
+    settings = settings.model_copy(update={"store": at_hand(settings.store, settings.mirrors)})
+    opened = [open_source(source) for source in sources or settings.sources]
+    if not opened:
+        raise SourceError("no source given; name one, or set `sources` in docmill.toml")
+    spare_memory()
+    with ExitStack() as stack:
+        stack.enter_context(explain_full_disk(settings.store))
+        if dry_run:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="docmill-plan-")))
+            refresh(settings.store)
+            complete(settings.store)
+        else:
+            stack.enter_context(writer_lock(settings.store, settings.wait_s))
+            complete(settings.store)
+            if staging.take_over(settings.store):
+                sweep(settings.store)
+            catch_up(settings.store)
+            folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
+        stack.callback(close_shared, folder.name)
+        run = _begin(settings, engine, folder, how)
+        stack.callback(run.incoming.remove)
+        _execute(run, opened, how)
+        return run.report
+
+
+def _begin(settings: Settings, engine: Engine, folder: Path, how: How) -> Run:
+    base = snapshots.newest(settings.store)
+    space = space_of(settings)
+    check_space(base, space)
+    report = Report(engine=engine.name, dry_run=how.dry_run)
+    recipe = recipe_of(settings, space)
+    check_model(settings, recipe)
+    gate = None if how.dry_run else gate_of(settings)
+    asking = asking_of(settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
+    return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
+
+
+def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
+    with run.step("discover"):
+        listings = [(source, _listing(run, source, how)) for source in opened]
+        seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
+        prints = _fingerprints(run, listings, seen)
+        expanded = expand(listings, prints, held, run.recipe, how.retry, run.incoming.bring)
+    most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
+    with run.step("plan"):
+        state = _state(run, how.refresh_contexts)
+        todo = plan(state, expanded.listings, expanded.hashes, run.recipe, how.retry)
+        check_losses(state, todo.lost, most)
+    with run.step("discover"):
+        run.incoming.bring(work.path for work in todo.works)
+    run.report.problems += [
+        f"{s.uri}: skipped, {s.reason}: {s.message}" for _, listing in expanded.listings for s in listing.skipped
+    ]
+    embedded = process(run, todo, embed=not how.dry_run)
+    with run.step("bind"):
+        now = run.started.isoformat("T", "seconds")
+        outcome = settle(run.root, run.base, state, todo, run.batches, run.recipe, now)
+        check_losses(state, todo.lost | {*outcome.gone}, most)
+        _count(run.report, state, todo, outcome, embedded)
+        changes = (
+            None if todo.empty else gather(run.root, run.base, run.batches, state, todo, outcome, run.space, run.folder)
+        )
+    if changes is not None and how.dry_run:
+        _count_chunks(run.report, compare_chunks(run.root, run.base, changes))
+    elif changes is not None:
+        with run.step("commit"):
+            order = _order(run, changes)
+            del changes, outcome, state  # the commit reads the order: it need not be in memory twice
+            _commit(run, order)
+    else:
+        run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
+    if not how.dry_run:
+        listed = tuple(f"{source.url}/" for source in opened if source.url)
+        seen.save((file for _, listing in listings for file in listing.found), listed)
+        held.save()
+
+
+def _listing(run: Run, source: Source, how: How) -> Listing:
+    options = discover_options(run.settings, may_be_empty=how.allow_delete)
+    return run.incoming.discover(source, options) if source.url else discover(source, options)
+
+
+def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, Fingerprint]:
+    def fingerprint(file: Found) -> Fingerprint:
+        try:
+            return seen.of(file)
+        except OSError:  # the worker that meets it again gives the reason
+            return Fingerprint("", "")
+
+    files = [file for _, listing in listings for file in listing.found]
+    run.incoming.bring(file.path for file in files if file.origin and not seen.known(file))
+    return {file.uri: fingerprint(file) for file in files}
+
+
+def _state(run: Run, refresh_contexts: bool) -> State:
+    held = read_table(run.root, run.base, "documents", [field.name for field in fields(KnownDocument)])
+    documents = from_table(held, KnownDocument)
+    rejects = from_table(read_table(run.root, run.base, "rejects"), RejectRow)
+    run.batches = staging.batches(run.root)
+    outdated = frozenset(_outdated(run) if refresh_contexts else ())
+    staged = staged_documents(run.batches)
+    return State({d.uri: d for d in documents}, {r.uri: r for r in rejects}, staged, outdated)
+
+
+def _outdated(run: Run) -> Iterator[str]:
+    """Yield the documents with a context that a language model should make again."""
+    table = read_table(run.root, run.base, "chunks", ["uri", "context_state"])
+    for uri, state in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        if state in (STALE, REFUSED):
+            yield uri
+
+
+def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded: Embedding) -> None:
+    columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "status"))
+    good = [uri for uri, status in zip(*columns, strict=True) if status == "ok"]
+    documents = report.documents
+    documents.moved = sum(uri in todo.moved for uri in good)
+    documents.added = sum(uri not in state.documents for uri in good) - documents.moved
+    documents.changed = sum(uri in state.documents for uri in good)
+    documents.deleted = len(todo.deleted) - documents.moved + len(outcome.gone)
+    documents.unchanged = len(todo.unchanged)
+    documents.stale = len(todo.stale) + len(outcome.stale)
+    documents.rejected = len(todo.rejected) + sum(row.uri not in state.documents for row in outcome.rejects)
+    report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens
+    report.problems += [f"{row.uri}: {row.reason}: {row.message}" for row in outcome.rejects]
+    report.rechunked = todo.rechunked
+    known = {uri: state.rejects[uri] for uri in (*todo.rejected, *todo.stale) if uri in state.rejects}
+    report.problems += [f"{uri}: {row.reason}: {row.message} (as before)" for uri, row in known.items()]
+
+
+def _count_chunks(report: Report, moves: ChunkMoves) -> None:
+    report.chunks.added, report.chunks.kept, report.chunks.removed = len(moves.added), moves.kept, len(moves.removed)
+
+
+def _order(run: Run, changes: Changes) -> Path:
+    kept = retention_of(run.settings)
+    promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
+    order = PublishOrder(run.root, run.base, promoted, _run_row(run), kept, run.gate)
+    return save_order(order, run.folder / "publish.pickle")
+
+
+def _commit(run: Run, order: Path) -> None:
+    done = run.engine.submit(publish_run, order).result()
+    run.report.snapshot, run.report.candidate, run.report.gate = done.snapshot, done.candidate, done.finding
+    _count_chunks(run.report, done.moves)
+
+
+def _run_row(run: Run) -> RunRow:
+    report, documents = run.report, run.report.documents
+    return RunRow(
+        run_id=run.folder.name,
+        snapshot=0,
+        engine=report.engine,
+        started=run.started.isoformat("T", "seconds"),
+        seconds=(datetime.now(UTC) - run.started).total_seconds(),
+        added=documents.added,
+        changed=documents.changed,
+        moved=documents.moved,
+        deleted=documents.deleted,
+        unchanged=documents.unchanged,
+        rejected=documents.rejected,
+        stale=documents.stale,
+        chunks_added=0,
+        chunks_kept=0,
+        chunks_removed=0,
+        parsed=report.parsed,
+        embedded=report.embedded,
+        tokens_embedded=report.tokens_embedded,
+    )

@@ -1,0 +1,63 @@
+"""One run in progress: what its steps share."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from docmill.flows.config.settings import Settings
+from docmill.flows.runs.engine import Engine
+from docmill.flows.runs.report import Report
+from docmill.storage.artifacts.staging import Batch
+from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.files import TEMPORARY
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.memory import give_back
+from docmill.tasks.document.process import Recipe
+from docmill.tasks.model.client import Asking
+from docmill.tasks.publishing.gate import Gate
+from docmill.tasks.sources.object_source import Incoming
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """What is asked of one run besides its settings; see `docmill.flows.runs.pipeline.ingest`."""
+
+    dry_run: bool = False
+    allow_delete: bool = False
+    retry: bool = False
+    refresh_contexts: bool = False
+
+
+@dataclass(slots=True)
+class Run:
+    """One run in progress. `folder` is its staging, `batches` what is finished and of use to it."""
+
+    settings: Settings
+    root: Path
+    engine: Engine
+    folder: Path
+    base: Snapshot | None
+    space: EmbeddingSpace
+    recipe: Recipe
+    report: Report
+    started: datetime
+    gate: Gate | None = None
+    asking: Asking | None = None
+    batches: list[Batch] = field(default_factory=list)
+    incoming: Incoming = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.incoming = Incoming(self.folder / f"{TEMPORARY}incoming")
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Add the wall clock of a step to the report, and give back the memory that it took."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            give_back()
+            self.report.seconds[name] = self.report.seconds.get(name, 0.0) + time.perf_counter() - start

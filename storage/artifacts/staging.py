@@ -1,0 +1,151 @@
+"""Staging: finished batches of a run that has not committed, found again by content.
+
+```
+staging/<run>/batch-<n>/documents.parquet   one row a processed file: what it became, or why it was rejected
+                        chunks.parquet      their chunks, before they belong to a uri
+                        texts.parquet       a pack of canonical texts and elements
+staging/<run>/embeddings-<n>.parquet        a pack of vectors
+```
+A batch is written under a temporary name and renamed when whole. The next run takes over what an
+earlier one left, so that a killed run costs the batch it was in.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from docmill.storage.artifacts.packs import TEXTS
+from docmill.storage.columns import CHUNKS
+from docmill.storage.columns import DOCUMENTS as COMMITTED
+from docmill.storage.failpoints import boundary
+from docmill.storage.files import TEMPORARY, adopt, link, remove, settle
+from docmill.storage.history.snapshots import Piece
+from docmill.storage.schema import StagedDocument
+
+FOLDER = "staging"
+_KEPT_S = 7 * 24 * 3600
+_UNBOUND = ("chunk_id", "document_id", "uri", "parent_id", "children")
+
+
+_KINDS = {"str": pa.string(), "int": pa.int64(), "bool": pa.bool_()}
+_LISTS = {name: COMMITTED.field(name).type for name in ("content_types", "regions")}
+DOCUMENTS = pa.schema(
+    [
+        (f.name, _LISTS.get(f.name) or _KINDS[f.type if isinstance(f.type, str) else f.type.__name__])
+        for f in StagedDocument.__dataclass_fields__.values()
+    ]
+)
+DRAFTS = pa.schema([("chunk_key", pa.string()), *(field for field in CHUNKS if field.name not in _UNBOUND)])
+_SCHEMAS = {"documents": DOCUMENTS, "chunks": DRAFTS, "texts": TEXTS}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A finished batch."""
+
+    folder: Path
+
+    def documents(self) -> pa.Table:
+        """Read the rows of `DOCUMENTS`."""
+        return pq.read_table(self.folder / "documents.parquet", partitioning=None)
+
+    def chunks(self, columns: list[str] | None = None) -> pa.Table:
+        """Read the rows of `DRAFTS`."""
+        return pq.read_table(self.folder / "chunks.parquet", columns=columns, partitioning=None)
+
+    @property
+    def texts(self) -> Path:
+        """Return the pack of texts."""
+        return self.folder / "texts.parquet"
+
+
+def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.Table) -> Batch:
+    """Write a batch whole or not at all."""
+    assert documents.schema.equals(DOCUMENTS)
+    assert chunks.schema.equals(DRAFTS)
+    assert texts.schema.equals(TEXTS)
+    draft = folder.with_name(f"{TEMPORARY}{folder.name}")
+    remove(draft)
+    draft.mkdir(parents=True)
+    for name, table in (("documents", documents), ("chunks", chunks), ("texts", texts)):
+        with boundary(f"stage {name}"):
+            pq.write_table(
+                table, draft / f"{name}.parquet", compression="zstd", row_group_size=64 if name == "texts" else None
+            )
+    with boundary("rename batch"):
+        draft.replace(folder)
+    return Batch(folder)
+
+
+def batches(root: Path) -> list[Batch]:
+    """Return every finished batch in staging, of any run."""
+    return [Batch(folder) for folder in sorted((root / FOLDER).glob("*/batch-*"))]
+
+
+def take_over(root: Path) -> bool:
+    """Make what earlier runs left in staging fit to use; return whether there was any.
+
+    What a power cut left unreadable goes, and so does what was not finished, what another docmill wrote
+    with other columns, and what nobody asked for in a week. The caller holds the writer's lock.
+    """
+    runs = list((root / FOLDER).glob("*"))
+    for run in runs:
+        if time.time() - run.stat().st_mtime > _KEPT_S:
+            remove(run)
+    for path in (root / FOLDER).glob(f"*/{TEMPORARY}*"):
+        remove(path)
+    for path in [*(root / FOLDER).glob("*/batch-*/*.parquet"), *(root / FOLDER).glob("*/embeddings-*.parquet")]:
+        if not _usable(path):
+            remove(path.parent if path.parent.name.startswith("batch-") else path)
+    for run in (root / FOLDER).glob("*"):
+        if not any([*run.glob("batch-*"), *run.glob("embeddings-*.parquet")]):
+            remove(run)
+    return bool(runs)
+
+
+def _usable(path: Path) -> bool:
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowInvalid):
+        return False
+    return path.stem not in _SCHEMAS or bool(schema.equals(_SCHEMAS[path.stem]))
+
+
+def embedding_packs(root: Path) -> list[Path]:
+    """Return every finished pack of vectors in staging, of any run."""
+    return sorted((root / FOLDER).glob("*/embeddings-*.parquet"))
+
+
+def text_packs(root: Path) -> list[Path]:
+    """Return every pack of texts in staging, of any run."""
+    return [batch.texts for batch in batches(root)]
+
+
+def promote(root: Path) -> dict[str, tuple[Piece, ...]]:
+    """Link all staged artifacts into the store's, also those of earlier runs: they are addressed by content."""
+    promoted = {
+        kind: tuple(_promote(root, kind, paths))
+        for kind, paths in (("texts", text_packs(root)), ("embeddings", embedding_packs(root)))
+    }
+    settle()  # another process may commit them
+    return promoted
+
+
+def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[Piece]:
+    for path in paths:
+        rows = pq.read_metadata(path).num_rows
+        if rows:
+            twin = path.with_name(f"{TEMPORARY}{path.name}")
+            remove(twin)
+            with boundary("link artifact"):
+                link(path, twin)
+            yield Piece(adopt(root, f"artifacts/{kind}", ".parquet", twin), rows)
+
+
+def clear(root: Path) -> None:
+    """Remove staging after a commit."""
+    remove(root / FOLDER)

@@ -1,0 +1,104 @@
+"""Evaluations: what was measured of which snapshot, a row a measure, beside the snapshots that they are about.
+
+Each call leaves one small Parquet file in `evaluations/`, named by what was measured: measured again, it is replaced.
+`docmill sql` and `views.sql` show them as the view `evaluations`.
+"""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from docmill.storage.files import write_whole
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import key_of
+from docmill.storage.objects.shared_files import NOTHING, share
+
+FOLDER = "evaluations"
+_NOTHING = f"{NOTHING}.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRow:
+    """One measure of one snapshot, or of a candidate, which has the number 0.
+
+    `state` is the same for snapshots of the same chunks and vectors. `kind` is what was done, such as questions or
+    chunks; `subject` names the file of the questions, `subject_hash` its content. `settings` is JSON. `low` and `high`
+    are the bounds of the 95 % interval of `value`, `count` the number of things that it is the mean of. `items` are
+    their names with `item_values`, where these were kept.
+    """
+
+    evaluation_id: str
+    created: str
+    snapshot: int
+    candidate: str
+    state: str
+    kind: str
+    subject: str
+    subject_hash: str
+    settings: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    count: int
+    items: tuple[str, ...] = ()
+    item_values: tuple[float, ...] = ()
+
+
+_KINDS: dict[str, pa.DataType] = {"snapshot": pa.int64(), "count": pa.int64(), "items": pa.list_(pa.string())}
+_KINDS |= {name: pa.float64() for name in ("value", "low", "high")} | {"item_values": pa.list_(pa.float64())}
+EVALUATIONS = pa.schema([(one.name, _KINDS.get(one.name, pa.string())) for one in fields(EvaluationRow)])
+
+
+def state_of(snapshot: Snapshot) -> str:
+    """Return the key of all that a search of a snapshot depends on, its rows' sources aside."""
+    pieces = sorted(piece.file.hash for piece in snapshot.tables.get("chunks", ()))
+    return key_of("state", pieces, snapshot.space.id, snapshot.keywords.analyser, snapshot.keywords.language)
+
+
+def keep(root: Path, rows: Sequence[EvaluationRow]) -> None:
+    """Keep rows, on all machines; those of the same ids that were kept together before are replaced."""
+    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in EVALUATIONS.names}
+    name = key_of("evaluation", [row.evaluation_id for row in rows])
+    path = root / FOLDER / f"{name}.parquet"
+    write_whole(path, _encode(pa.table(columns, schema=EVALUATIONS)))
+    share(root, FOLDER, path)
+
+
+def prepare(root: Path) -> None:
+    """Make sure that there is a file, so that a view over the folder can be made before anything was measured."""
+    if not (root / FOLDER / _NOTHING).exists():
+        write_whole(root / FOLDER / _NOTHING, _encode(EVALUATIONS.empty_table()))
+
+
+def read(root: Path) -> pa.Table:
+    """Return all rows, the oldest first, without those of damaged files."""
+    tables = [table for file in _files(root) if (table := _read(file)) is not None]
+    return pa.concat_tables([EVALUATIONS.empty_table(), *tables]).sort_by([("created", "ascending")])
+
+
+def damaged(root: Path) -> list[Path]:
+    """Return the files that cannot be read. What they said can only be measured again."""
+    return [file for file in _files(root) if _read(file) is None and file.exists()]
+
+
+def _files(root: Path) -> list[Path]:
+    return sorted((root / FOLDER).glob("[!.]*.parquet"))
+
+
+def _read(file: Path) -> pa.Table | None:
+    try:
+        return pq.read_table(file, schema=EVALUATIONS, partitioning=None)
+    except (OSError, pa.ArrowException):
+        return None
+
+
+def _encode(table: pa.Table) -> bytes:
+    data = io.BytesIO()
+    pq.write_table(table, data, compression="zstd")
+    return data.getvalue()

@@ -1,0 +1,168 @@
+"""Text to terms: what BM25 counts.
+
+A text is cut into words by Unicode, and a word becomes terms: NFKC, case folded, stemmed by
+Snowball for the language, then without accents, so that `resume` finds `résumé`. Stop words go.
+- Identifiers give their whole and their parts: parseHTTPHeader → parsehttphead, pars, http, header.
+- Dotted numbers give their whole and their parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
+- Scripts written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) give bigrams.
+- C++, C# and the like stay whole; of any longer run the first 64 characters count.
+
+Whatever changes the terms of some text raises ANALYSER_VERSION; postings of another version are rebuilt.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from docmill.storage.errors import ConfigError
+from docmill.storage.keywords.analysis.stopwords import STOP_WORDS, without_accents
+
+ANALYSER_VERSION = 1
+LONGEST_TERM = 64
+
+_KEPT = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.,+#"
+_SEPARATE = bytes(byte if byte >= 128 or byte in _KEPT else 32 for byte in range(256))
+_LONGEST_CACHED = 32
+_CACHE_SIZE = 1 << 17
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
+_JOINERS = "\u00ad\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u20e3"  # soft hyphen, zero width, emoji style
+_TOKEN = rf"""
+    (?P<run> [{_UNSPACED}]+ )
+  | v? (?P<number> \d+ (?: [.,] \d+ )+ ) (?! \w )
+  | (?P<word> [[\w\p{{M}}{_JOINERS}] -- [{_UNSPACED}]]+ (?: \+\+ | \# )? )
+"""
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_PARTS = re.compile("U+(?=Ul)|U?[lod]+|U+d*")
+_NUMBERED = re.compile(r"(\D{2,})(\d+)")
+_FEW_PARTS = 5
+_PLURAL_ACRONYM = re.compile("[A-Z]{2,}s")
+_REMOVE_JOINERS = dict.fromkeys(map(ord, _JOINERS))
+
+
+def analyse(text: str, language: str = "english") -> list[str]:
+    """Return the terms of a text, in order, with repetitions.
+
+    `language` is one of Snowball's names or "none" (no stems, no stop words); another one is a ConfigError.
+    """
+    analyser = load_analyser(language)
+    return [term for word in separate(text).split() for term in analyser[word]]
+
+
+def separate(text: str) -> str:
+    """Return a text with a space for every ASCII character between words; what stays together is analysed together."""
+    separated = text.encode("utf-8", "replace").translate(_SEPARATE)
+    return separated.replace(b". ", b" ").replace(b", ", b" ").decode()
+
+
+@cache
+def load_analyser(language: str) -> "Analyser":
+    """Return the one analyser of a language in this process."""
+    return Analyser(language)
+
+
+class Analyser(dict[str, tuple[str, ...]]):
+    """The terms of the pieces of a separated text, by `[]`; those of short pieces are kept."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        import regex  # type: ignore[import-untyped]  # it ships no types
+
+        self._find = regex.compile(_TOKEN, regex.VERBOSE | regex.V1).finditer
+        self._stem = _stemmer(language)
+        self._stop = STOP_WORDS.get(language, frozenset())
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        terms = self.terms(piece)
+        if len(piece) <= _LONGEST_CACHED:
+            if len(self) >= _CACHE_SIZE:
+                self.clear()
+            self[piece] = terms
+        return terms
+
+    def terms(self, piece: str) -> tuple[str, ...]:
+        """Return the terms of a piece, computed anew."""
+        word = piece.strip(".,")
+        if word.isascii() and word.isalpha() and word[1:].islower() and len(word) <= LONGEST_TERM:
+            return tuple(self._word_term(word))  # what most words are, without the costly search
+        return tuple(self._terms(unicodedata.normalize("NFKC", piece)))
+
+    def _terms(self, text: str) -> Iterator[str]:
+        for match in self._find(text):
+            if match["run"]:
+                yield from _bigrams(match["run"])
+            elif match["number"]:
+                yield from _number_terms(match["number"])
+            else:
+                yield from self._word_terms(match["word"].translate(_REMOVE_JOINERS).strip("_"))
+
+    def _word_terms(self, word: str) -> Iterator[str]:
+        if word[-1:] in ("+", "#"):
+            if len(word.rstrip("+#")) == 1:
+                yield word.casefold()
+                return
+            word = word.rstrip("+#").rstrip("_")
+        if _PLURAL_ACRONYM.fullmatch(word):
+            word = word[:-1]
+        parts = _split_identifier(word)
+        yield from self._word_term(word[:LONGEST_TERM])
+        for part in parts if len(parts) > 1 else ():
+            yield from self._word_term(part)
+
+    def _word_term(self, word: str) -> Iterator[str]:
+        folded = word.casefold()
+        if any(map(str.isalnum, word)) and without_accents(folded) not in self._stop:
+            yield without_accents(self._stem(folded))
+
+
+def _stemmer(language: str) -> Any:
+    import Stemmer
+
+    if language == "none":
+        return str
+    if language not in Stemmer.algorithms():
+        raise ConfigError(f"no stemmer for language {language!r}; there are none, {', '.join(Stemmer.algorithms())}")
+    return Stemmer.Stemmer(language, 0).stemWord
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for start in range(len(run) - 1):
+        yield run[start : start + 2]
+
+
+def _number_terms(number: str) -> Iterator[str]:
+    if _THOUSANDS.fullmatch(number):
+        number = number.replace(",", "")
+    for piece in number.split(","):
+        yield piece[:LONGEST_TERM]
+        if "." in piece[:LONGEST_TERM]:
+            yield from piece[:LONGEST_TERM].strip(".").split(".")
+
+
+def _split_identifier(word: str) -> list[str]:
+    """Return the parts of snake_case, camelCase and letters before digits; one part where there is nothing to split.
+
+    Long runs and those that would fall to crumbs (base64) are left whole.
+    """
+    if len(word) > LONGEST_TERM or not word.isidentifier() or (word.isalpha() and (word.islower() or word.isupper())):
+        return [word]
+    parts: list[str] = []
+    for piece in word.split("_"):
+        kinds = "".join(map(_kind, piece))
+        for part in _PARTS.finditer(kinds):
+            numbered = _NUMBERED.fullmatch(piece[part.start() : part.end()])
+            parts += numbered.groups() if numbered else [piece[part.start() : part.end()]]
+    crumbs = len(parts) > _FEW_PARTS and 2 * len(word) < 5 * len(parts)
+    return [word] if crumbs else parts
+
+
+def _kind(character: str) -> str:
+    if character.isupper():
+        return "U"
+    if character.islower():
+        return "l"
+    return "d" if character.isdigit() else "o"

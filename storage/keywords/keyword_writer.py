@@ -1,0 +1,158 @@
+"""From one state of the index to the next: new files only, the old ones stay for the snapshots that name them."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.keywords.segments.build import build
+from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, choose, merge
+from docmill.storage.keywords.segments.postings import Int64, Postings, check_distinct, read_postings, write_postings
+from docmill.storage.keywords.segments.state import KeywordState, Segment, check_analyser
+from docmill.storage.keywords.segments.tombstones import NONE, Tombstones, read_tombstones, write_tombstones
+from docmill.storage.keywords.spectrum import read_spectrum, write_spectrum
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A segment that is open: its postings, its tombstones, and its entry in the state once it is written."""
+
+    postings: Postings
+    tombstones: Tombstones = NONE
+    segment: Segment | None = None
+
+    @property
+    def alive(self) -> int:
+        """The number of chunks that have not left."""
+        return len(self.postings.lengths) - len(self.tombstones.rows)
+
+    def document_frequencies(self, terms: Int64) -> Int64:
+        """Return in how many alive chunks terms stand, by their place in the dictionary, -1 for a term it lacks."""
+        if not len(self.postings.terms):
+            return np.zeros(len(terms), np.int64)
+        starts = self.postings.starts
+        counts = starts[terms + 1] - starts[terms] - self.tombstones.dead_in(terms)
+        return np.where(terms >= 0, counts, 0)
+
+
+def open_part(root: Path, segment: Segment) -> Part:
+    """Return a segment, memory-mapped."""
+    return Part(read_postings(root, segment.file), read_tombstones(root, segment.tombstones), segment)
+
+
+def update(
+    root: Path,
+    state: KeywordState | None,
+    removed: Collection[str],
+    added: Iterable[tuple[str, str]],
+    language: str = "english",
+) -> KeywordState:
+    """Return the state without the chunks `removed` and with (chunk id, indexed text) `added`; write its files.
+
+    An added id that is in the index already replaces its text; a removed id that is not there is no error.
+    `language` is that of a new index; an existing one keeps its own.
+    """
+    state = state or KeywordState(language=language)
+    check_analyser(state)
+    old = [open_part(root, segment) for segment in state.segments]
+    fresh = [_settle(root, postings) for postings in build(root, added, state.language)]
+    check_distinct([part.postings for part in fresh])
+    kept = [_bury(part, removed, fresh) for part in old]
+    if not fresh and all(part is before for part, before in zip(kept, old, strict=True)):
+        return state
+    spectrum = read_spectrum(root, state.spectrum).change(*_frequencies(old, kept, fresh))
+    parts = _compact([part for part in kept + fresh if part.alive])
+    return replace(
+        state,
+        segments=tuple(_write(root, part) for part in parts),
+        spectrum=write_spectrum(root, spectrum),
+        rows=sum(part.alive for part in parts),
+        tokens=sum(_alive_tokens(part) for part in parts),
+    )
+
+
+def rebuild(root: Path, added: Iterable[tuple[str, str]], language: str = "english") -> KeywordState:
+    """Return a state of (chunk id, indexed text) pairs alone; write its files."""
+    return update(root, None, (), added, language)
+
+
+def compact(root: Path, state: KeywordState) -> KeywordState:
+    """Return the same chunks in as few segments as their size allows, without the dead; write their files."""
+    check_analyser(state)
+    parts = [open_part(root, segment) for segment in state.segments]
+    groups: list[list[Part]] = []
+    size = 0
+    for part in parts:
+        if not groups or size + len(part.postings.rows) > FULL_POSTINGS:
+            groups.append([])
+            size = 0
+        groups[-1].append(part)
+        size += len(part.postings.rows)
+    merged = [part for group in groups for part in _merged(group)]
+    return replace(state, segments=tuple(_write(root, part) for part in merged if part.alive))
+
+
+def _merged(group: list[Part]) -> list[Part]:
+    if len(group) == 1 and not len(group[0].tombstones.rows):
+        return group
+    return [Part(merge([(part.postings, part.tombstones.rows) for part in group]))]
+
+
+def _settle(root: Path, postings: Postings) -> Part:
+    """Return new postings as a part; full ones, which will not merge, go to disk, so that memory stays bounded."""
+    if len(postings.rows) < FULL_POSTINGS:
+        return Part(postings)
+    return open_part(root, _write(root, Part(postings)))
+
+
+def _bury(part: Part, removed: Collection[str], fresh: Sequence[Part]) -> Part:
+    lookup = part.postings.chunk_lookup
+    found = [lookup.find_all(ids) for ids in (list(removed), *(other.postings.chunk_ids for other in fresh))]
+    places = np.concatenate(found)
+    rows = np.setdiff1d(places[places >= 0], part.tombstones.rows).astype(np.int32)
+    return replace(part, tombstones=part.tombstones.bury(part.postings, rows)) if len(rows) else part
+
+
+def _touched_terms(old: Sequence[Part], kept: Sequence[Part], fresh: Sequence[Part]) -> pa.StringArray:
+    terms = [part.postings.terms for part in fresh]
+    for before, after in zip(old, kept, strict=True):
+        if after is not before:
+            stones = after.tombstones
+            changed = stones.counts != before.tombstones.dead_in(stones.terms.astype(np.int64))
+            terms.append(after.postings.terms.take(pa.array(stones.terms[changed])))
+    return pc.unique(pa.concat_arrays(terms))
+
+
+def _frequencies(old: Sequence[Part], kept: Sequence[Part], fresh: Sequence[Part]) -> tuple[Int64, Int64]:
+    """Return the document frequencies of the terms that a change touches, before and after it."""
+    terms = _touched_terms(old, kept, fresh)
+    before, after = np.zeros((2, len(terms)), np.int64)
+    for was, now in zip([*old, *(None for _ in fresh)], [*kept, *fresh], strict=True):
+        places = now.postings.term_lookup.find_all(terms)
+        before += was.document_frequencies(places) if was else 0
+        after += now.document_frequencies(places)
+    return before, after
+
+
+def _compact(parts: Sequence[Part]) -> list[Part]:
+    sizes = [(len(p.postings.lengths), len(p.tombstones.rows), len(p.postings.rows)) for p in parts]
+    groups = choose(sizes)
+    merged = [Part(merge([(parts[i].postings, parts[i].tombstones.rows) for i in group])) for group in groups]
+    gone = {i for group in groups for i in group}
+    return [part for i, part in enumerate(parts) if i not in gone] + merged
+
+
+def _write(root: Path, part: Part) -> Segment:
+    postings, tombstones = part.postings, part.tombstones
+    segment = part.segment or Segment(write_postings(root, postings), len(postings.lengths), len(postings.rows))
+    if segment.dead == len(tombstones.rows):
+        return segment
+    return replace(segment, tombstones=write_tombstones(root, tombstones), dead=len(tombstones.rows))
+
+
+def _alive_tokens(part: Part) -> int:
+    lengths = part.postings.lengths
+    return int(lengths.sum(dtype=np.int64) - lengths[part.tombstones.rows].sum(dtype=np.int64))

@@ -1,0 +1,1 @@
+"""Segments: immutable postings files, how they are built, merged and marked with tombstones."""

@@ -1,0 +1,110 @@
+"""Texts to postings, as a stream: Arrow tells the words apart, Python sees each word of a batch once."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.keywords.analysis.analyser import Analyser, load_analyser, separate
+from docmill.storage.keywords.segments.merge_segments import merge
+from docmill.storage.keywords.segments.postings import Int32, Int64, Postings, make_postings, spill_postings
+
+TOKENS_PER_SEGMENT = 1 << 23
+_TOKENS_AT_ONCE = 1 << 19  # counting them takes 30 bytes for each; what comes of it waits on disk and is merged
+_BATCH_CHUNKS = 2048
+_CACHED_WORDS = 1 << 18
+
+
+class _Numbers(dict[str, tuple[int, ...]]):
+    """The numbers of the terms of a word; terms are numbered as they come."""
+
+    def __init__(self, analyser: Analyser) -> None:
+        super().__init__()
+        self._analyse = analyser.terms
+        self.terms: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        terms = self.terms
+        numbers = tuple(terms.setdefault(term, len(terms)) for term in self._analyse(word))
+        if len(self) < _CACHED_WORDS:
+            self[word] = numbers
+        return numbers
+
+
+class _Draft:
+    """Chunks on their way into postings: the numbers of their terms, and how many each has."""
+
+    def __init__(self, numbers: _Numbers) -> None:
+        self._numbers = numbers
+        self._tokens: list[Int32] = []
+        self._lengths: list[Int64] = []
+        self.chunk_ids: list[str] = []
+        self.size = 0
+
+    def add(self, chunk_ids: Sequence[str], texts: Sequence[str]) -> None:
+        words = pc.ascii_split_whitespace(pa.array(map(separate, texts), pa.large_string()))
+        encoded = words.values.dictionary_encode()
+        numbers = [self._numbers[word] for word in encoded.dictionary.to_pylist()]
+        sizes = np.fromiter(map(len, numbers), np.int64, len(numbers))
+        flat = np.fromiter(chain.from_iterable(numbers), np.int32, sizes.sum())
+        places = encoded.indices.to_numpy()
+        counts = sizes[places]
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        first = np.concatenate([[0], np.cumsum(sizes)])[places]
+        self._tokens.append(flat[np.repeat(first - ends[:-1], counts) + np.arange(ends[-1])])
+        self._lengths.append(np.diff(ends[words.offsets.to_numpy()]))
+        self.chunk_ids += chunk_ids
+        self.size += int(ends[-1])
+
+    def postings(self) -> Postings:
+        from scipy.sparse import csr_array
+
+        terms = pa.array(list(self._numbers.terms), pa.string())
+        order = pc.array_sort_indices(terms)
+        rank = np.empty(len(terms), np.int32)
+        rank[order.to_numpy()] = np.arange(len(terms), dtype=np.int32)
+        columns = np.concatenate([rank[tokens] for tokens in self._tokens])
+        self._tokens.clear()
+        lengths = np.concatenate(self._lengths)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        ones = np.ones(len(columns), np.min_scalar_type(lengths.max()))
+        counts = csr_array((ones, columns, ends), (len(lengths), len(terms))).tocsc()
+        counts.sum_duplicates()
+        starts = counts.indptr.astype(np.int64)
+        used = np.diff(starts) > 0
+        return make_postings(
+            terms.take(order).filter(pa.array(used)),
+            np.append(starts[:-1][used], starts[-1]),
+            counts.indices.astype(np.int32, copy=False),
+            counts.data,
+            pa.array(self.chunk_ids, pa.string()),
+            lengths.astype(np.int32),
+        )
+
+
+def build(root: Path, added: Iterable[tuple[str, str]], language: str) -> Iterator[Postings]:
+    """Yield postings of (chunk id, text) pairs, each of a bounded number of tokens."""
+    analyser, stream = load_analyser(language), iter(added)
+    numbers, done, size = _Numbers(analyser), list[Postings](), 0
+    draft = _Draft(numbers)
+    while batch := list(islice(stream, _BATCH_CHUNKS)):
+        draft.add(*zip(*batch, strict=True))
+        if draft.size >= _TOKENS_AT_ONCE:
+            done.append(spill_postings(root, draft.postings()))
+            size += draft.size
+            draft = _Draft(numbers)
+        if size >= TOKENS_PER_SEGMENT:
+            yield _joined(done)
+            numbers, done, size = _Numbers(analyser), [], 0
+            draft = _Draft(numbers)
+    if draft.chunk_ids:
+        done.append(draft.postings())
+    if done:
+        yield _joined(done)
+
+
+def _joined(done: list[Postings]) -> Postings:
+    return done[0] if len(done) == 1 else merge((done.pop(0), np.zeros(0, np.int32)) for _ in range(len(done)))

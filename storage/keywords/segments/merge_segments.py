@@ -1,0 +1,103 @@
+"""Several segments as one, without the chunks that have left them; and when that is due."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.keywords.segments.postings import Int32, Int64, Postings, make_postings
+
+MOST_SEGMENTS = 8
+MOST_DEAD = 0.2
+FULL_POSTINGS = 1 << 22
+_GROWTH = 3
+
+
+def choose(sizes: Sequence[tuple[int, int, int]]) -> list[list[int]]:
+    """Return which segments to merge, or to rewrite alone, from (rows, dead rows, postings) of each.
+
+    Above MOST_SEGMENTS the small ones merge, smallest first, up to one that is _GROWTH times as large as they
+    are together, so that a posting is rewritten a logarithmic number of times. Full segments stay as they are
+    until more than MOST_DEAD of their rows are dead.
+    """
+    postings = [size[2] for size in sizes]
+    small = sorted((i for i in range(len(sizes)) if postings[i] < FULL_POSTINGS), key=postings.__getitem__)
+    group: list[int] = []
+    if len(small) > MOST_SEGMENTS:
+        total = 0
+        for i in small:
+            if len(group) > 1 and (postings[i] > _GROWTH * total or total + postings[i] > 2 * FULL_POSTINGS):
+                break
+            group.append(i)
+            total += postings[i]
+    worn = [[i] for i, (rows, dead, _) in enumerate(sizes) if dead > MOST_DEAD * rows and i not in group]
+    return [sorted(group), *worn] if group else worn
+
+
+def merge(parts: Iterable[tuple[Postings, Int32]]) -> Postings:
+    """Return one segment of the chunks of (postings, dead rows), in order, without the dead.
+
+    What a lazy iterable alone holds is let go as soon as it is copied.
+    """
+    trimmed = [_trim(postings, dead) for postings, dead in parts]
+    terms = _join_terms([terms for terms, *_ in trimmed])
+    places = [_places(part_terms, terms) for part_terms, *_ in trimmed]
+    counts = np.zeros(len(terms), np.int64)
+    for place, (_, starts, *_) in zip(places, trimmed, strict=True):
+        counts[place] += np.diff(starts)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    rows = np.empty(starts[-1], np.int32)
+    frequencies = np.empty(starts[-1], np.result_type(*(part[3] for part in trimmed)))
+    ids, lengths = pa.concat_arrays([part[4] for part in trimmed]), np.concatenate([part[5] for part in trimmed])
+    free, base = starts[:-1].copy(), 0
+    while trimmed:
+        place, (_, own, own_rows, own_frequencies, _, own_lengths) = places.pop(0), trimmed.pop(0)
+        goal = np.repeat(free[place] - own[:-1], np.diff(own)) + np.arange(len(own_rows))
+        rows[goal] = own_rows + np.int32(base)
+        frequencies[goal] = own_frequencies
+        free[place] += np.diff(own)
+        base += len(own_lengths)
+    return make_postings(terms, starts, rows, frequencies, ids, lengths)
+
+
+_Trimmed = tuple[pa.StringArray, Int64, Int32, "npt.NDArray[np.unsignedinteger]", pa.StringArray, Int32]
+
+
+def _trim(postings: Postings, dead: Int32) -> _Trimmed:
+    """Return terms, starts, rows, frequencies, chunk ids and lengths of what is alive."""
+    if not len(dead):
+        return (
+            postings.terms,
+            postings.starts,
+            postings.rows,
+            postings.frequencies,
+            postings.chunk_ids,
+            postings.lengths,
+        )
+    alive = np.ones(len(postings.lengths), bool)
+    alive[dead] = False
+    kept = alive[postings.rows]
+    starts = np.concatenate([[0], np.cumsum(kept)])[postings.starts]
+    used = np.diff(starts) > 0
+    numbers = (np.cumsum(alive) - 1).astype(np.int32)
+    return (
+        postings.terms.filter(pa.array(used)),
+        np.append(starts[:-1][used], starts[-1]),
+        numbers[postings.rows[kept]],
+        postings.frequencies[kept],
+        postings.chunk_ids.filter(pa.array(alive)),
+        postings.lengths[alive],
+    )
+
+
+def _join_terms(dictionaries: Sequence[pa.StringArray]) -> pa.StringArray:
+    if len(dictionaries) == 1:
+        return dictionaries[0]
+    return pc.unique(pa.concat_arrays(dictionaries)).sort()
+
+
+def _places(own: pa.StringArray, terms: pa.StringArray) -> Int64:
+    places: Int64 = pc.index_in(own, value_set=terms).to_numpy().astype(np.int64)
+    return places

@@ -1,0 +1,132 @@
+"""Postings of a run of chunks, the same in memory and in a mapped file: a sorted dictionary and CSR lists."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef
+from docmill.storage.keywords.segments.arrays import map_arrays, read_arrays, write_arrays
+from docmill.storage.keywords.segments.sorted_strings import Lookup
+
+SUFFIX = ".postings.arrow"
+_SLICE = 1 << 18
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.unsignedinteger]
+
+
+@dataclass(frozen=True)
+class Postings:
+    """Chunks 0..n and the terms that they hold.
+
+    Term `t` of the dictionary stands in chunks `rows[starts[t]:starts[t + 1]]`, ascending, each with its entry of
+    `frequencies`; `highest` and `shortest` are the greatest frequency and the least length among them, which
+    bound its scores. `order` sorts `chunk_ids`; `lengths` counts the terms of each chunk.
+    """
+
+    terms: pa.StringArray
+    starts: Int64
+    rows: Int32
+    frequencies: Counts
+    highest: Counts
+    shortest: Int32
+    chunk_ids: pa.StringArray
+    order: Int32
+    lengths: Int32
+
+    @cached_property
+    def term_lookup(self) -> Lookup:
+        """Where a term stands in the dictionary."""
+        return Lookup(self.terms)
+
+    @cached_property
+    def chunk_lookup(self) -> Lookup:
+        """Which row a chunk has."""
+        return Lookup(self.chunk_ids, self.order)
+
+    def entries_of(self, rows: Int32) -> Int64:
+        """Return where in `self.rows` any of the given rows stands, ascending: one pass over the postings."""
+        if not len(rows):
+            return np.zeros(0, np.int64)
+        wanted = np.zeros(len(self.lengths), bool)
+        wanted[rows] = True
+        lowest, span = rows.min(), np.uint32(rows.max() - rows.min())
+        found = []
+        for start in range(0, len(self.rows), _SLICE):
+            piece = self.rows[start : start + _SLICE]
+            near = np.flatnonzero((piece - lowest).view(np.uint32) <= span)
+            found.append(near[wanted[piece[near]]] + start)
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+def make_postings(
+    terms: pa.StringArray,
+    starts: Int64,
+    rows: Int32,
+    frequencies: npt.NDArray[np.integer],
+    chunk_ids: pa.StringArray,
+    lengths: Int32,
+) -> Postings:
+    """Return postings with what is derived from them; every term has at least one row."""
+    highest = np.maximum.reduceat(frequencies, starts[:-1]) if len(terms) else np.zeros(0, np.uint8)
+    narrow = np.min_scalar_type(int(highest.max(initial=0)))
+    order = pc.array_sort_indices(chunk_ids).to_numpy().astype(np.int32)
+    return Postings(
+        terms,
+        starts,
+        rows,
+        frequencies.astype(narrow, copy=False),
+        highest.astype(narrow),
+        _shortest(lengths, rows, starts),
+        chunk_ids,
+        order,
+        lengths,
+    )
+
+
+def _shortest(lengths: Int32, rows: Int32, starts: Int64) -> Int32:
+    """Return the least length among the rows of each term, some postings at a time."""
+    found = np.empty(len(starts) - 1, np.int32)
+    first = 0
+    while first < len(found):
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + _SLICE, side="right")) - 1)
+        own = starts[first : last + 1]
+        found[first:last] = np.minimum.reduceat(lengths[rows[own[0] : own[-1]]], own[:-1] - own[0])
+        first = last
+    return found
+
+
+def check_distinct(parts: Sequence[Postings]) -> None:
+    """Refuse a chunk id that was added twice."""
+    ids = pa.chunked_array([part.chunk_ids for part in parts], pa.string())
+    if pc.count_distinct(ids).as_py() == len(ids):
+        return
+    counts = pc.value_counts(ids)
+    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    raise StoreError(f"chunk id {twice[0].as_py()} was added to the keyword index twice; ids must be distinct")
+
+
+_FIELDS = tuple(Postings.__dataclass_fields__)
+
+
+def write_postings(root: Path, postings: Postings) -> FileRef:
+    """Write postings as an immutable file."""
+    return write_arrays(root, SUFFIX, {name: getattr(postings, name) for name in _FIELDS})
+
+
+def read_postings(root: Path, file: FileRef) -> Postings:
+    """Return the memory-mapped postings of a file."""
+    return Postings(**read_arrays(root, file, _FIELDS))
+
+
+def spill_postings(root: Path, postings: Postings) -> Postings:
+    """Return the same postings, memory-mapped from a file without a name."""
+    return Postings(**map_arrays(root, {name: getattr(postings, name) for name in _FIELDS}))

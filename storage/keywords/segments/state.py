@@ -1,0 +1,68 @@
+"""What a snapshot says of the keyword index: the immutable files that it consists of."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef
+from docmill.storage.keywords.analysis.analyser import ANALYSER_VERSION
+
+FOLDER = "keywords"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The postings of some chunks, and the tombstones of those that have left since.
+
+    `rows` and `dead` count chunks; `postings` counts pairs of a term and a chunk.
+    """
+
+    file: FileRef
+    rows: int
+    postings: int
+    tombstones: FileRef | None = None
+    dead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordState:
+    """One state of the index: `rows` chunks that are alive and hold `tokens` terms.
+
+    `spectrum` is the file that counts terms by document frequency.
+    """
+
+    analyser: int = ANALYSER_VERSION
+    language: str = "english"
+    segments: tuple[Segment, ...] = ()
+    spectrum: FileRef | None = None
+    rows: int = 0
+    tokens: int = 0
+
+    def files(self) -> Iterator[FileRef]:
+        """Yield every file that the state names."""
+        for segment in self.segments:
+            yield segment.file
+            if segment.tombstones:
+                yield segment.tombstones
+        if self.spectrum:
+            yield self.spectrum
+
+
+def check_analyser(state: KeywordState) -> None:
+    """Refuse postings whose terms another version of the analyser made."""
+    if state.analyser != ANALYSER_VERSION:
+        raise StoreError(
+            f"the keyword index is of analyser version {state.analyser}, this docmill has version {ANALYSER_VERSION}; "
+            "rebuild it with: docmill repair"
+        )
+
+
+def path_of(root: Path, file: FileRef) -> Path:
+    """Return where a file of the index lies, refusing one that is missing or cut short."""
+    path = root / file.path
+    size = path.stat().st_size if path.is_file() else -1
+    if size != file.bytes:
+        found = "is missing" if size < 0 else f"has {size:,} bytes instead of {file.bytes:,}"
+        raise StoreError(f"{path} {found}; rebuild the keyword index with: docmill repair")
+    return path

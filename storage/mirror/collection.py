@@ -1,0 +1,86 @@
+"""Collection: what no snapshot on the object store names goes, once nobody can be fetching it any more.
+
+A snapshot that is dropped moves to `dropped/`; what it names stays for the grace, counted from then.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from docmill.storage.address import mark_of
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import forget
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
+from docmill.storage.mirror.inventory import needed_files, vector_files
+from docmill.storage.objects.bucket import Entry, Objects, Vanished, objects_of
+from docmill.storage.objects.lease import confirm
+from docmill.storage.objects.transfer import VECTORS, fetch, key_of_file, sized
+
+DROPPED = "dropped"
+_COLLECTED = ("tables", "artifacts", "keywords", INVENTORIES, VECTORS, "clock")
+_AT_ONCE = 500
+_log = logging.getLogger("docmill.remote")
+
+
+def drop(root: Path, numbers: Iterable[int]) -> list[int]:
+    """Remove snapshots unless a reader has come meanwhile; return those that are gone. Their files stay for `sweep`."""
+    gone = [number for number in numbers if forget(snapshots.path_of(root, number))]
+    if mark_of(root):
+        _condemn(root, gone)
+    return gone
+
+
+def _condemn(root: Path, numbers: Iterable[int]) -> None:
+    """Drop snapshots of a mirror from its object store; nobody opens them any more."""
+    objects = objects_of(root)
+    for number in numbers:
+        name = snapshots.path_of(root, number).name
+        try:
+            objects.put(f"{DROPPED}/{name}", objects.read(f"{snapshots.FOLDER}/{name}"))
+        except Vanished:  # by an earlier try
+            continue
+        objects.delete([f"{snapshots.FOLDER}/{name}"])
+
+
+def collect(root: Path, grace_hours: float) -> int:
+    """Remove the objects that no snapshot names and return how many bytes they were.
+
+    What is younger than `grace_hours`, to the second, stays, and what a snapshot names that was dropped since then.
+    Where a snapshot is damaged, so that what it names is not known, all stays. The caller holds the writer's lock.
+    """
+    if mark_of(root) is None or not snapshots.all_known(root):
+        return 0
+    objects = objects_of(root)
+    horizon = confirm(objects, root) - timedelta(hours=grace_hours)
+    entries = objects.listing()
+    dropped = [entry for entry in entries if entry.key.startswith(f"{DROPPED}/")]
+    young = [entry.key for entry in dropped if entry.modified > horizon]
+    named = set(_named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)]))
+    garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]
+    garbage += [entry for entry in dropped if entry.modified <= horizon]  # the last, so that a crash forgets none
+    for first in range(0, len(garbage), _AT_ONCE):
+        confirm(objects, root)
+        objects.delete([entry.key for entry in garbage[first : first + _AT_ONCE]])
+    freed = sum(entry.bytes for entry in garbage)
+    if garbage:
+        _log.info("removed from %s: %d objects, %s", objects.url, len(garbage), sized(freed))
+    return freed
+
+
+def _is_garbage(entry: Entry, named: set[str], horizon: datetime) -> bool:
+    return entry.key.split("/")[0] in _COLLECTED and entry.key not in named and entry.modified <= horizon
+
+
+def _dropped(objects: Objects, keys: Iterable[str]) -> Iterator[Snapshot]:
+    for key in keys:
+        yield snapshots.parse(objects.read(key), f"{objects.url}/{key}")
+
+
+def _named(objects: Objects, root: Path, states: Iterable[Snapshot]) -> Iterator[str]:
+    """Yield the keys of all objects that snapshots name, whose inventories are fetched."""
+    held = [state for state in states if state.inventory]
+    fetch(objects, root, [state.inventory for state in held if state.inventory])
+    for state in held:
+        yield from (key_of_file(file) for file in (*needed_files(state), *vector_files(root, state)))

@@ -1,0 +1,70 @@
+"""What a snapshot on an object store consists of, down to the files of its LanceDB version.
+
+LanceDB numbers its manifests, so two writers may make different files of one name: the objects are named by content,
+and an inventory, itself a file that the snapshot names, says which file each one is.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef, hash_file, write_immutable
+from docmill.storage.history.garbage import named_files
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.objects.lance_manifest import version_files
+from docmill.storage.objects.transfer import VECTORS
+
+FOLDER = "inventories"
+_REUSED = ("data", "_deletions", "_indices")  # where no name is given twice
+
+
+def with_inventory(root: Path, snapshot: Snapshot, base: Snapshot | None, tag: str) -> Snapshot:
+    """Return a snapshot that names the inventory of its vectors, which is written; `tag` keeps their version."""
+    known = {file.path: file for file in vector_files(root, base)} if base and _is_here(root, base) else {}
+    rows = [_row(root, path, known) for path in _files(root, snapshot, tag)]
+    text = json.dumps(rows, indent=0).encode()
+    return replace(snapshot, inventory=write_immutable(root, FOLDER, ".json", lambda path: _write(path, text)))
+
+
+def _is_here(root: Path, snapshot: Snapshot) -> bool:
+    return snapshot.inventory is not None and (root / snapshot.inventory.path).is_file()
+
+
+def _write(path: Path, text: bytes) -> None:
+    path.write_bytes(text)
+
+
+def _files(root: Path, snapshot: Snapshot, tag: str) -> list[Path]:
+    table = root / VECTORS / f"{snapshot.vectors.table}.lance"
+    return sorted({*version_files(table, snapshot.vectors.version), table / "_refs" / "tags" / f"{tag}.json"})
+
+
+def _row(root: Path, path: Path, known: dict[str, FileRef]) -> tuple[str, int, str]:
+    name, size = path.relative_to(root).as_posix(), path.stat().st_size
+    before = known.get(name)
+    if before and before.bytes == size and name.split("/")[2] in _REUSED:
+        return name, size, before.hash
+    return name, size, hash_file(path)
+
+
+def vector_files(root: Path, snapshot: Snapshot) -> list[FileRef]:
+    """Return the files of a snapshot's LanceDB version; its inventory has to be in the mirror."""
+    if snapshot.inventory is None:
+        raise StoreError(f"snapshot {snapshot.number} names no inventory: it was not committed on an object store")
+    path = root / snapshot.inventory.path
+    try:
+        return [FileRef(*row) for row in json.loads(path.read_bytes())]
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"{path} is no inventory: {error}; see: docmill verify") from error
+
+
+def needed_files(snapshot: Snapshot) -> Iterator[FileRef]:
+    """Yield the files that a snapshot names itself."""
+    yield from (file for _, file in named_files(snapshot))
+
+
+def all_files(root: Path, snapshot: Snapshot) -> list[FileRef]:
+    """Return all files of a snapshot, those of its vectors included."""
+    return [*needed_files(snapshot), *vector_files(root, snapshot)]

@@ -1,0 +1,164 @@
+"""From the object store to the mirror: the list of snapshots, and the files of those that somebody wants."""
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from docmill.storage.address import Mark, at_hand, belong, mark_of
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef, flocked, put_if_absent, remove, write_whole
+from docmill.storage.history import snapshots, tags
+from docmill.storage.history.garbage import garbage
+from docmill.storage.history.measurements import FOLDER as EVALUATIONS
+from docmill.storage.history.retention import forget, hold, lock_is_held
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
+from docmill.storage.mirror.inventory import all_files, vector_files
+from docmill.storage.objects.bucket import Objects, Vanished, objects_of
+from docmill.storage.objects.shared_files import level
+from docmill.storage.objects.transfer import INCOMING, VECTORS, fetch
+
+IDENTITY = "store.json"
+_MIRRORED = (
+    snapshots.FOLDER,
+    snapshots.CANDIDATES,
+    tags.FOLDER,
+    "tables",
+    "artifacts",
+    "keywords",
+    INVENTORIES,
+    VECTORS,
+    INCOMING,
+    EVALUATIONS,
+)
+_TRIES = 20
+
+
+def take(store: str | Path, at: int | str | None) -> tuple[Path, Snapshot, int]:
+    """Return the folder of a store, a snapshot that can be searched there, and the open file that holds it.
+
+    Of a store on an object store the mirror is brought up to date first. What a vacuum removes meanwhile makes it
+    begin again with the newest snapshot.
+    """
+    root = at_hand(store)
+    if mark_of(root) is None:
+        return root, *hold(root, at)
+    for _ in range(_TRIES):
+        refresh(root)
+        with _fetching(root):
+            snapshot, handle = hold(root, at)
+            try:
+                _fetch_searched(root, snapshot)
+            except BaseException as error:
+                os.close(handle)
+                if not isinstance(error, Vanished):
+                    raise
+            else:
+                return root, snapshot, handle
+        if at is not None:
+            break
+    raise StoreError(f"snapshot {snapshot.number} of {store} has just been removed; open another one")
+
+
+def _fetch_searched(root: Path, snapshot: Snapshot) -> None:
+    objects = objects_of(root)
+    tables = [piece.file for pieces in snapshot.tables.values() for piece in pieces]
+    fetch(objects, root, [*tables, *snapshot.keywords.files(), *_inventory(snapshot)])
+    fetch(objects, root, vector_files(root, snapshot))
+
+
+def _inventory(snapshot: Snapshot) -> list[FileRef]:
+    return [snapshot.inventory] if snapshot.inventory else []
+
+
+def ensure(root: Path, files: Sequence[FileRef]) -> None:
+    """Bring files of a snapshot that the caller holds, where `root` is a mirror."""
+    if mark_of(root):
+        with _fetching(root):
+            fetch(objects_of(root), root, files)
+
+
+def complete(root: Path, others: Iterable[Snapshot] = (), tables_of: Iterable[Snapshot] = ()) -> None:
+    """Bring all files of the newest snapshot and of `others` to a mirror, and the tables of those in `tables_of`."""
+    if mark_of(root) is None or not snapshots.numbers(root):
+        return
+    with _fetching(root):
+        states = [snapshots.read(root), *others]
+        objects = objects_of(root)
+        fetch(objects, root, [file for state in states for file in _inventory(state)])
+        tables = [piece.file for state in tables_of for pieces in state.tables.values() for piece in pieces]
+        fetch(objects, root, [*(file for state in states for file in all_files(root, state)), *tables])
+
+
+def refresh(root: Path) -> None:
+    """Bring the mirror's snapshots, candidates and tags in line with those of its object store."""
+    mark = mark_of(root)
+    if mark is None:
+        return
+    objects = objects_of(root)
+    _recognise(objects, root, mark)
+    listed = {Path(entry.key).name for entry in objects.listing(snapshots.FOLDER)}
+    here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda name: _fetch_snapshot(objects, root, name), sorted(listed - here)))
+    gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
+    for folder in (tags.FOLDER, snapshots.CANDIDATES):
+        _refresh_names(objects, root, folder)
+    level(root, EVALUATIONS, EVALUATIONS)
+    if gone:
+        with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
+            tidy(root)
+
+
+def _fetch_snapshot(objects: Objects, root: Path, name: str) -> None:
+    key = f"{snapshots.FOLDER}/{name}"
+    with suppress(Vanished):  # removed since it was listed
+        put_if_absent(root / key, objects.read(key))
+
+
+def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
+    """Bring files in line that may come, change and go under one name; what a reader has open stays for now."""
+    listed = {Path(entry.key).name for entry in objects.listing(folder)}
+    for path in (root / folder).glob("*.json"):
+        if path.name not in listed and not lock_is_held(path):
+            remove(path)
+    for name in listed:
+        path = root / folder / name
+        with suppress(Vanished):
+            data = objects.read(f"{folder}/{name}")
+            if not path.exists() or (path.read_bytes() != data and not lock_is_held(path)):
+                write_whole(path, data)
+
+
+def _recognise(objects: Objects, root: Path, mark: Mark) -> None:
+    """Empty a mirror of a store that was at this address before."""
+    try:
+        identity = objects.read(IDENTITY).decode()
+    except Vanished:
+        identity = ""
+    if identity != mark.store:
+        if mark.store:
+            for name in _MIRRORED:
+                remove(root / name)
+        belong(root, mark, identity)
+
+
+@contextmanager
+def _fetching(root: Path) -> Iterator[None]:
+    """Keep files that have come, and that no snapshot in the mirror names yet, from being tidied away."""
+    with flocked(root / "fetching", fcntl.LOCK_SH):
+        yield
+
+
+def tidy(root: Path) -> None:
+    """Remove what no snapshot in the mirror names, unless somebody fetches here; the caller has the mirror's lock."""
+    with suppress(BlockingIOError), flocked(root / "fetching", fcntl.LOCK_EX | fcntl.LOCK_NB):
+        states = snapshots.needed(root)
+        known = [state for state in states if state.inventory and (root / state.inventory.path).exists()]
+        named = {root / file.path for state in known for file in vector_files(root, state)}
+        unnamed = [path for path in (root / VECTORS).rglob("*") if path.is_file() and path not in named]
+        for path in (*garbage(root, states), *unnamed):
+            remove(path)

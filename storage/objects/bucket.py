@@ -1,0 +1,216 @@
+"""Objects below one prefix of a bucket: the only importer of `obstore`.
+
+What decides anything is a conditional put; all other objects but the lease are written once and never change.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docmill.storage.address import mark_of
+from docmill.storage.errors import ConfigError, StoreError, Transient
+from docmill.storage.failpoints import boundary
+
+if TYPE_CHECKING:
+    from obstore import UpdateVersion
+    from obstore.store import S3Store
+
+REQUEST_S = 20
+"""Seconds that a request which decides something may take, with all its retries; a lease lasts for longer."""
+
+_TRANSFER_S = 900
+_PIECE = 4 << 20
+_ROLE = re.compile(r"https?://169\.254\.\d+\.\d+/")
+"""Where a machine in a cloud asks for the credentials of its role, which is done where the environment has none."""
+
+
+class Vanished(StoreError):
+    """An object that was there is there no longer: a vacuum has removed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object as a listing shows it: `bytes` long and put at `modified`, by the object store's own clock.
+
+    `tag` is its entity tag: another one says that the content may be another.
+    """
+
+    key: str
+    bytes: int
+    modified: datetime
+    tag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What an object held at one moment; `tag` is its entity tag."""
+
+    data: bytes
+    tag: str
+    modified: datetime
+
+
+class Objects:
+    """The objects of one store. Keys are relative to its prefix. Safe to use from many threads."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._store = _connect(url, REQUEST_S)
+        self._transfers = _connect(url, _TRANSFER_S)
+
+    def read(self, key: str) -> bytes:
+        """Return the content of an object; raise `Vanished` where there is none."""
+        return self.version(key).data
+
+    def version(self, key: str) -> Version:
+        """Return the content of an object with its entity tag."""
+        import obstore
+
+        with self._explained(key):
+            found = obstore.get(self._store, key)
+            data = bytes(found.bytes())
+        return Version(data, found.meta["e_tag"] or "", found.meta["last_modified"])
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write an object, whatever was there."""
+        import obstore
+
+        with self._explained(key), boundary(f"remote write {key.split('/')[0]}"):
+            obstore.put(self._store, key, data)
+
+    def put_if_absent(self, key: str, data: bytes) -> bool:
+        """Write an object unless there is one; return whether it was written, also if the answer got lost once."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        with self._explained(key):
+            try:
+                with boundary(f"remote put {key.split('/')[0]}"):
+                    obstore.put(self._store, key, data, mode="create")
+            except AlreadyExistsError:
+                return self.read(key) == data
+        return True
+
+    def put_if_same(self, key: str, data: bytes, tag: str) -> bool:
+        """Replace an object that still has the entity tag `tag`; return whether it was replaced.
+
+        `data` has to be unlike anything that the object ever held, or the tag says nothing.
+        """
+        import obstore
+        from obstore.exceptions import PreconditionError
+
+        version: UpdateVersion = {"e_tag": tag}
+        with self._explained(key):
+            try:
+                with boundary(f"remote replace {key}"):
+                    obstore.put(self._store, key, data, mode=version)
+            except PreconditionError:
+                return self.read(key) == data
+        return True
+
+    def sizes(self) -> dict[str, int]:
+        """Return the length in bytes of every object, by key."""
+        return {entry.key: entry.bytes for entry in self.listing()}
+
+    def listing(self, folder: str = "") -> list[Entry]:
+        """Return the objects below a folder, or all."""
+        import obstore
+
+        with self._explained(folder):
+            found = [entry for page in obstore.list(self._store, folder or None) for entry in page]
+        return [Entry(one["path"], one["size"], one["last_modified"], one["e_tag"] or "") for one in found]
+
+    def has(self, key: str) -> bool:
+        """Say whether there is an object."""
+        import obstore
+
+        try:
+            with self._explained(key):
+                obstore.head(self._store, key)
+        except Vanished:
+            return False
+        return True
+
+    def upload(self, path: Path, key: str) -> None:
+        """Write a file as an object; it is there whole or not at all."""
+        import obstore
+
+        with self._explained(key), boundary(f"remote upload {key.split('/')[0]}"):
+            obstore.put(self._transfers, key, path)
+
+    def download(self, key: str, path: Path) -> None:
+        """Write an object to a file."""
+        import obstore
+
+        with self._explained(key), path.open("wb") as file:
+            for piece in obstore.get(self._transfers, key).stream(_PIECE):
+                file.write(piece)
+
+    def delete(self, keys: Sequence[str]) -> None:
+        """Delete objects in one request; those that are not there are no error."""
+        import obstore
+
+        with self._explained(keys[0]), boundary("remote delete"):
+            obstore.delete(self._store, list(keys))
+
+    @contextmanager
+    def _explained(self, key: str) -> Iterator[None]:
+        """Turn what obstore raises into errors that say what to do."""
+        from obstore import exceptions
+
+        try:
+            yield
+        except (FileNotFoundError, exceptions.NotFoundError) as error:
+            raise Vanished(f"{self.url}/{key} is not there") from error
+        except (PermissionError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+            what = "may not be used with the credentials of the environment (AWS_ACCESS_KEY_ID and its kin)"
+            raise StoreError(f"{self.url}/{key} {what}: {_first_line(error)}") from error
+        except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
+            if _ROLE.search(str(error)):
+                what = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role"
+                raise StoreError(f"{self.url}: {what}") from error
+            if "NoSuchBucket" in str(error):
+                raise StoreError(f"{self.url}: there is no such bucket; make it first") from error
+            raise Transient(f"{self.url}/{key}: {_first_line(error)}; run again") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0][:300]
+
+
+def connect(url: str) -> Objects:
+    """Return the objects of a store; raise `ConfigError` where the package for it is not installed."""
+    settings = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
+    return _connected(url, settings)
+
+
+def objects_of(root: Path) -> Objects:
+    """Return the objects that a folder mirrors."""
+    mark = mark_of(root)
+    assert mark is not None, f"{root} is no mirror"
+    return connect(mark.url)
+
+
+@lru_cache(maxsize=8)
+def _connected(url: str, _settings: tuple[tuple[str, str], ...]) -> Objects:
+    return Objects(url)
+
+
+def _connect(url: str, seconds: int) -> "S3Store":
+    try:
+        from obstore.store import S3Store
+    except ImportError:
+        raise ConfigError(f"{url} needs the package obstore: pip install 'docmill[s3]'") from None
+    bucket, _, prefix = url.removeprefix("s3://").partition("/")
+    client: Any = {"timeout": timedelta(seconds=seconds)}
+    if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
+        client["allow_http"] = True
+    return S3Store(
+        bucket, prefix=prefix, client_options=client, retry_config={"retry_timeout": timedelta(seconds=seconds)}
+    )

@@ -1,0 +1,135 @@
+"""One writer among all machines: a lease object, replaced only by who knows its last entity tag.
+
+Its holder renews it while it works. Who finds it older than `LASTS_S`, by the object store's own clock, takes it over;
+so does at once the next run on the holder's own mirror, whose lock the kernel freed when the holder died.
+"""
+
+import json
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from docmill.storage.address import Mark
+from docmill.storage.errors import DocmillError, Locked, Transient
+from docmill.storage.files import remove, write_whole
+from docmill.storage.objects.bucket import REQUEST_S, Objects, Vanished, Version
+
+KEY = "lease.json"
+TOKEN = "lease.json"
+LASTS_S = 90.0
+RENEWED_S = 20.0
+_POLL_S = 1.0
+assert LASTS_S > RENEWED_S + 3 * REQUEST_S  # a holder that deletes or commits has just renewed it
+
+
+@contextmanager
+def leased(objects: Objects, root: Path, mark: Mark, deadline: float) -> Iterator[None]:
+    """Hold the lease of a store for the mirror `root`, whose lock the caller has.
+
+    Raises `Locked` where another mirror's writer has it beyond `deadline`, of the monotonic clock.
+    """
+    token = secrets.token_hex(8)
+    now = datetime.now(UTC).isoformat("T", "seconds")
+    holder = {"token": token, "mirror": mark.mirror, "pid": os.getpid(), "host": socket.gethostname(), "since": now}
+    _acquire(objects, holder, deadline)
+    write_whole(root / TOKEN, token.encode())
+    over = threading.Event()
+    renewal = threading.Thread(target=_renew, args=(objects, token, over), name="docmill-lease", daemon=True)
+    renewal.start()
+    try:
+        yield
+    finally:
+        over.set()
+        renewal.join()
+        remove(root / TOKEN)
+        with suppress(DocmillError):  # it runs out by itself
+            _beat(objects, token, free=True)
+
+
+def confirm(objects: Objects, root: Path) -> datetime:
+    """Renew the lease that the mirror `root` holds and return the moment, by the object store's clock.
+
+    Raises `Locked` where another writer has taken it over, or none was held.
+    """
+    try:
+        token = (root / TOKEN).read_text()
+    except FileNotFoundError:
+        raise Locked(f"{objects.url}: nobody here writes to it; run again") from None
+    if not _beat(objects, token):
+        raise Locked(f"{objects.url}: {_who(objects)} has taken it over, because this run stood still; run again")
+    return objects.version(KEY).modified
+
+
+def _acquire(objects: Objects, holder: dict[str, Any], deadline: float) -> None:
+    while True:
+        try:
+            held = objects.version(KEY)
+        except Vanished:
+            if objects.put_if_absent(KEY, _encode(holder)):
+                return
+            continue
+        before = _decode(held.data)
+        if _is_free(objects, held, before, holder) and objects.put_if_same(KEY, _encode(holder), held.tag):
+            return
+        if time.monotonic() >= deadline:
+            raise Locked(f"{objects.url} is being written by {_who(objects)}; wait for it with --wait SECONDS")
+        time.sleep(_POLL_S)
+
+
+def _is_free(objects: Objects, held: Version, before: dict[str, Any], holder: dict[str, Any]) -> bool:
+    mine = all(before.get(name) == holder[name] for name in ("mirror", "host"))
+    return bool(before.get("free")) or mine or _age_s(objects, held, holder["mirror"]) > LASTS_S
+
+
+def _age_s(objects: Objects, held: Version, mirror: str) -> float:
+    """Return the seconds since the lease was renewed; an object that is put now says what time it is there."""
+    key = f"clock/{mirror}"
+    objects.put(key, secrets.token_bytes(8))
+    now = objects.version(key).modified
+    objects.delete([key])
+    return (now - held.modified).total_seconds()
+
+
+def _renew(objects: Objects, token: str, over: threading.Event) -> None:
+    while not over.wait(RENEWED_S):
+        with suppress(Transient):
+            if not _beat(objects, token):
+                return  # the commit will find out, too
+
+
+def _beat(objects: Objects, token: str, free: bool = False) -> bool:
+    """Renew the lease, or free it; return whether it was still held under `token`."""
+    while True:
+        held = objects.version(KEY)
+        before = _decode(held.data)
+        if before.get("token") != token or before.get("free"):
+            return False
+        if objects.put_if_same(KEY, _encode({**before, "free": free}), held.tag):
+            return True
+
+
+def _encode(holder: dict[str, Any]) -> bytes:
+    return json.dumps({**holder, "beat": secrets.token_hex(8)}).encode()
+
+
+def _decode(data: bytes) -> dict[str, Any]:
+    with suppress(ValueError):
+        found = json.loads(data)
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _who(objects: Objects) -> str:
+    with suppress(DocmillError):
+        holder = _decode(objects.version(KEY).data)
+        if holder.get("pid"):
+            return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
+    return "another process"

@@ -1,0 +1,105 @@
+"""Files on their way between a mirror and its object store: many at a time, and said plainly."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from docmill.storage.errors import StoreError
+from docmill.storage.failpoints import boundary
+from docmill.storage.files import FileRef, hash_file, temporary
+from docmill.storage.objects.bucket import Objects
+
+INCOMING = "incoming"
+VECTORS = "vectors"
+_AT_ONCE = 16
+_SAID_EVERY_S = 5.0
+_RENAMED_BY_CONTENT = ("_versions", "_refs")
+_log = logging.getLogger("docmill.remote")
+
+
+def key_of_file(file: FileRef) -> str:
+    """Return the key of a file's object: its path, but the hash for a file of LanceDB, whose names may come twice."""
+    return f"{VECTORS}/{file.hash}" if file.path.startswith(f"{VECTORS}/") else file.path
+
+
+def is_here(root: Path, file: FileRef) -> bool:
+    """Say whether a mirror has a file; one whose name says nothing of its content is read."""
+    path = root / file.path
+    if not path.is_file() or path.stat().st_size != file.bytes:
+        return False
+    return not set(_RENAMED_BY_CONTENT) & set(Path(file.path).parts) or hash_file(path) == file.hash
+
+
+def fetch(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
+    """Bring what a mirror lacks of some files; each is there whole or not at all.
+
+    Raises `Vanished` where an object is there no longer, `StoreError` where one is not what was put.
+    """
+    lacking = [file for file in dict.fromkeys(files) if not is_here(root, file)]
+    if not lacking:
+        return
+    _each(lacking, lambda file: _fetch(objects, root, file), f"fetched from {objects.url}")
+    # LanceDB's note of its last version is older than what came.
+    for folder in {(root / file.path).parent for file in lacking if "_versions" in file.path}:
+        (folder / "latest_version_hint.json").unlink(missing_ok=True)
+
+
+def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
+    with temporary(root / INCOMING) as path:
+        key = key_of_file(file)
+        objects.download(key, path)
+        if hash_file(path) != file.hash:
+            raise StoreError(f"{objects.url}/{key} has another content than was written; see: docmill verify")
+        path.chmod(0o644)
+        final = root / file.path
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with boundary("remote fetch"):
+            path.replace(final)
+
+
+def send(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
+    """Put files that have no object yet; what an earlier run has put is not put again."""
+    there = objects.sizes()
+    lacking = [file for file in dict.fromkeys(files) if there.get(key_of_file(file)) != file.bytes]
+    what = f"sent to {objects.url}"
+    _each(lacking, lambda file: objects.upload(root / file.path, key_of_file(file)), what)
+
+
+def _each(files: list[FileRef], work: Callable[[FileRef], None], what: str) -> None:
+    count = _Count(files, what)
+    pool = ThreadPoolExecutor(_AT_ONCE, "docmill-transfer")
+    try:
+        for file, done in [(file, pool.submit(work, file)) for file in files]:
+            done.result()
+            count.add(file)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    count.end()
+
+
+class _Count:
+    """Says how many bytes have come or gone, now and then and at the end."""
+
+    def __init__(self, files: Sequence[FileRef], what: str) -> None:
+        self._what = what
+        self._files = len(files)
+        self._bytes = sum(file.bytes for file in files)
+        self._done = 0
+        self._said = time.monotonic()
+
+    def add(self, file: FileRef) -> None:
+        self._done += file.bytes
+        if time.monotonic() - self._said > _SAID_EVERY_S:
+            self._said = time.monotonic()
+            _log.info("%s so far: %s of %s", self._what, sized(self._done), sized(self._bytes))
+
+    def end(self) -> None:
+        if self._files:
+            _log.info("%s: %d files, %s", self._what, self._files, sized(self._bytes))
+
+
+def sized(count: int) -> str:
+    """Return a number of bytes as a person reads it."""
+    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"

@@ -1,0 +1,1 @@
+"""The reader: the store as applications see it, one snapshot at a time."""

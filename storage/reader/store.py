@@ -1,0 +1,209 @@
+"""The store as its readers see it: one snapshot, searched, queried and read."""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Unpack
+from weakref import finalize
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.address import shown
+from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.columns import SCHEMAS, from_table
+from docmill.storage.errors import QueryError
+from docmill.storage.files import disk_use
+from docmill.storage.history import measurements, snapshots, tags
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror.pull import ensure, take
+from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.retrieval.candidates.query import Query
+from docmill.storage.retrieval.candidates.search_options import How, Mode, Rewrite, SearchOptions, check_query
+from docmill.storage.retrieval.candidates.snapshot_sources import Sources
+from docmill.storage.retrieval.search_pipeline import search
+from docmill.storage.schema import ChunkRow, DocumentRow, Element
+from docmill.storage.sql.sandbox import query, select_ids
+from docmill.storage.tables.tables import read_table
+
+_AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
+_ID = re.compile("[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document with its canonical text; `text[chunk.start:chunk.end] == chunk.text`."""
+
+    uri: str
+    title: str
+    text: str
+    elements: tuple[Element, ...]
+    metadata: dict[str, Any]
+    row: DocumentRow
+
+
+def open_store(path: str | Path, at: int | str | None = None) -> "Store":
+    """Open the newest snapshot of the store at `path`, or the one that `at` says by number or tag.
+
+    `path` is a folder or `s3://BUCKET/PREFIX`, of which a mirror is brought up to date.
+
+    What is opened stays as it is while others write, compact and vacuum, as long as the object is there.
+    Raises `StoreError` where there is no store.
+    """
+    root, snapshot, handle = take(path, at)
+    store = Store(root, snapshot)
+    finalize(store, os.close, handle)
+    return store
+
+
+class Store:
+    """One snapshot of a store. Nothing is read before it is asked for."""
+
+    def __init__(self, root: Path, snapshot: Snapshot) -> None:
+        self.root = root
+        self.snapshot = snapshot
+
+    def search(
+        self,
+        text: str,
+        k: int = 5,
+        mode: Mode = "hybrid",
+        where: str | None = None,
+        *,
+        rewrite: Rewrite | None = None,
+        **how: Unpack[How],
+    ) -> list[Hit]:
+        """Return the `k` chunks that answer `text` best, best first; `how` are the options of `SearchOptions`.
+
+        `where` is an SQL predicate over the columns of chunks and documents, applied before ranking in both indexes.
+        `rewrite` gives other wordings of a query, for `expand="model"`.
+        Raises `QueryError` for a query that cannot be asked and for a predicate that cannot be evaluated.
+        """
+        return self.search_all([text], k, mode, where, rewrite=rewrite, **how)[0]
+
+    def search_all(
+        self,
+        texts: Sequence[str],
+        k: int = 5,
+        mode: Mode = "hybrid",
+        where: str | None = None,
+        *,
+        rewrite: Rewrite | None = None,
+        **how: Unpack[How],
+    ) -> list[list[Hit]]:
+        """Return the hits of each query, in their order: as `search`, with the predicate evaluated once.
+
+        All are encoded at once, which is quicker, and rounds the vectors otherwise (1e-6).
+        """
+        options = SearchOptions(k, mode, where, **how)
+        for text in texts:
+            check_query(text)
+        allowed = self._allowed(where) if texts else None
+        at_once = len(texts) > 1 and mode != "keyword" and (allowed is None or allowed)
+        vectors = self._sources.encoder.encode_queries(texts) if at_once else [None] * len(texts)
+        return [
+            search(Query(text, options, self._sources, allowed, vector), rewrite)
+            for text, vector in zip(texts, vectors, strict=True)
+        ]
+
+    def _allowed(self, where: str | None) -> set[str] | None:
+        if where is None:
+            return None
+        return set(select_ids(self._paths("chunks"), self._paths("documents"), where))
+
+    @cached_property
+    def _sources(self) -> Sources:
+        return Sources(self.root, self.snapshot)
+
+    def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
+        """Return chunks by id, those that are there."""
+        return self._sources.rows([key for key in ids if _ID.fullmatch(key)])
+
+    def document(self, uri: str) -> Document:
+        """Return the document at `uri` with its canonical text; raise `QueryError` where there is none."""
+        table = read_table(self.root, self.snapshot, "documents")
+        rows = from_table(table.filter(pc.equal(table.column("uri"), uri)), DocumentRow)
+        if not rows:
+            raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
+        ensure(self.root, [piece.file for piece in self.snapshot.artifacts["texts"]])
+        texts = Packs([self.root / piece.file.path for piece in self.snapshot.artifacts["texts"]])
+        parsed = decode_parsed(texts.take([rows[0].text_key]).to_pylist()[0])
+        return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
+
+    def sql(self, statement: str) -> pa.Table:
+        """Run one SELECT over the tables, `routing`, `snapshots` and `evaluations`, and nothing else.
+
+        `chunks_at(41)`, or `chunks_at('TAG')`, is the table of that snapshot; so it is with the other tables.
+        """
+        files = {name: self._paths(name) for name in SCHEMAS}
+        extra = {
+            "snapshots": history_table(self.root, self.snapshot.number),
+            "evaluations": measurements.read(self.root),
+        }
+        return query(files, extra, statement, past=self._past(statement))
+
+    def _past(self, statement: str) -> dict[str, dict[str, list[Path]]]:
+        """Return the files of the kept snapshots that a statement names in a call of a macro."""
+        named = set(_AT.findall(statement))
+        found = {at: number for at, number in tags.tags(self.root).items() if at in named}
+        found |= {str(number): number for number in snapshots.numbers(self.root) if str(number) in named}
+        if not found:
+            return {}
+        kept = {state.number: state for state in snapshots.each(self.root) if state.number in found.values()}
+        states = {at: kept[number] for at, number in found.items() if number in kept}
+        ensure(self.root, [p.file for state in states.values() for pieces in state.tables.values() for p in pieces])
+        return {at: {name: state.paths(self.root, name) for name in SCHEMAS} for at, state in states.items()}
+
+    def _paths(self, table: str) -> list[Path]:
+        return self.snapshot.paths(self.root, table)
+
+    def status(self) -> dict[str, Any]:
+        """Return what the snapshot holds, in numbers."""
+        documents = read_table(self.root, self.snapshot, "documents", ["content_type", "status", "source"])
+        return {
+            "store": shown(self.root),
+            "snapshot": self.snapshot.number,
+            "created": self.snapshot.created,
+            "documents": documents.num_rows,
+            "stale": pc.sum(pc.equal(documents.column("status"), "stale")).as_py() or 0,
+            "chunks": self.snapshot.rows("chunks"),
+            "rejects": self.snapshot.rows("rejects"),
+            "sources": _counts(documents.column("source")),
+            "content_types": _counts(documents.column("content_type")),
+            "model": self.snapshot.space.model,
+            "dimension": self.snapshot.space.dimension,
+            "bytes": disk_use(self.root),
+        }
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return the kept snapshots, oldest first, with what each run changed."""
+        rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
+        return rows
+
+
+def history_table(root: Path, last: int) -> pa.Table:
+    """Return one row for each kept snapshot up to number `last`."""
+    return pa.Table.from_pylist([_history_row(snapshot) for snapshot in snapshots.each(root, last)])
+
+
+def _history_row(snapshot: Snapshot) -> dict[str, Any]:
+    return {
+        "snapshot": snapshot.number,
+        "created": snapshot.created,
+        "run_id": snapshot.run_id,
+        "documents": snapshot.rows("documents"),
+        "chunks": snapshot.rows("chunks"),
+        "rejects": snapshot.rows("rejects"),
+        "vector_version": snapshot.vectors.version,
+        "segments": len(snapshot.keywords.segments),
+    }
+
+
+def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+    pairs = sorted(
+        ((pair["values"], pair["counts"]) for pair in pc.value_counts(column).to_pylist()), key=lambda p: -p[1]
+    )
+    return dict(pairs)

@@ -1,0 +1,60 @@
+"""Places: of which document a chunk is and at which position, so that neighbours know each other."""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import bucket_of
+from docmill.storage.tables.tables import read_piece
+
+_COLUMNS = ["chunk_id", "document_id", "ordinal"]
+
+
+class Place(NamedTuple):
+    """A document's id and the position of a chunk in it, from 0."""
+
+    document: str
+    ordinal: int
+
+    def beside(self, step: int) -> "Place":
+        """Return the place so many chunks on."""
+        return Place(self.document, self.ordinal + step)
+
+
+class Places:
+    """The places of a snapshot's chunks; the bucket of a chunk is read when it is first asked for, and kept."""
+
+    def __init__(self, root: Path, snapshot: Snapshot) -> None:
+        self._root = root
+        self._buckets = snapshot.buckets
+        self._pieces = {piece.bucket: piece for piece in snapshot.tables.get("chunks", ())}
+        self._read: dict[int, pa.Table] = {}
+
+    def of(self, ids: Collection[str]) -> dict[str, Place]:
+        """Return the places of chunks."""
+        wanted: dict[int, list[str]] = {}
+        for key in ids:
+            wanted.setdefault(bucket_of(key, self._buckets), []).append(key)
+        return {key: place for bucket, keys in wanted.items() for key, place in self._of(bucket, keys)}
+
+    def _of(self, bucket: int, keys: list[str]) -> list[tuple[str, Place]]:
+        table = self._table(bucket)
+        rows = pc.index_in(pa.array(keys, pa.string()), value_set=table.column("chunk_id")).drop_null()
+        return _places(table.take(rows))
+
+    def _table(self, bucket: int) -> pa.Table:
+        if bucket not in self._read:
+            piece = self._pieces.get(bucket)
+            empty = pa.table({"chunk_id": pa.array([], pa.string()), "document_id": [], "ordinal": []})
+            self._read[bucket] = read_piece(self._root, piece, _COLUMNS).combine_chunks() if piece else empty
+        return self._read[bucket]
+
+
+def _places(table: pa.Table) -> list[tuple[str, Place]]:
+    ids, documents, ordinals = (table.column(name).to_pylist() for name in _COLUMNS)
+    return [(key, Place(*place)) for key, *place in zip(ids, documents, np.array(ordinals).tolist(), strict=True)]

@@ -1,0 +1,80 @@
+"""Query: one question on its way through the steps, and what they read for it."""
+
+from collections.abc import Collection, Sequence
+from functools import cached_property
+
+from docmill.storage.errors import QueryError
+from docmill.storage.retrieval.candidates.fusion import fuse
+from docmill.storage.retrieval.candidates.hit import Candidate, in_order
+from docmill.storage.retrieval.candidates.search_options import SearchOptions
+from docmill.storage.retrieval.candidates.snapshot_sources import Sources, Vector
+from docmill.storage.schema import ChunkRow
+
+
+class Query:
+    """A question with its options; `allowed` are the chunks that a filter leaves, None without one.
+
+    `vector` is that of the question where many were encoded at once.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        options: SearchOptions,
+        sources: Sources,
+        allowed: Collection[str] | None = None,
+        vector: Vector | None = None,
+    ) -> None:
+        self.text = text
+        self.options = options
+        self.sources = sources
+        self.allowed = allowed
+        self._vector = vector
+        self._rows: dict[str, ChunkRow] = {}
+
+    @cached_property
+    def vector(self) -> Vector:
+        """The vector of the question, (dim,) of unit L2 norm."""
+        return self.sources.encoder.encode_query(self.text) if self._vector is None else self._vector
+
+    def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
+        """Return the rows of chunks, each read once."""
+        missing = [key for key in ids if key not in self._rows]
+        if missing:
+            self._rows |= self.sources.rows(missing)
+        return {key: self._rows[key] for key in ids}
+
+    def rank(self, vector: Vector | None, words: str) -> list[Candidate]:
+        """Return the candidates of both indexes, fused, best first; without a vector or words one is not asked."""
+        options = self.options
+        near = self.sources.nearest(vector, options.candidates, self.allowed) if vector is not None else []
+        held = self.sources.matching(words, options.candidates, self.allowed) if words else []
+        found: dict[str, Candidate] = {}
+        for rank, (key, score) in enumerate(near, start=1):
+            found[key] = Candidate(key, score, vector_score=score, vector_rank=rank)
+        for rank, (key, score, terms) in enumerate(held, start=1):
+            one = found.setdefault(key, Candidate(key, score))
+            one.keyword_score, one.keyword_rank, one.terms = score, rank, terms
+        if options.mode == "hybrid":
+            parts = fuse(near, [(key, score) for key, score, _ in held], options.fusion, options.weight)
+            for key, (left, right) in parts.items():
+                found[key].score = left + right
+                found[key].note(options.fusion, f"{left:.3f} from the vectors and {right:.3f} from the keywords")
+        return in_order(list(found.values()))
+
+    def ask(self) -> list[Candidate]:
+        """Return the candidates for the question as it stands."""
+        mode = self.options.mode
+        found = self.rank(self.vector if mode != "keyword" else None, self.text if mode != "vector" else "")
+        if not found and mode == "keyword":
+            self._explain_nothing()
+        return found
+
+    def _explain_nothing(self) -> None:
+        from docmill.storage.keywords.analysis.analyser import analyse
+
+        if not analyse(self.text, self.sources.language):
+            raise QueryError(
+                f"every word of the query {self.text.strip()[:40]!r} is a stop word, which keywords leave out; "
+                "ask with mode hybrid or vector"
+            )

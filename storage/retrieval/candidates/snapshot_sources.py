@@ -1,0 +1,160 @@
+"""Sources: what a search reads of one snapshot: both indexes, the encoder, rows, places and texts."""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.artifacts.packs import Packs, decode_parsed
+from docmill.storage.columns import from_table
+from docmill.storage.embedding.encoder import Encoder, load_encoder
+from docmill.storage.errors import StoreError
+from docmill.storage.history import snapshots
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keywords.index import KeywordHit, KeywordIndex
+from docmill.storage.keywords.keyword_writer import rebuild
+from docmill.storage.lance.fence import schema
+from docmill.storage.lance.matrix import Matrix
+from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.mirror.pull import ensure
+from docmill.storage.retrieval.candidates.positions import Places
+from docmill.storage.retrieval.candidates.token_vectors import Tokens
+from docmill.storage.schema import ChunkRow
+from docmill.storage.tables.row_reader import OpenedTable
+from docmill.storage.tables.tables import read_table
+from docmill.storage.writer.commit import posting_rows, vector_rows
+
+Vector = npt.NDArray[np.float32]
+
+
+class Piece(NamedTuple):
+    """A chunk as a piece of its document; those of one kind follow each other."""
+
+    key: str
+    start: int
+    end: int
+    tokens: int
+    kind: tuple[str, str, int]
+    summary: bool
+
+
+class Sources:
+    """One snapshot as its searches see it. Each index is opened when it is first asked."""
+
+    def __init__(self, root: Path, snapshot: Snapshot) -> None:
+        self.root = root
+        self.snapshot = snapshot
+        self.places = Places(root, snapshot)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The store's own model; `StoreError` where it is not installed."""
+        space = self.snapshot.space
+        encoder = load_encoder(space.model, space.revision)
+        if encoder.space.id != space.plain().id:
+            raise StoreError(f"the store's vectors are of {space.model} {space.revision}, which is not installed here")
+        return encoder
+
+    def nearest(self, vector: Vector, k: int, allowed: Collection[str] | None) -> list[tuple[str, float]]:
+        """Return (chunk id, cosine similarity) of the chunks nearest to a unit vector."""
+        return self._vectors.search(vector, k, allowed)
+
+    def matching(self, text: str, k: int, allowed: Collection[str] | None) -> list[KeywordHit]:
+        """Return the chunks that hold terms of a text, best first."""
+        return self._keywords.search(text, k, allowed)
+
+    def rarity(self, term: str) -> float:
+        """Return log(1 + chunks / chunks with a term), which is high for a rare one."""
+        return float(np.log1p(self.snapshot.keywords.rows / max(1, self._keywords.frequency(term))))
+
+    @property
+    def language(self) -> str:
+        """The language whose stems the keywords have."""
+        return self.snapshot.keywords.language
+
+    def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
+        """Return chunks by id."""
+        rows = from_table(self._chunks.rows("chunk_id", ids), ChunkRow)
+        return {row.chunk_id: row for row in rows}
+
+    def pieces(self, document: str) -> list[Piece]:
+        """Return the chunks of a document."""
+        names = ("chunk_id", "start", "end", "tokens", "strategy", "role", "depth", "about_end")
+        table = self._chunks.rows("document_id", [document])
+        rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
+        return [Piece(key, start, end, tokens, (*kind,), summed > 0) for key, start, end, tokens, *kind, summed in rows]
+
+    def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the vectors of chunks, (dim,) of unit L2 norm; of one with parts that of their mean."""
+        rows = self.rows(ids)
+        keys = {key: (row.embedding_key, *row.part_keys) for key, row in rows.items()}
+        packs = self._packs("embeddings")
+        distinct = sorted(set(chain.from_iterable(keys.values())))
+        flat = packs.take(distinct).column("vector").combine_chunks().flatten()
+        matrix = np.asarray(flat, np.float32).reshape(len(distinct), -1)
+        found = dict(zip(distinct, matrix, strict=True))
+        return {key: _mean([found[one] for one in own]) for key, own in keys.items()}
+
+    def texts(self, documents: Collection[str]) -> Mapping[str, str]:
+        """Return the canonical texts of documents by their ids."""
+        table = read_table(self.root, self.snapshot, "documents", ["document_id", "text_key"])
+        table = table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(list(documents), pa.string())))
+        ids, keys = (column.to_pylist() for column in table.columns)
+        packs = self._packs("texts")
+        return {key: decode_parsed(row).text for key, row in zip(ids, packs.take(keys).to_pylist(), strict=True)}
+
+    def _packs(self, artifact: str) -> Packs:
+        files = [piece.file for piece in self.snapshot.artifacts[artifact]]
+        ensure(self.root, files)
+        return Packs([self.root / file.path for file in files])
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The tokens of the store's texts, by its encoder."""
+        return Tokens(self.encoder)
+
+    @cached_property
+    def _vectors(self) -> VectorIndex | Matrix:
+        try:
+            return VectorIndex(self.root, self.snapshot.vectors, self.snapshot.space)
+        except StoreError:
+            if self.snapshot.number == snapshots.numbers(self.root)[-1]:
+                raise
+            # An old snapshot that is kept for its tag: its version of the index went with its neighbours.
+            ensure(self.root, [piece.file for piece in self.snapshot.artifacts["embeddings"]])
+            rows = vector_rows(
+                self.root, self.snapshot.artifacts["embeddings"], read_table(self.root, self.snapshot, "chunks")
+            )
+            return Matrix(pa.Table.from_batches(rows, schema(self.snapshot.space.dimension)))
+
+    @cached_property
+    def _chunks(self) -> OpenedTable:
+        return OpenedTable(self.root, self.snapshot, "chunks")
+
+    @cached_property
+    def _keywords(self) -> KeywordIndex:
+        try:
+            return KeywordIndex(self.root, self.snapshot.keywords)
+        except StoreError:
+            if self.snapshot.number == snapshots.numbers(self.root)[-1]:
+                raise
+            # No repair mends an old snapshot's postings: lost, or of an older analyser, they are built again.
+            with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # what is mapped outlives it
+                rows = posting_rows(read_table(self.root, self.snapshot, "chunks"))
+                state = rebuild(Path(folder), rows, self.snapshot.keywords.language)
+                return KeywordIndex(Path(folder), state)
+
+
+def _mean(vectors: Sequence[Vector]) -> Vector:
+    if len(vectors) == 1:
+        return vectors[0]
+    total = np.sum(vectors, axis=0)
+    unit: Vector = total / np.linalg.norm(total)
+    return unit

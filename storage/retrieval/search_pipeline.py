@@ -1,0 +1,61 @@
+"""Pipeline: the steps of a search, in the order in which they are taken."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from docmill.storage.errors import QueryError
+from docmill.storage.retrieval.candidates.hit import Candidate, Hit, as_hit
+from docmill.storage.retrieval.candidates.query import Query
+from docmill.storage.retrieval.candidates.search_options import Rewrite, SearchOptions, check_query
+from docmill.storage.retrieval.steps.distinct import distinct
+from docmill.storage.retrieval.steps.mmr import diversify
+from docmill.storage.retrieval.steps.neighbour_smoothing import spread
+from docmill.storage.retrieval.steps.parents import climb, widen
+from docmill.storage.retrieval.steps.query_expansion import by_feedback, by_model
+from docmill.storage.retrieval.steps.rerank import rerank
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something done with the candidates of a query, best first, where its options want it."""
+
+    wanted: Callable[[SearchOptions], bool]
+    take: Callable[[list[Candidate], Query], list[Candidate]]
+
+
+STEPS: Mapping[str, Step] = {
+    "spread": Step(lambda options: options.mode == "hybrid" and options.spread > 0, spread),
+    "rerank": Step(lambda options: bool(options.rerank), rerank),
+    "diverse": Step(lambda options: options.diversity > 0, diversify),
+    "distinct": Step(lambda options: options.distinct, distinct),
+    "parents": Step(lambda options: options.parents, climb),
+    "widen": Step(lambda options: options.widen > 0, widen),
+}
+"""The steps after the ranking, by the name under which hits speak of them."""
+
+
+def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
+    """Return the hits of a query, best first.
+
+    Raises `QueryError` for a query that is empty, wordless or too long, or of stop words where only keywords are asked.
+    """
+    check_query(query.text)
+    if query.allowed is not None and not query.allowed:
+        return []
+    found = _first(query, rewrite)
+    for step in STEPS.values():
+        if found and step.wanted(query.options):
+            found = step.take(found, query)
+    best = found[: query.options.k]
+    rows = query.rows([one.key for one in best])
+    return [as_hit(rank, one, rows[one.key]) for rank, one in enumerate(best, start=1)]
+
+
+def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:
+    if query.options.expand == "feedback":
+        return by_feedback(query)
+    if query.options.expand == "model":
+        if rewrite is None:
+            raise QueryError("expand by a model needs one; name it in [model], or give `rewrite`")
+        return by_model(query, rewrite)
+    return query.ask()

@@ -1,0 +1,1 @@
+"""Steps of a search: each takes candidates and gives them back changed."""

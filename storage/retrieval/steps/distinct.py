@@ -1,0 +1,86 @@
+"""Distinct: of hits that overlap or say the same only the best stays."""
+
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from docmill.storage.retrieval.candidates.hit import Candidate
+from docmill.storage.retrieval.candidates.query import Query
+from docmill.storage.schema import ChunkRow
+
+Span = tuple[int, int]
+
+_OVERLAP = 0.5
+_LIKENESS = 0.9
+_FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
+_WORD = re.compile(r"\w+")
+
+
+def overlap(one: Span, other: Span, share: float = _OVERLAP) -> bool:
+    """Return whether two spans have more than a share of the shorter in common; of 0, whether anything."""
+    return min(one[1], other[1]) - max(one[0], other[0]) > share * min(one[1] - one[0], other[1] - other[0])
+
+
+def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Return the best candidates, as many as are wanted, none of which overlaps a better one or repeats its words.
+
+    To overlap is to share over half of the shorter span, to repeat to have nine tenths of all words of both in common.
+    """
+    kept, seen = [], _Seen()
+    for one, row in _rows(candidates, query):
+        better = seen.like(row)
+        if better is None:
+            seen.add(one, row)
+            kept.append(one)
+        else:
+            better.note("distinct", f"stands for {row.uri} {row.start}-{row.end}, too, which says the same")
+        if len(kept) == query.options.wanted:
+            break
+    return kept
+
+
+def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate, ChunkRow]]:
+    """Yield candidates with their rows, which are read as they are needed."""
+    step = query.options.wanted
+    for first in range(0, len(candidates), step):
+        some = candidates[first : first + step]
+        rows = query.rows([one.key for one in some])
+        yield from ((one, rows[one.key]) for one in some)
+
+
+class _Seen:
+    """The chunks kept so far, found by document and by their words."""
+
+    def __init__(self) -> None:
+        self._spans: dict[str, list[tuple[int, int, Candidate]]] = defaultdict(list)
+        self._like: dict[tuple[int, int], list[tuple[frozenset[str], Candidate]]] = defaultdict(list)
+
+    def add(self, one: Candidate, row: ChunkRow) -> None:
+        words = frozenset(_WORD.findall(row.text.casefold()))
+        self._spans[row.document_id].append((row.start, row.end, one))
+        for sign in _signs(words):
+            self._like[sign].append((words, one))
+
+    def like(self, row: ChunkRow) -> Candidate | None:
+        """Return a kept chunk that makes this one needless."""
+        for start, end, one in self._spans[row.document_id]:
+            if overlap((start, end), (row.start, row.end)):
+                return one
+        words = frozenset(_WORD.findall(row.text.casefold()))
+        held = (pair for sign in _signs(words) for pair in self._like.get(sign, ()))
+        return next((one for others, one in held if len(words & others) >= _LIKENESS * len(words | others)), None)
+
+
+def _signs(words: frozenset[str]) -> list[tuple[int, int]]:
+    """Return signs of a set of words: two sets alike to nine tenths share one but in one of 10,000 cases.
+
+    Each is the least hash under another function (Broder, "On the resemblance and containment of documents", 1997).
+    """
+    if not words:
+        return []
+    hashes = np.array([zlib.crc32(word.encode("utf-8", "replace")) for word in words], np.uint64)
+    least = ((hashes * _FACTORS) & np.uint64(0xFFFFFFFF)).min(axis=1)
+    return list(enumerate(least.tolist()))

@@ -1,0 +1,29 @@
+"""Diverse: maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998)."""
+
+import numpy as np
+
+from docmill.storage.retrieval.candidates.hit import Candidate
+from docmill.storage.retrieval.candidates.query import Query
+
+
+def diversify(candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Return candidates so that each next one is good and unlike those before: (1 - d) · score - d · likeness.
+
+    Scores are scaled to [0, 1]; likeness is the greatest cosine to a better hit. Only the first candidates take part.
+    """
+    share = query.options.diversity
+    some, rest = candidates[: query.options.candidates], candidates[query.options.candidates :]
+    vectors = query.sources.vectors([one.key for one in some])
+    matrix = np.stack([vectors[one.key] for one in some])
+    worth = np.array([one.score for one in some])
+    worth = (worth - worth.min()) / (np.ptp(worth) or 1.0)
+    chosen: list[int] = []
+    likeness = np.zeros(len(some))
+    for place in range(len(some)):
+        values = (1 - share) * worth - share * likeness
+        values[chosen] = -np.inf
+        best = int(np.argmax(values))
+        some[best].note("diverse", f"place {place + 1}, cosine {likeness[best]:.3f} to the nearest better hit")
+        chosen.append(best)
+        likeness = np.maximum(likeness, matrix @ matrix[best])
+    return [some[best] for best in chosen] + rest

@@ -1,0 +1,19 @@
+"""Spread: a chunk is given a share of the scores of its neighbours, since what answers a question stands together."""
+
+from docmill.storage.retrieval.candidates.hit import Candidate, in_order
+from docmill.storage.retrieval.candidates.query import Query
+
+
+def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Return candidates by (score + share · scores of the chunks before and after) / (1 + 2 · share).
+
+    A neighbour that is no candidate has 0.
+    """
+    share = query.options.spread
+    places = query.sources.places.of([one.key for one in candidates])
+    scores = {places[one.key]: one.score for one in candidates}
+    for one in candidates:
+        beside = [scores.get(places[one.key].beside(step), 0.0) for step in (-1, 1)]
+        one.score = (one.score + share * sum(beside)) / (1 + 2 * share)
+        one.note("spread", f"the chunk before has {beside[0]:.3f}, the one after {beside[1]:.3f}")
+    return in_order(candidates)

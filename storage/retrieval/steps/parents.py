@@ -1,0 +1,86 @@
+"""Climb and widen: give more of a document than the chunk that was found."""
+
+from collections.abc import Sequence
+
+from docmill.storage.retrieval.candidates.hit import Candidate
+from docmill.storage.retrieval.candidates.query import Query
+from docmill.storage.retrieval.candidates.snapshot_sources import Piece
+from docmill.storage.retrieval.steps.distinct import Span, overlap
+
+
+def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Return for each of the best candidates its parent, once; a chunk without one stands for itself."""
+    best = candidates[: query.options.wanted]
+    rows = query.rows([one.key for one in best])
+    found: dict[str, Candidate] = {}
+    for one in best:
+        parent = rows[one.key].parent_id
+        if (key := parent or one.key) in found:
+            continue
+        found[key] = one
+        if parent:
+            one.key, one.matched = parent, one.key
+            found_at = rows[one.matched]
+            one.note("parents", f"stands for {found_at.uri} {found_at.start}-{found_at.end}, which was found")
+    return list(found.values())
+
+
+def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Return the best candidates grown by whole chunks of the same document before and after, in turn.
+
+    A hit has at most `widen` tokens unless its own chunk has more, and what an earlier hit holds it does not.
+    A candidate that an earlier hit has taken in is no hit of its own.
+    """
+    held: dict[str, list[Span]] = {}
+    pieces: dict[str, list[Piece]] = {}
+    kept: list[Candidate] = []
+    for one in candidates:
+        row = query.rows([one.key])[one.key]
+        earlier = held.setdefault(row.document_id, [])
+        if not any(overlap((row.start, row.end), span) for span in earlier):
+            if row.document_id not in pieces:
+                pieces[row.document_id] = query.sources.pieces(row.document_id)
+            earlier.append(_grow(one, pieces[row.document_id], query, earlier))
+            if one.span:
+                one.text = query.sources.texts([row.document_id])[row.document_id][slice(*one.span)]
+            kept.append(one)
+        if len(kept) == query.options.k:
+            break
+    return kept
+
+
+def _grow(one: Candidate, pieces: Sequence[Piece], query: Query, earlier: Sequence[Span]) -> Span:
+    """Return the span of a candidate, which is set where it has grown; `earlier` are those of better hits."""
+    own = next(piece for piece in pieces if piece.key == one.key)
+    span, tokens, chunks, sides = (own.start, own.end), own.tokens, 1, [_after, _before]
+    while sides:
+        side = sides.pop(0)
+        next_one = side(pieces, span, own)
+        if not next_one or tokens + next_one.tokens > query.options.widen:
+            continue
+        if any(overlap((next_one.start, next_one.end), other, share=0) for other in earlier):
+            continue
+        span = min(span[0], next_one.start), max(span[1], next_one.end)
+        tokens, chunks = tokens + next_one.tokens, chunks + 1
+        sides.append(side)
+    if chunks > 1:
+        one.span = span
+        one.note("widen", f"{chunks} chunks, {tokens} tokens")
+    return span
+
+
+def _after(pieces: Sequence[Piece], span: Span, own: Piece) -> Piece | None:
+    """Return the nearest chunk after a span: of the own kind where there is one, which may begin within, as windows do.
+
+    So neither a parent nor a part or a summary of it is its neighbour, nor what another strategy made of the same text.
+    """
+    some = (one for one in pieces if one.end > span[1] and not one.summary)
+    found = (one for one in some if one.start >= span[1] or one.kind == own.kind)
+    return min(found, key=lambda one: (one.start, one.kind != own.kind), default=None)
+
+
+def _before(pieces: Sequence[Piece], span: Span, own: Piece) -> Piece | None:
+    """Return the nearest chunk before a span, likewise."""
+    some = (one for one in pieces if one.start < span[0] and not one.summary)
+    found = (one for one in some if one.end <= span[0] or one.kind == own.kind)
+    return max(found, key=lambda one: (one.end, one.kind == own.kind), default=None)

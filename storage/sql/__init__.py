@@ -1,0 +1,1 @@
+"""SQL over a snapshot: the DuckDB sandbox, and views for other DuckDBs."""

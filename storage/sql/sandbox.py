@@ -1,0 +1,241 @@
+"""SQL over a snapshot's tables, by DuckDB, with nothing else in reach: the only importer of `duckdb`.
+
+The tables are handed over as Arrow datasets, and DuckDB is allowed no path at all. `allowed_paths` would not do: it
+allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also in `json_execute_serialized_sql`).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from docmill.storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
+from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.schema_evolution import blank_sql, lacking
+from docmill.storage.sql.views import ROUTING
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True, slots=True)
+class SqlLimits:
+    """What one statement may cost. A single function call over constants is not interrupted by DuckDB."""
+
+    seconds: float = 60.0
+    memory_mb: int = 2048
+
+
+DEFAULT_LIMITS = SqlLimits()
+
+_SANDBOX = {
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "temp_directory": "''",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
+
+
+_ROWS_AT_ONCE = 10_000
+_MACRO = """
+CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')
+"""
+
+
+def query(
+    files: Mapping[str, Sequence[Path]],
+    extra: Mapping[str, pa.Table],
+    sql: str,
+    limits: SqlLimits = DEFAULT_LIMITS,
+    past: Mapping[str, Mapping[str, Sequence[Path]]] | None = None,
+) -> pa.Table:
+    """Return the rows of one SELECT over views named by `files` (keys of `SCHEMAS`) and `extra`.
+
+    `past` are the files of other snapshots by number or tag, for the macros `chunks_at(41)` and the like.
+    Raises `QueryError` for any other statement, a wrong one, or one beyond `limits`.
+    """
+    with _connect(files, extra, limits, past or {}) as connection:
+        return _run(connection, _only_select(connection, sql), limits)
+
+
+def select_ids(
+    chunk_files: Sequence[Path],
+    document_files: Sequence[Path],
+    where: str,
+    limits: SqlLimits = DEFAULT_LIMITS,
+) -> set[str]:
+    """Return the ids of the chunks for which the SQL predicate `where` is true.
+
+    It names columns of chunks and of documents; where both have one it is the chunk's, and the document's
+    is `document_` and the name, as in `document_content_type`.
+    """
+    with _connect({"chunks": chunk_files, "documents": document_files}, {}, limits, {}) as connection:
+        _check_predicate(where)
+        found = _run(
+            connection, f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n{where}\n)", limits
+        )
+        return set(found.column(0).to_pylist())
+
+
+_HELD = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_boolean,
+    pa.types.is_string,
+    pa.types.is_binary,
+    pa.types.is_null,
+)
+"""The kinds of columns whose every value Python has, too."""
+
+
+def columns_of(table: pa.Table) -> list[list[Any]]:
+    """Return the columns of a table as numbers, texts, booleans, None, and lists and dicts of these.
+
+    Bytes are given in hexadecimal. A date, an interval and the like is a text as DuckDB writes it: Python has no
+    year 0, no infinity and no nanosecond. `Decimal` stays, as it is exact.
+    """
+    named = table.rename_columns([f"c{place}" for place in range(table.num_columns)])
+    odd = [field.name for field in named.schema if not any(held(field.type) for held in _HELD)]
+    spelled = _as_json(named.select(odd)) if odd else {}
+    columns = (spelled[n] if n in spelled else named.column(n).to_pylist() for n in named.column_names)
+    return [[cell.hex() if isinstance(cell, bytes) else cell for cell in column] for column in columns]
+
+
+def _as_json(table: pa.Table) -> dict[str, list[Any]]:
+    import duckdb
+
+    with closing(duckdb.connect(":memory:")) as connection:
+        connection.register("found", table)
+        cells = ", ".join(f'to_json("{name}")::VARCHAR AS "{name}"' for name in table.column_names)
+        found = connection.sql(f"SELECT {cells} FROM found").to_arrow_table()
+    pairs = zip(found.column_names, found.columns, strict=True)
+    return {name: [None if c is None else json.loads(c) for c in column.to_pylist()] for name, column in pairs}
+
+
+@contextmanager
+def _connect(
+    files: Mapping[str, Sequence[Path]],
+    extra: Mapping[str, pa.Table],
+    limits: SqlLimits,
+    past: Mapping[str, Mapping[str, Sequence[Path]]],
+) -> Iterator["duckdb.DuckDBPyConnection"]:
+    import duckdb
+
+    with closing(duckdb.connect(":memory:")) as connection:
+        for name, paths in files.items():
+            _register(connection, name, name, paths)
+            connection.execute(_MACRO.format(name=name))
+        if "documents" in files:
+            connection.execute(f"CREATE VIEW routing AS {ROUTING}")
+        for at, tables in past.items():
+            for name, paths in tables.items():
+                _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # else the tags A and a were one
+        for name, table in extra.items():
+            connection.register(name, table)
+        bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
+        for option, value in {**bounds, **_SANDBOX}.items():
+            connection.execute(f"SET {option} = {value}")
+        yield connection
+
+
+def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, paths: Sequence[Path]) -> None:
+    """Make the files of a table known as a view; columns that an older file lacks are blank and not null."""
+    import pyarrow.dataset as ds
+
+    _check_present(paths)
+    held = ds.dataset([str(path) for path in paths], schema=SCHEMAS[name], format="parquet")
+    absent = lacking(paths, SCHEMAS[name])
+    connection.register(f"stored_{view}" if absent else view, held if paths else SCHEMAS[name].empty_table())
+    if absent:
+        columns = (
+            f'coalesce("{field.name}", {blank_sql(field.type)}) AS "{field.name}"'
+            if field.name in absent
+            else f'"{field.name}"'
+            for field in SCHEMAS[name]
+        )
+        connection.execute(f'CREATE VIEW "{view}" AS SELECT {", ".join(columns)} FROM "stored_{view}"')
+
+
+def _check_present(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if not path.is_file():
+            raise StoreError(f"{path} is missing; see what else is with: docmill verify")
+
+
+def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
+    import duckdb
+
+    try:
+        statements = connection.extract_statements(sql)
+    except duckdb.Error as error:
+        raise QueryError(str(error)) from None
+    if len(statements) != 1:
+        raise QueryError(f"give exactly one SELECT statement, got {len(statements)} statements")
+    if statements[0].type != duckdb.StatementType.SELECT:
+        kind = str(statements[0].type).rsplit(".", 1)[-1]
+        hint = "; name the values of a PIVOT: PIVOT t ON column IN ('a', 'b')" if kind == "MULTI" else ""
+        raise QueryError(f"only SELECT is allowed here, got {kind}{hint}")
+    return str(statements[0].query)
+
+
+def _check_predicate(where: str) -> None:
+    import duckdb
+
+    try:
+        duckdb.SQLExpression(where)
+    except duckdb.Error as error:
+        message = f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {error}"
+        raise QueryError(message) from None
+
+
+def _chunks_with_documents() -> str:
+    own = [name for name in DOCUMENTS.names if name not in CHUNKS.names]
+    shared = [name for name in DOCUMENTS.names if name in CHUNKS.names and name != "document_id"]
+    columns = [f"d.{name}" for name in own] + [f"d.{name} AS document_{name}" for name in shared]
+    return f"SELECT c.*, {', '.join(columns)} FROM chunks AS c LEFT JOIN documents AS d USING (document_id)"
+
+
+def _run(connection: "duckdb.DuckDBPyConnection", sql: str, limits: SqlLimits) -> pa.Table:
+    import duckdb
+
+    try:
+        reader = connection.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
+        return pa.Table.from_batches(_bounded(reader, limits), reader.schema)
+    except (duckdb.Error, pa.ArrowException, OSError) as error:  # what fails on the way comes through Arrow
+        raise QueryError(_explain(error, limits)) from None
+
+
+def _bounded(batches: Iterable[pa.RecordBatch], limits: SqlLimits) -> Iterator[pa.RecordBatch]:
+    """Yield what comes as long as it is within the limit of memory, of which DuckDB counts no result."""
+    size = 0
+    for batch in batches:
+        size += batch.nbytes
+        if size > limits.memory_mb << 20:
+            raise QueryError(f"the result is of more than {limits.memory_mb} MB; ask for fewer rows or columns")
+        yield batch
+
+
+def _explain(error: Exception, limits: SqlLimits) -> str:
+    import duckdb
+
+    said = str(error)
+    if isinstance(error, duckdb.InterruptException) or said.startswith("INTERRUPT"):
+        return f"the statement ran for more than {limits.seconds:g} s and was stopped; make it smaller"
+    if isinstance(error, duckdb.OutOfMemoryException) or said.startswith("Out of Memory"):
+        return f"the statement needed more than {limits.memory_mb} MB and was stopped; make it smaller"
+    if isinstance(error, duckdb.PermissionException):
+        return f"SQL sees this store's tables only, no files and no network: {error}"
+    if missing := re.search(r"Table with name (\w+)_at_((?:[\dA-F]{2})*) does not exist", str(error)):
+        table, at = missing[1], bytes.fromhex(missing[2]).decode("utf-8", "replace")
+        return f"no snapshot {at} to read {table} of; name a kept one by its number or tag itself: {table}_at(41)"
+    return re.sub(r"\n{2,}", "\n", str(error))

@@ -1,0 +1,95 @@
+"""The newest snapshot's tables for any DuckDB, from any working directory: `duckdb -init STORE/views.sql`."""
+
+from pathlib import Path
+
+from docmill.storage.columns import SCHEMAS
+from docmill.storage.schema_evolution import blank_sql, sql_type
+
+_AT = """\
+CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
+SELECT {columns}
+FROM (
+    FROM read_parquet({files}, union_by_name = true, hive_partitioning = false, filename = 'stored_in')
+    UNION ALL BY NAME SELECT {nothing} WHERE false
+)
+WHERE parse_filename(stored_in) IN (
+    SELECT unnest([parse_filename(piece.file.path) FOR piece IN tables['{name}']])
+    FROM read_json({snapshots}, format = 'unstructured', columns = {{
+        number: 'BIGINT', tables: 'MAP(VARCHAR, STRUCT(file STRUCT(path VARCHAR))[])'
+    }}) WHERE number = snapshot
+);
+"""
+_EVALUATIONS = """\
+CREATE OR REPLACE TEMP VIEW evaluations AS SELECT * FROM read_parquet(
+    {path}, union_by_name = true, hive_partitioning = false
+) ORDER BY created;
+"""
+_SNAPSHOTS = """\
+CREATE OR REPLACE TEMP VIEW snapshots AS
+SELECT
+    number AS snapshot, created, run_id,
+{counts},
+    vectors.version AS vector_version,
+    len(keywords.segments) AS segments
+FROM read_json({path}, format = 'unstructured', columns = {{
+    number: 'BIGINT', created: 'VARCHAR', run_id: 'VARCHAR',
+    tables: 'MAP(VARCHAR, STRUCT("rows" BIGINT)[])',
+    vectors: 'STRUCT(version BIGINT)',
+    keywords: 'STRUCT(segments JSON[])'
+}})
+ORDER BY number;
+"""
+
+ROUTING = """\
+SELECT
+    uri, document_id, r."start" AS "start", r."end" AS "end", r.content_type AS content_type, r.score AS score,
+    r.runner_up AS runner_up, r.runner_up_score AS runner_up_score, r.evidence AS evidence,
+    r.strategy AS strategy, r.options AS options
+FROM (SELECT uri, document_id, unnest(regions) AS r FROM documents)
+ORDER BY uri, "start"
+"""
+"""A row for each region of each document: what it is, why, and how it is split."""
+
+
+def views_sql(root: Path) -> str:
+    """Return a script that makes the views of the tables, `routing` and `snapshots` of the store at `root`.
+
+    Paths are absolute and stand for whatever `current/` shows when a view is read. `chunks_at(41)` and
+    `documents_at(41)` are those of a kept snapshot.
+    """
+    head = f"-- The tables of the newest snapshot: duckdb -init {root.resolve() / 'views.sql'}\n"
+    tables = (
+        f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet(\n"
+        f"    {_pattern(root, f'current/{name}/*.parquet')}, union_by_name = true, hive_partitioning = false\n);\n"
+        for name in SCHEMAS
+    )
+    kept = _EVALUATIONS.format(path=_pattern(root, "evaluations/*.parquet"))
+    past = (_table_at(root, name) for name in ("documents", "chunks"))
+    routing = f"CREATE OR REPLACE TEMP VIEW routing AS\n{ROUTING};\n"
+    first = head.replace("\n", " ").rstrip() + "\n"
+    return first + "".join(tables) + kept + routing + _snapshots(root) + "".join(past)
+
+
+def _table_at(root: Path, name: str) -> str:
+    columns = (f'coalesce("{field.name}", {blank_sql(field.type)}) AS "{field.name}"' for field in SCHEMAS[name])
+    return _AT.format(
+        name=name,
+        columns=", ".join(columns),
+        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in SCHEMAS[name]),
+        files=_pattern(root, f"*/{name}/*.parquet"),  # in current/ there is always one
+        snapshots=_pattern(root, "snapshots/*.json"),
+    )
+
+
+def _snapshots(root: Path) -> str:
+    counts = ",\n".join(
+        f"    coalesce(list_sum([piece.rows FOR piece IN tables['{name}']]), 0)::BIGINT AS {name}"
+        for name in ("documents", "chunks", "rejects")
+    )
+    return _SNAPSHOTS.format(counts=counts, path=_pattern(root, "snapshots/*.json"))
+
+
+def _pattern(root: Path, tail: str) -> str:
+    """Return `root` and a glob below it as an SQL string; the root's own characters match only themselves."""
+    literal = "".join(f"[{c}]" if c in "*?[" else c for c in str(root.resolve()))
+    return "'" + f"{literal}/{tail}".replace("'", "''") + "'"

@@ -1,0 +1,1 @@
+"""Tables: rows in Parquet buckets, written as wholes and read by id."""

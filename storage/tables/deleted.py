@@ -1,0 +1,61 @@
+"""Documents that were deleted of late: their rows stay aside, so that they can come back without any work."""
+
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.columns import CHUNKS, DELETED
+from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.keys import bucket_of
+from docmill.storage.tables.tables import read_piece, read_table, write_single
+
+
+def deleted_tables(
+    root: Path, base: Snapshot | None, gone: Collection[str], written: pa.Table, days: float
+) -> dict[str, tuple[Piece, ...]]:
+    """Return the tables `deleted` and `deleted_chunks` after a commit.
+
+    The documents `gone` enter unless they are among those `written`, which leave; so do those deleted `days` ago.
+    """
+    if base is None:
+        return {}
+    back = set(written.column("document_id").to_pylist())
+    leaving = set(gone) - back if days > 0 else set()
+    horizon = (datetime.now(UTC) - timedelta(days=days)).isoformat("T", "seconds")
+    held = read_table(root, base, "deleted")
+    kept = held.filter(pc.greater_equal(held.column("deleted"), horizon))
+    kept = _without(kept, back | leaving)
+    if not leaving and kept.num_rows == held.num_rows:
+        return {name: base.tables[name] for name in ("deleted", "deleted_chunks") if name in base.tables}
+    fresh = pa.concat_tables([DELETED.remove(DELETED.get_field_index("deleted")).empty_table(),
+                              *_rows(root, base, "documents", leaving)])  # fmt: skip
+    now = pa.array([datetime.now(UTC).isoformat("T", "seconds")] * fresh.num_rows, pa.string())
+    documents = pa.concat_tables([kept, fresh.append_column("deleted", now)])
+    chunks = _among(read_table(root, base, "deleted_chunks"), kept.column("document_id").to_pylist())
+    return {
+        "deleted": write_single(root, "deleted", documents),
+        "deleted_chunks": write_single(
+            root,
+            "deleted_chunks",
+            pa.concat_tables([CHUNKS.empty_table(), chunks, *_rows(root, base, "chunks", leaving)]),
+        ),
+    }
+
+
+def _rows(root: Path, base: Snapshot, name: str, documents: Collection[str]) -> Iterator[pa.Table]:
+    touched = {bucket_of(key, base.buckets) for key in documents}
+    for piece in base.tables.get(name, ()):
+        if piece.bucket in touched:
+            yield _among(read_piece(root, piece), documents)
+
+
+def _among(table: pa.Table, documents: Collection[str]) -> pa.Table:
+    return table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(list(documents), pa.string())))
+
+
+def _without(table: pa.Table, documents: Collection[str]) -> pa.Table:
+    found = pc.is_in(table.column("document_id"), value_set=pa.array(list(documents), pa.string()))
+    return table.filter(pc.invert(found))

@@ -1,0 +1,82 @@
+"""Opened: the files of a table, kept open, to read few rows by id without what stands around them."""
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from docmill.storage.columns import SCHEMAS
+from docmill.storage.errors import StoreError
+from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.keys import BUCKET_DIGITS, bucket_of
+from docmill.storage.schema_evolution import conform
+from docmill.storage.tables.tables import at_once
+
+_KEPT = 256  # files: 20 kB each, and one handle
+
+
+class OpenedTable:
+    """A table of a snapshot whose rows are found by the id of a document or of a chunk."""
+
+    def __init__(self, root: Path, snapshot: Snapshot, name: str) -> None:
+        self._root = root
+        self._name = name
+        self._buckets = snapshot.buckets
+        self._pieces = {piece.bucket: piece for piece in snapshot.tables.get(name, ())}
+        self._opened = lru_cache(_KEPT)(self._open)
+
+    def rows(self, column: str, ids: Collection[str]) -> pa.Table:
+        """Return the rows whose `column`, which holds ids, is among `ids`, in no order."""
+        wanted: dict[int, list[str]] = {}
+        for key in ids:
+            wanted.setdefault(bucket_of(key, self._buckets), []).append(key)
+        here = [bucket for bucket in wanted if bucket in self._pieces]
+        found = at_once(lambda bucket: self._opened(bucket).rows(column, wanted[bucket]), here)
+        return pa.concat_tables([SCHEMAS[self._name].empty_table(), *found])
+
+    def _open(self, bucket: int) -> "_OpenedFile":
+        return _OpenedFile(self._root, self._pieces[bucket], SCHEMAS[self._name])
+
+
+class _OpenedFile:
+    """One Parquet file with the first digits of the ids in each of its row groups, which stand in their order."""
+
+    def __init__(self, root: Path, piece: Piece, schema: pa.Schema) -> None:
+        self._root = root
+        self._path = root / piece.file.path
+        self._schema = schema
+        self._lock = Lock()  # a reader of Parquet is for one thread at a time
+        try:
+            self._file = pq.ParquetFile(self._path, memory_map=True)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise self._damaged(error) from error
+        self._spans = list(_spans(self._file.metadata))
+
+    def rows(self, column: str, ids: Collection[str]) -> pa.Table:
+        """Return the rows whose `column` is among `ids`."""
+        heads = [key[:BUCKET_DIGITS] for key in ids]
+        groups = [i for i, (low, high) in enumerate(self._spans) if any(low <= head <= high for head in heads)]
+        try:
+            with self._lock:
+                table = self._file.read_row_groups(groups, use_threads=False)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise self._damaged(error) from error
+        own = pc.is_in(table.column(column), value_set=pa.array(ids, pa.string()))
+        return conform(table.filter(own), self._schema)
+
+    def _damaged(self, error: Exception) -> StoreError:
+        return StoreError(f"{self._path} cannot be read: {error}; see: docmill verify --store {self._root}")
+
+
+def _spans(metadata: pq.FileMetaData) -> Iterator[tuple[str, str]]:
+    """Yield between which first digits the document ids of each row group lie, as far as the file says it."""
+    names = metadata.schema.names
+    column = names.index("document_id")
+    for group in range(metadata.num_row_groups):
+        held = metadata.row_group(group).column(column).statistics
+        known = held is not None and held.has_min_max
+        yield (held.min[:BUCKET_DIGITS], held.max[:BUCKET_DIGITS]) if known else ("", "~")

@@ -1,0 +1,226 @@
+"""Tables: rows in immutable Parquet files, one a bucket, replaced as wholes.
+
+A document's rows stand in the bucket of its id, sorted by document and position, so equal rows make equal files.
+"""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from docmill.storage.columns import SCHEMAS
+from docmill.storage.errors import StoreError
+from docmill.storage.files import write_immutable
+from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.keys import bucket_of
+from docmill.storage.schema import SCHEMA_VERSION
+from docmill.storage.schema_evolution import conform
+from docmill.storage.tables.spill import Rows, parts
+
+T = TypeVar("T")
+R = TypeVar("R")
+Ints = npt.NDArray[np.integer]
+
+CHUNKS_PER_BUCKET = 2_000
+_PASSES = 32
+_ROWS_AT_ONCE = 4_096  # new rows that are in memory while their buckets are written
+_ROWS_PER_GROUP = 512  # a hit's row is fetched with so many others
+_FILES_AT_ONCE = min(4, os.cpu_count() or 1)
+# Compressing ids and numbers, or a dictionary of what hardly repeats, takes longer than all else and saves little.
+_COMPRESSED = ("text", "context", "metadata", "message")
+_REPEATED = ("document_id", "uri", "source", "format", "language", "lang", "author", "content_type", "strategy", "role",
+             "note", "status", "page", "line", "depth", "above", "parent_id", "headings.list.element",
+             "content_types.list.element", "regions.list.element.content_type", "regions.list.element.runner_up",
+             "regions.list.element.evidence.list.element", "regions.list.element.strategy",
+             "regions.list.element.options", "reason", "parser")  # fmt: skip
+_BOUNDED = ("document_id", "uri", "ordinal", "page", "content_type", "strategy", "role", "format", "modified")
+_SORT = {
+    "documents": [("document_id", "ascending")],
+    "chunks": [("document_id", "ascending"), ("ordinal", "ascending")],
+    "rejects": [("uri", "ascending")],
+    "runs": [("snapshot", "ascending")],
+    "costs": [("snapshot", "ascending"), ("run_id", "ascending"), ("purpose", "ascending")],
+    "deleted": [("uri", "ascending")],
+    "deleted_chunks": [("document_id", "ascending"), ("ordinal", "ascending")],
+}
+
+
+def bucket_count(chunks: int, current: int) -> int:
+    """Return how many buckets a store of so many chunks needs; `current` stays while it is within bounds.
+
+    Between a quarter and twice the wanted size of a bucket nothing moves, so a store re-buckets
+    once each time that it has doubled.
+    """
+    if current and (CHUNKS_PER_BUCKET / 4 <= chunks / current <= CHUNKS_PER_BUCKET * 2):
+        return current
+    wanted = 1
+    while wanted * CHUNKS_PER_BUCKET < chunks:
+        wanted *= 2
+    return wanted
+
+
+def read_piece(root: Path, piece: Piece, columns: list[str] | None = None) -> pa.Table:
+    """Read one Parquet file of a table, or some columns of it, as today's schema has them."""
+    path = root / piece.file.path
+    schema = SCHEMAS[path.parent.name]
+    wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
+    with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
+        held = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
+        return conform(file.read(held, use_threads=False), wanted)
+
+
+@contextmanager
+def _explained(root: Path, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowInvalid) as error:
+        raise StoreError(f"{path} cannot be read: {error}; see: docmill verify --store {root}") from error
+
+
+def read_table(root: Path, snapshot: Snapshot | None, name: str, columns: list[str] | None = None) -> pa.Table:
+    """Read a table of a snapshot, or some columns of it."""
+    schema = SCHEMAS[name]
+    wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
+    pieces = snapshot.tables.get(name, ()) if snapshot else ()
+    return pa.concat_tables(at_once(lambda piece: read_piece(root, piece, columns), pieces) or [wanted.empty_table()])
+
+
+def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:
+    """Return what `call` makes of each item, in their order: Arrow works on several files at a time."""
+    if len(items) < 2:
+        return [call(item) for item in items]
+    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+        return list(pool.map(call, items))
+
+
+def _write(root: Path, name: str, table: pa.Table, bucket: int) -> Piece:
+    # One schema object and one run of memory for each column: what a table was put together from leaves no trace.
+    schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
+    ordered = table.sort_by(_SORT[name]).combine_chunks().cast(schema)
+    file = write_immutable(
+        root,
+        f"tables/{name}",
+        ".parquet",
+        lambda path: pq.write_table(
+            ordered,
+            path,
+            row_group_size=_ROWS_PER_GROUP,
+            compression=dict.fromkeys(_COMPRESSED, "zstd"),
+            use_dictionary=list(_REPEATED),
+            write_statistics=list(_BOUNDED),
+        ),
+    )
+    return Piece(file, ordered.num_rows, bucket)
+
+
+def write_single(root: Path, name: str, table: pa.Table) -> tuple[Piece, ...]:
+    """Write a table that is small enough for one file; no file where there is no row."""
+    return (_write(root, name, table, 0),) if table.num_rows else ()
+
+
+def replace_documents(
+    root: Path,
+    pieces: tuple[Piece, ...],
+    name: str,
+    buckets: int,
+    gone: Collection[str],
+    added: Rows,
+) -> tuple[Piece, ...]:
+    """Return the table without the rows of the documents `gone` and with the rows `added`.
+
+    Only the buckets that hold either are written, and no more rows than some buckets have are in memory at a time.
+    """
+    numbers = [_buckets_of(part, buckets) for part in parts(added, ["document_id"])]
+    entering = np.bincount(np.concatenate([np.zeros(0, np.int32), *numbers]), minlength=buckets)
+    touched = sorted({bucket_of(key, buckets) for key in gone} | set(np.flatnonzero(entering).tolist()))
+    old = {piece.bucket: piece for piece in pieces}
+    ids = pa.array(list(gone), pa.string())
+
+    def replaced(new: dict[int, pa.Table], bucket: int) -> Piece | None:
+        left = [_without(read_piece(root, old[bucket]), ids)] if bucket in old else []
+        table = pa.concat_tables([SCHEMAS[name].empty_table(), *left, *([new[bucket]] if bucket in new else [])])
+        return _write(root, name, table, bucket) if table.num_rows else None
+
+    fresh: list[Piece | None] = []
+    for group in _groups(touched, entering):
+        fresh += at_once(partial(replaced, _rows_of(added, numbers, group, SCHEMAS[name])), group)
+    kept = [piece for piece in pieces if piece.bucket not in set(touched)]
+    return tuple(sorted([*kept, *filter(None, fresh)], key=lambda piece: piece.bucket))
+
+
+def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
+    """Yield buckets that together have few enough new rows: each group is a pass over all of them."""
+    most = max(_ROWS_AT_ONCE, int(entering.sum()) // _PASSES)
+    group: list[int] = []
+    for bucket in touched:
+        if group and entering[[*group, bucket]].sum() > most:
+            yield group
+            group = []
+        group.append(bucket)
+    if group:
+        yield group
+
+
+def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema: pa.Schema) -> dict[int, pa.Table]:
+    """Return the rows of some buckets."""
+    low, high = group[0], group[-1]
+    own = [(part >= low) & (part <= high) for part in numbers]
+    found = [
+        part.filter(pa.array(mask)) for part, mask in zip(parts(added, schema.names), own, strict=True) if mask.any()
+    ]
+    if not found:
+        return {}
+    table = pa.concat_tables(found)
+    bucket = np.concatenate([part[mask] for part, mask in zip(numbers, own, strict=True)])
+    return {one: table.filter(pa.array(bucket == one)) for one in np.unique(bucket).tolist()}
+
+
+def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> tuple[Piece, ...]:
+    """Return the table spread over another number of buckets.
+
+    Both numbers are powers of two, so old buckets that are equal modulo the new number share new ones with no others.
+    """
+    groups: dict[int, list[Piece]] = {}
+    for piece in pieces:
+        groups.setdefault(piece.bucket % buckets, []).append(piece)
+
+    def spread(group: Sequence[Piece]) -> list[Piece]:
+        table = pa.concat_tables(read_piece(root, piece) for piece in group)
+        return [_write(root, name, part, bucket) for bucket, part in partition(table, buckets).items()]
+
+    made = chain.from_iterable(at_once(spread, groups.values()))
+    return tuple(sorted(made, key=lambda piece: piece.bucket))
+
+
+def rewrite(
+    root: Path, pieces: tuple[Piece, ...], name: str, change: Callable[[pa.Table], pa.Table] = lambda table: table
+) -> tuple[Piece, ...]:
+    """Return the table with every file as this docmill writes it, with the columns that older files lack.
+
+    `change` may give rows other values, and leaves them their documents.
+    """
+    return tuple(at_once(lambda piece: _write(root, name, change(read_piece(root, piece)), piece.bucket), pieces))
+
+
+def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:
+    """Split rows by the bucket of their document."""
+    numbers = _buckets_of(table, buckets)
+    return {bucket: table.filter(pa.array(numbers == bucket)) for bucket in np.unique(numbers).tolist()}
+
+
+def _buckets_of(table: pa.Table, buckets: int) -> Ints:
+    return np.array([bucket_of(key, buckets) for key in table.column("document_id").to_pylist()], np.int32)
+
+
+def _without(table: pa.Table, documents: pa.Array) -> pa.Table:
+    return table.filter(pc.invert(pc.is_in(table.column("document_id"), value_set=documents)))

@@ -1,0 +1,61 @@
+"""What is damaged that the newest snapshot does not need: older snapshots, candidates, tags, and the files of these."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from docmill.storage.errors import StoreError
+from docmill.storage.files import FileRef, fault
+from docmill.storage.history import snapshots, tags
+from docmill.storage.history.garbage import named_files
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror.check import far_sizes
+
+_MEND = "restore it from a copy of the store; the newest snapshot does not need it, and it goes with those that do"
+
+
+def faults(root: Path, newest: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong and what mends it, nothing where a repair does; `deep` reads the files again."""
+    lost = [snapshots.path_of(root, number) for number in snapshots.damaged(root)]
+    lost += [snapshots.candidate_path(root, name) for name in snapshots.damaged_candidates(root)]
+    for path in lost:
+        yield f"{path} is damaged", "restore it from a copy, or remove it; until then no file of another one is removed"
+    try:
+        tags.check(root)
+    except StoreError as error:
+        yield str(error), "until then no snapshot is removed"
+    for file, said in _damaged(root, newest, deep):
+        yield said, "" if _holds_postings(file) else _MEND
+
+
+def damaged_postings(root: Path, newest: Snapshot) -> list[FileRef]:
+    """Return the damaged files of the keyword indexes of older snapshots, whose searches do without them."""
+    return [file for file, _ in _damaged(root, newest, deep=True) if _holds_postings(file)]
+
+
+def _damaged(root: Path, newest: Snapshot, deep: bool) -> Iterator[tuple[FileRef, str]]:
+    """Yield files of older snapshots with what is wrong with them, without those that are missed by nobody."""
+    far = far_sizes(root)
+    for file, states in _files(root, newest).items():
+        missing = not (root / file.path).exists()
+        if missing and (_holds_postings(file) or far.get(file.path) == file.bytes):
+            continue  # searches build them again; a mirror fetches what is asked for
+        said = fault(root, file, deep)
+        if said and any(map(Path.exists, states)):  # still, though others remove snapshots meanwhile
+            yield file, f"{said}, named by {', '.join(path.stem for path in states)}"
+
+
+def _files(root: Path, newest: Snapshot) -> dict[FileRef, list[Path]]:
+    """Return the files that only other snapshots name, with the files of these snapshots."""
+    own = {file for _, file in named_files(newest)}
+    states = [(snapshots.path_of(root, state.number), state) for state in snapshots.each(root)]
+    states += [(snapshots.candidate_path(root, name), state) for name, state in snapshots.held_back(root).items()]
+    found: dict[FileRef, list[Path]] = {}
+    for path, state in states:
+        for _, file in named_files(state):
+            if file not in own:
+                found.setdefault(file, []).append(path)
+    return found
+
+
+def _holds_postings(file: FileRef) -> bool:
+    return file.path.startswith("keywords/")

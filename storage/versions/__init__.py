@@ -1,0 +1,1 @@
+"""Versions: compare snapshots, tag them, hold them back for review, and bring deleted documents back."""

@@ -1,0 +1,127 @@
+"""Candidates: whole snapshots that the gate has held back, each under a name, until a person publishes or discards it.
+
+`candidates/candidate-43.json` says what `snapshots/000043.json` would have said. No reader takes it for the newest
+snapshot, no run builds on it, and no sweep takes its files. The next attempt at the same number replaces it.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.artifacts import staging
+from docmill.storage.errors import QueryError, StoreError
+from docmill.storage.files import remove, settle, write_whole
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import lock_is_held
+from docmill.storage.history.snapshots import Snapshot, vector_tag
+from docmill.storage.lance import vectors
+from docmill.storage.mirror.pull import complete
+from docmill.storage.mirror.push import share_candidate
+from docmill.storage.mirror.shared_tags import unshare
+from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.tables.tables import read_table, write_single
+from docmill.storage.writer.commit import put
+
+
+def keep(root: Path, snapshot: Snapshot) -> str:
+    """Keep a prepared snapshot under a name and return it; the caller holds the writer's lock."""
+    name = _free_name(root, snapshot.number)
+    vectors.tag(root, snapshot.vectors, name)
+    settle()
+    write_whole(snapshots.candidate_path(root, name), snapshots.encode(share_candidate(root, name, snapshot)))
+    vectors.untag(root, snapshot.vectors, vector_tag(snapshot.number))
+    return name
+
+
+def _free_name(root: Path, number: int) -> str:
+    """Return the name for a number; a candidate that a reader has open keeps its own."""
+    name, more = f"candidate-{number}", 1
+    while name in snapshots.candidates(root) and lock_is_held(snapshots.candidate_path(root, name)):
+        more += 1
+        name = f"candidate-{number}-{more}"
+    return name
+
+
+def publish(root: Path, name: str, force: bool = False, wait_s: float = 0.0) -> Snapshot:
+    """Make a candidate the newest snapshot and return it.
+
+    Raises `QueryError` where another run has committed since, whose work would be undone, unless `force` says so.
+    """
+    with writer_lock(snapshots.existing(root), wait_s):
+        candidate, newest = _read(root, name), snapshots.read(root)
+        complete(root, [candidate])
+        if not (force or _follows(root, candidate, newest)):
+            raise QueryError(
+                f"snapshot {newest.number} was committed after {name}, which does not have what it changed; ingest"
+                f" again, or go back to what {name} holds: docmill publish {name} --force --store {root}"
+            )
+        number = newest.number + 1
+        made = replace(candidate, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
+        runs = _renumbered(_own_run(root, candidate), number)
+        runs = pa.concat_tables([read_table(root, newest, "runs"), runs])
+        made = replace(made, tables={**made.tables, "runs": write_single(root, "runs", runs)})
+        vectors.tag(root, made.vectors, vector_tag(number))
+        put(root, made)
+        staging.clear(root)
+        discard_held(root, [name])
+        return made
+
+
+def _follows(root: Path, candidate: Snapshot, newest: Snapshot) -> bool:
+    """Say whether the candidate's base is the newest snapshot; compaction and repair make no other run."""
+    before = pa.concat_tables([read_table(root, newest, "runs"), _own_run(root, candidate)])
+    return bool(before.equals(read_table(root, candidate, "runs")))
+
+
+def _own_run(root: Path, candidate: Snapshot) -> pa.Table:
+    runs = read_table(root, candidate, "runs")
+    return runs.filter(pc.equal(runs.column("snapshot"), candidate.number))
+
+
+def _renumbered(run: pa.Table, number: int) -> pa.Table:
+    """Return the row of a run with the number that its snapshot has now."""
+    place = run.schema.get_field_index("snapshot")
+    field = run.schema.field(place)
+    return run.set_column(place, field, pa.array([number] * run.num_rows, field.type))
+
+
+def discard(root: Path, name: str, wait_s: float = 0.0) -> None:
+    """Give a candidate up; the next compaction takes its files."""
+    with writer_lock(snapshots.existing(root), wait_s):
+        _check_name(root, name)
+        discard_held(root, [name])
+
+
+def discard_held(root: Path, names: Iterable[str]) -> list[str]:
+    """Remove candidates that no reader has open, for a caller that holds the writer's lock; return those gone."""
+    gone = [name for name in names if not lock_is_held(snapshots.candidate_path(root, name))]
+    for name in gone:
+        with suppress(FileNotFoundError, StoreError):  # damaged; a later compaction takes the tag away
+            vectors.untag(root, snapshots.read_candidate(root, name).vectors, name)
+        unshare(root, snapshots.CANDIDATES, name)
+        remove(snapshots.candidate_path(root, name))
+    return gone
+
+
+def expired(root: Path, keep_days: float) -> list[str]:
+    """Return the candidates that are older than a retention keeps."""
+    horizon = datetime.now(UTC) - timedelta(days=keep_days)
+    return [
+        name for name, state in snapshots.held_back(root).items() if datetime.fromisoformat(state.created) < horizon
+    ]
+
+
+def _read(root: Path, name: str) -> Snapshot:
+    _check_name(root, name)
+    return snapshots.read_candidate(root, name)
+
+
+def _check_name(root: Path, name: str) -> None:
+    held = snapshots.candidates(root)
+    if name not in held:
+        raise QueryError(f"no candidate {name!r}; there are {', '.join(held) or 'none'}")

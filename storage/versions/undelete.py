@@ -1,0 +1,70 @@
+"""Undelete: bring documents back that were deleted of late, with their chunks and vectors, at no cost."""
+
+import difflib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.columns import DOCUMENTS, RUNS, from_table
+from docmill.storage.errors import QueryError
+from docmill.storage.history import snapshots
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror.pull import complete
+from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.schema import RunRow
+from docmill.storage.schema_evolution import conform
+from docmill.storage.tables.tables import read_table
+from docmill.storage.writer.commit import Changes, commit
+
+
+def undelete(root: Path, uris: Sequence[str], retention: Retention, wait_s: float = 0.0) -> Snapshot:
+    """Commit a snapshot with the documents back as they were, their status `restored`.
+
+    They stay although their files are gone; a file that is there again takes its document over.
+    """
+    with writer_lock(snapshots.existing(root), wait_s):
+        complete(root)
+        base = snapshots.read(root)
+        held = read_table(root, base, "deleted")
+        _check(uris, set(held.column("uri").to_pylist()), retention)
+        rows = held.filter(pc.is_in(held.column("uri"), value_set=pa.array(list(uris), pa.string())))
+        status = DOCUMENTS.get_field_index("status")
+        documents = rows.select(DOCUMENTS.names)
+        documents = documents.set_column(status, "status", pa.array(["restored"] * len(rows), pa.string()))
+        chunks = read_table(root, base, "deleted_chunks")
+        changes = Changes(
+            gone=frozenset(),
+            documents=documents,
+            chunks=chunks.filter(pc.is_in(chunks.column("document_id"), value_set=rows.column("document_id"))),
+            rejects=read_table(root, base, "rejects"),
+            artifacts={},
+            space=base.space,
+            undelete_days=retention.undelete_days,
+        )
+        return commit(root, base, changes, _run(len(rows)))[0]
+
+
+def _check(uris: Sequence[str], held: set[str], retention: Retention) -> None:
+    for uri in uris:
+        if uri not in held:
+            near = difflib.get_close_matches(uri, held, n=3, cutoff=0.0)
+            there = f"; there are {', '.join(near)}" if near else ""
+            raise QueryError(
+                f"no document {uri!r} was deleted within {retention.undelete_days:g} days{there}; "
+                "all of them: docmill sql 'SELECT uri, deleted FROM deleted'"
+            )
+
+
+def _run(added: int) -> RunRow:
+    now = datetime.now(UTC)
+    named = {
+        "run_id": f"{now:%Y%m%dT%H%M%S}-undelete",
+        "engine": "undelete",
+        "started": now.isoformat("T", "seconds"),
+        "added": added,
+    }
+    return from_table(conform(pa.Table.from_pylist([named]), RUNS), RunRow)[0]

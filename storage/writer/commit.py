@@ -1,0 +1,279 @@
+"""The commit: artifacts → tables → postings → vectors → snapshot → `current/`, in this order.
+
+Nothing is visible before the snapshot is put. What a crash leaves behind is named by no snapshot:
+files that the next writer finds again by content, and a LanceDB version that it takes back.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.artifacts.packs import Packs
+from docmill.storage.artifacts.part_vectors import KEYS, by_vector
+from docmill.storage.columns import COSTS, RUNS, from_table, to_table
+from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.errors import StoreError
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import Piece, Snapshot, vector_tag
+from docmill.storage.keys import bucket_of
+from docmill.storage.keywords import keyword_writer
+from docmill.storage.lance import vectors
+from docmill.storage.memory import give_back
+from docmill.storage.mirror import push
+from docmill.storage.schema import CostRow, RunRow, indexed_text
+from docmill.storage.schema_evolution import schema_key
+from docmill.storage.tables.deleted import deleted_tables
+from docmill.storage.tables.spill import Rows, parts
+from docmill.storage.tables.tables import (
+    at_once,
+    bucket_count,
+    read_piece,
+    read_table,
+    rebucket,
+    replace_documents,
+    rewrite,
+    write_single,
+)
+from docmill.storage.writer import current
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_BATCH_ROWS = 4096
+_VECTORED = ["chunk_id", *KEYS]
+_ROWS_AT_ONCE = 5_000  # so many enter tables, vectors and postings side by side; more take turns, in less memory
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one run changes.
+
+    `gone` are the ids of documents whose rows leave; `documents` and `chunks` are the rows that
+    come, those of a changed document included. `rejects` is the whole table after the run.
+    `artifacts` are packs that are already in the store. What is deleted can come back for `undelete_days`.
+    `costs` are those since the last commit; a row that the store has already is left out.
+    """
+
+    gone: frozenset[str]
+    documents: pa.Table
+    chunks: Rows
+    rejects: pa.Table
+    artifacts: dict[str, tuple[Piece, ...]]
+    space: EmbeddingSpace
+    undelete_days: float = Retention().undelete_days
+    costs: tuple[CostRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMoves:
+    """Ids of chunks: what `removed` leaves both indexes, what `added` enters them, how many stay."""
+
+    removed: frozenset[str]
+    added: pa.StringArray
+    kept: int
+
+
+NO_MOVES = ChunkMoves(frozenset(), pa.array([], pa.string()), 0)
+
+
+def check_space(base: Snapshot | None, space: EmbeddingSpace) -> None:
+    """Refuse to mix vectors of two embedding spaces in one store."""
+    if base is not None and base.space.id != space.id:
+        raise StoreError(
+            f"the store holds vectors of {_name(base.space)}, the settings name {_name(space)}; "
+            "set [embedding] back, ingest into a new store, or change this one's vectors: docmill reembed"
+        )
+
+
+def _name(space: EmbeddingSpace) -> str:
+    late = "late, " if space.late else ""
+    return f"{space.model} ({late}{space.dimension} dimensions, revision {space.revision[:12]})"
+
+
+def compare_chunks(root: Path, base: Snapshot | None, changes: Changes) -> ChunkMoves:
+    """Return which chunks leave, enter and stay when `changes` are applied; with another vector one does both."""
+    old = {key: keys for key, *keys in _chunk_ids(root, base, changes.gone)}
+    before = (base.rows("chunks") if base else 0) - len(old)
+    entering, staying = [pa.array([], pa.string())], set[str]()
+    for part in parts(changes.chunks, _VECTORED):
+        new = [key for key, *keys in _with_vectors(part) if old.get(key) != keys]
+        staying.update(old.keys() & set(part.column("chunk_id").to_pylist()) - set(new))
+        entering.append(pa.array(new, pa.string()))
+    return ChunkMoves(frozenset(old.keys() - staying), pa.concat_arrays(entering), before + len(staying))
+
+
+def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the id of each chunk of some documents, with the keys of its vectors."""
+    if base is None or not documents:
+        return
+    touched = {bucket_of(key, base.buckets) for key in documents}
+    wanted = pa.array(list(documents), pa.string())
+
+    def found(piece: Piece) -> pa.Table:
+        table = read_piece(root, piece, [*_VECTORED, "document_id"])
+        return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
+
+    for table in at_once(found, [piece for piece in base.tables.get("chunks", ()) if piece.bucket in touched]):
+        yield from _with_vectors(table)
+
+
+def _with_vectors(chunks: pa.Table) -> Iterator[tuple[str, ...]]:
+    for chunk_id, first, others in zip(*(chunks.column(name).to_pylist() for name in _VECTORED), strict=True):
+        yield chunk_id, first, *others
+
+
+def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
+    """Commit one snapshot on top of `base`; the caller holds the writer's lock."""
+    snapshot, moves = prepare(root, base, changes, run)
+    put(root, snapshot)
+    return snapshot, moves
+
+
+def put(root: Path, snapshot: Snapshot) -> None:
+    """Commit what was prepared."""
+    push.commit(root, snapshot)
+    current.publish(root, snapshot)
+
+
+def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
+    """Write all of a snapshot but the file that commits it; it can be opened as a `Store`.
+
+    `run` gets its snapshot's number and its counts of chunks here.
+    """
+    check_space(base, changes.space)
+    moves = compare_chunks(root, base, changes)
+    number = (base.number if base else 0) + 1
+    run = replace(
+        run,
+        snapshot=number,
+        chunks_added=len(moves.added),
+        chunks_kept=moves.kept,
+        chunks_removed=len(moves.removed),
+    )
+    artifacts = join_artifacts(base.artifacts if base else {}, changes.artifacts)
+    entering = moves.added
+    buckets = bucket_count(moves.kept + len(moves.added), base.buckets if base else 0)
+    large = len(entering) > _ROWS_AT_ONCE
+    with ThreadPoolExecutor(1 if large else 3) as pool:
+        tables = pool.submit(_sparing, large, _tables, root, base, changes, buckets, run)
+        postings = pool.submit(
+            _sparing,
+            large,
+            keyword_writer.update,
+            root,
+            base.keywords if base else None,
+            moves.removed,
+            posting_rows(changes.chunks, entering),
+        )
+        vectors_ = pool.submit(
+            _sparing,
+            large,
+            vectors.update,
+            root,
+            base.vectors if base else None,
+            changes.space,
+            moves.removed,
+            vector_rows(root, artifacts["embeddings"], changes.chunks, entering),
+            tag=vector_tag(number),
+        )
+    snapshot = Snapshot(
+        number=number,
+        created=datetime.now(UTC).isoformat("T", "milliseconds"),
+        run_id=run.run_id,
+        buckets=buckets,
+        tables=tables.result(),
+        columns=schema_key(),
+        artifacts=artifacts,
+        space=changes.space,
+        vectors=vectors_.result(),
+        keywords=postings.result(),
+    )
+    return snapshot, moves
+
+
+def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Do some work and give back the memory that it took, if that is large."""
+    try:
+        return work(*arguments, **named)
+    finally:
+        if large:
+            give_back()
+
+
+def join_artifacts(
+    old: dict[str, tuple[Piece, ...]], new: dict[str, tuple[Piece, ...]]
+) -> dict[str, tuple[Piece, ...]]:
+    """Return the packs of both, each once, the new ones last."""
+
+    def merged(kind: str) -> tuple[Piece, ...]:
+        pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
+        return tuple(pieces.values())
+
+    return {kind: merged(kind) for kind in ("texts", "embeddings")}
+
+
+def _tables(
+    root: Path, base: Snapshot | None, changes: Changes, buckets: int, run: RunRow
+) -> dict[str, tuple[Piece, ...]]:
+    bases = dict(base.tables) if base else {}
+    if base and base.buckets != buckets:
+        bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}
+    elif base and base.columns != schema_key():  # so that a plain glob over `current/` finds one schema
+        bases |= {name: rewrite(root, bases.get(name, ()), name) for name in ("documents", "chunks")}
+    runs = pa.concat_tables([read_table(root, base, "runs"), to_table([run], RUNS)])
+    added = {"documents": changes.documents, "chunks": changes.chunks}
+    return {
+        **{
+            name: replace_documents(root, bases.get(name, ()), name, buckets, changes.gone, rows)
+            for name, rows in added.items()
+        },
+        **deleted_tables(root, base, changes.gone, changes.documents, changes.undelete_days),
+        "rejects": write_single(root, "rejects", changes.rejects),
+        "runs": write_single(root, "runs", runs),
+        "costs": write_single(root, "costs", _costs(root, base, changes.costs, run.snapshot)),
+    }
+
+
+def _costs(root: Path, base: Snapshot | None, added: tuple[CostRow, ...], number: int) -> pa.Table:
+    held = read_table(root, base, "costs")
+    known = {(row.run_id, row.purpose) for row in from_table(held, CostRow)}
+    fresh = [replace(row, snapshot=number) for row in added if (row.run_id, row.purpose) not in known]
+    return pa.concat_tables([held, to_table(fresh, COSTS)])
+
+
+def vector_rows(
+    root: Path, embeddings: tuple[Piece, ...], chunks: Rows, wanted: pa.Array | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from the store's packs.
+
+    A chunk with parts comes once for each.
+    """
+    packs = Packs([root / piece.file.path for piece in embeddings])
+    for part in _some(chunks, ["chunk_id", "document_id", *KEYS], wanted):
+        for batch in by_vector(part).to_batches(_BATCH_ROWS):
+            yield _with_found(batch, packs)
+
+
+def _with_found(batch: pa.RecordBatch, packs: Packs) -> pa.RecordBatch:
+    found = packs.take(batch.column("embedding_key").to_pylist()).column("vector").combine_chunks()
+    columns = [batch.column("chunk_id"), batch.column("document_id"), found]
+    return pa.RecordBatch.from_arrays(columns, ["chunk_id", "document_id", "vector"])
+
+
+def posting_rows(chunks: Rows, wanted: pa.Array | None = None) -> Iterator[tuple[str, str]]:
+    """Yield (chunk_id, indexed text) of chunks, or of those `wanted`."""
+    for part in _some(chunks, ["chunk_id", "context", "text"], wanted):
+        for batch in part.to_batches(_BATCH_ROWS):
+            for chunk_id, context, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield chunk_id, indexed_text(context, text)
+
+
+def _some(chunks: Rows, columns: list[str], wanted: pa.Array | None) -> Iterator[pa.Table]:
+    for part in parts(chunks, columns):
+        yield part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))

@@ -1,0 +1,83 @@
+"""The newest snapshot's tables as plain files, for any Parquet reader: `current/chunks/*.parquet`.
+
+`current` is a link that is swapped in one step; the folder it left stays until the next commit,
+so a reader that has listed its files can still open them.
+"""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from docmill.storage.columns import SCHEMAS
+from docmill.storage.failpoints import boundary
+from docmill.storage.files import link, remove, sync_folder, write_whole
+from docmill.storage.history import measurements, snapshots
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.sql.views import views_sql
+
+LINK = "current"
+FOLDER = ".current"
+
+
+def publish(root: Path, snapshot: Snapshot) -> None:
+    """Make `current/` and `views.sql` show a snapshot."""
+    folder, before = _folder(root, snapshot.number), _folder(root, published(root) or 0)
+    remove(folder)
+    for name in SCHEMAS:
+        _link_table(root, snapshot, name, folder / name)
+    _swap(root, folder)
+    _write_views(root)
+    for old in sorted((root / FOLDER).iterdir()):
+        if old not in (folder, before):
+            remove(old)
+
+
+def _folder(root: Path, number: int) -> Path:
+    return root / FOLDER / f"{number:06d}"
+
+
+def _write_views(root: Path) -> None:
+    """Make `views.sql` lead to where the store is now."""
+    measurements.prepare(root)
+    script = views_sql(root).encode()
+    path = root / "views.sql"
+    if not path.exists() or path.read_bytes() != script:
+        write_whole(path, script)
+
+
+def catch_up(root: Path) -> None:
+    """Show the newest snapshot where the run that committed it died before it could, or the store was moved since."""
+    newest = snapshots.newest(root)
+    if newest is None:
+        return
+    if published(root) == newest.number:
+        _write_views(root)
+    else:
+        publish(root, newest)
+
+
+def published(root: Path) -> int | None:
+    """Return the number of the snapshot that `current/` shows."""
+    link = root / LINK
+    return int(link.readlink().name) if link.is_symlink() and link.exists() else None
+
+
+def _link_table(root: Path, snapshot: Snapshot, name: str, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    pieces = snapshot.tables.get(name, ())
+    if not pieces:
+        pq.write_table(SCHEMAS[name].empty_table(), folder / "part-00000.parquet")
+    with boundary(f"link {name}"):
+        for piece in pieces:
+            link(f"{root}/{piece.file.path}", f"{folder}/part-{piece.bucket:05d}.parquet")
+
+
+def _swap(root: Path, folder: Path) -> None:
+    fresh = root / FOLDER / "next"
+    remove(fresh)
+    fresh.symlink_to(folder.relative_to(root))
+    if not (root / LINK).is_symlink():  # a folder, in a copy that was made without links
+        remove(root / LINK)
+    with boundary("swap current"):
+        fresh.replace(root / LINK)
+    sync_folder(root)

@@ -1,0 +1,1 @@
+"""Batches: orders of documents, from files to staged chunks and their vectors."""

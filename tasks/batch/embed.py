@@ -1,0 +1,97 @@
+"""Embed: vectors for the staged chunks whose indexed text has none yet, each distinct text once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from docmill.storage.artifacts.late_vectors import encode_windows, windows_of
+from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
+from docmill.storage.artifacts.part_vectors import by_vector
+from docmill.storage.artifacts.staging import DRAFTS, Batch
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.failpoints import boundary
+from docmill.storage.files import TEMPORARY
+from docmill.storage.schema import indexed_text
+from docmill.tasks.batch.orders import load_order
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """What embedding did, or would do: distinct texts and their tokens."""
+
+    texts: int
+    tokens: int
+
+    def __add__(self, other: "Embedding") -> "Embedding":
+        return Embedding(self.texts + other.texts, self.tokens + other.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedOrder:
+    """Finished batches to embed, the packs that hold vectors already, and the pack to write.
+
+    `texts` are the packs of canonical texts besides those of the batches, where the vectors are to be `late`.
+    """
+
+    batches: tuple[Batch, ...]
+    packs: tuple[Path, ...]
+    target: Path
+    model: str
+    revision: str
+    late: bool = False
+    texts: tuple[Path, ...] = ()
+
+
+def embed_batches(order: Path) -> Embedding:
+    """Write one pack with the vectors that the order's batches lack."""
+    task: EmbedOrder = load_order(order)
+    earlier = sorted(task.target.parent.glob("embeddings-*.parquet"))
+    rows = unembedded(task.batches, (*task.packs, *earlier))
+    if rows.num_rows:
+        keys = rows.column("embedding_key").to_pylist()
+        vectors = _late(rows, task) if task.late else _plain(rows, task)
+        draft = task.target.with_name(TEMPORARY + task.target.name)
+        write_pack(draft, pack_embeddings(keys, vectors), "embeddings")
+        with boundary("rename vectors"):
+            draft.replace(task.target)
+    return count(rows)
+
+
+def _plain(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
+    contexts, texts = (rows.column(name).to_pylist() for name in ("context", "text"))
+    return load_encoder(task.model, task.revision).encode(list(map(indexed_text, contexts, texts)))
+
+
+def _late(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
+    owners = pa.concat_tables([batch.documents().select(["chunk_key", "text_key"]) for batch in task.batches])
+    text_keys = dict(zip(*(column.to_pylist() for column in owners.columns), strict=True))
+    named = [text_keys[key] for key in rows.column("chunk_key").to_pylist()]
+    packs = Packs([*task.texts, *(batch.texts for batch in task.batches)])
+    windows = windows_of(rows.append_column("text_key", pa.array(named, pa.string())), packs)
+    return encode_windows(windows, load_encoder(task.model, task.revision))
+
+
+def unembedded(batches: tuple[Batch, ...], packs: tuple[Path, ...]) -> pa.Table:
+    """Return a staged chunk, or the part of one, for each vector that no pack has yet."""
+    table = by_vector(pa.concat_tables([DRAFTS.empty_table(), *(batch.chunks() for batch in batches)]))
+    missing = Packs(packs).missing(table.column("embedding_key").to_pylist())
+    table = table.filter(pc.is_in(table.column("embedding_key"), value_set=pa.array(list(missing), pa.string())))
+    first: dict[str, int] = {}
+    for position, key in enumerate(table.column("embedding_key").to_pylist()):
+        first.setdefault(key, position)
+    return table.take(pa.array(list(first.values()), pa.int64()))
+
+
+def count(rows: pa.Table) -> Embedding:
+    """Count the texts and tokens of `unembedded` rows."""
+    return Embedding(rows.num_rows, pc.sum(rows.column("tokens")).as_py() or 0)
+
+
+def chunk_count(batch: Batch) -> int:
+    """Return the number of chunks of a finished batch."""
+    return int(pq.read_metadata(batch.folder / "chunks.parquet").num_rows)

@@ -1,0 +1,82 @@
+"""Answers: what splitters ask for, found between two passes of the workers, each text and each prompt once.
+
+Vectors lie in the same packs as those of chunks, addressed by content: a second run finds all of them, an
+edit embeds the sentences that are new.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
+from docmill.storage.embedding.encoder import describe_model, load_encoder, model_dir
+from docmill.storage.files import TEMPORARY
+from docmill.storage.keys import embedding_key
+from docmill.tasks.batch.embed import Embedding
+from docmill.tasks.counting.counter import counter_of
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.model.client import Asking, shared_desk
+from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.split.parts.lookup import Lookup, Vector
+
+ASKED = "embeddings-asked-"
+"""How the names of packs begin that hold what splitters asked for."""
+_TOKENS = b"tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The packs that hold vectors already, the pack to write, the embedding model, and the language model."""
+
+    packs: tuple[Path, ...]
+    target: Path
+    model: str
+    revision: str
+    asking: Asking | None = None
+
+
+def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: Answering) -> Lookup:
+    """Return the vectors of texts, and the replies to prompts as far as there are any."""
+    vectors = vectors_of(texts, task) if texts else {}
+    if not prompts or task.asking is None:
+        return Lookup(vectors)
+    answers = shared_desk(task.asking).ask(prompts)
+    return Lookup(vectors, {prompt.identity: answer for prompt, answer in answers.items()})
+
+
+def vectors_of(texts: Sequence[str], task: Answering) -> dict[str, Vector]:
+    """Return the vector of each distinct text, (dim,) of unit L2 norm; write a pack of those that no pack has."""
+    distinct = list(dict.fromkeys(texts))
+    space = describe_model(task.model, task.revision)
+    keys = [embedding_key(text, space.id) for text in distinct]
+    packs = (*task.packs, *sorted(task.target.parent.glob("embeddings-*.parquet")))
+    missing = Packs(packs).missing(keys)
+    fresh = [(key, text) for key, text in zip(keys, distinct, strict=True) if key in missing]
+    if fresh:
+        encoder = load_encoder(task.model, task.revision)
+        table = pack_embeddings([key for key, _ in fresh], encoder.encode([text for _, text in fresh]))
+        counter = counter_of(load_tokenizer(str(model_dir(task.model, task.revision))))
+        tokens = sum(counter.counts([text for _, text in fresh])) + counter.special * len(fresh)
+        target = _free(task.target)
+        draft = target.with_name(TEMPORARY + target.name)
+        write_pack(draft, table.replace_schema_metadata({_TOKENS: str(tokens)}), "embeddings")
+        draft.replace(target)
+        packs = (*packs, target)
+    rows = Packs(packs).take(keys)
+    flat = rows.column("vector").combine_chunks().flatten()
+    return dict(zip(distinct, np.asarray(flat, np.float32).reshape(len(distinct), -1), strict=True))
+
+
+def _free(path: Path) -> Path:
+    """Return the path, or one beside it where it is taken, as by an earlier try."""
+    taken = len(list(path.parent.glob(f"{path.stem}*")))
+    return path.with_stem(f"{path.stem}-{taken}") if taken else path
+
+
+def asked_texts(folder: Path) -> Embedding:
+    """Count the texts that splitters asked for in a run and that had to be embedded."""
+    found = [pq.read_metadata(path) for path in folder.glob(f"{ASKED}*.parquet")]
+    return Embedding(sum(one.num_rows for one in found), sum(int(one.metadata[_TOKENS]) for one in found))

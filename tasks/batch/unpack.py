@@ -1,0 +1,55 @@
+"""Unpack: lay the members of an archive that a run has to read into a folder of the run, once for all its batches.
+
+A batch that needs a member unpacks all that was asked of its archive, unless another batch has; so an
+archive that can only be read from its beginning is read once, not once a batch.
+"""
+
+import fcntl
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from docmill.storage.errors import Rejected
+from docmill.storage.files import write_whole
+from docmill.tasks.archive.archive_options import ArchiveOptions
+from docmill.tasks.archive.laid_members import DONE
+from docmill.tasks.archive.listing import Place, extract
+from docmill.tasks.batch.orders import load_order
+from docmill.tasks.workers.pool import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackOrder:
+    """Which members of the archive at `path` to lay, and into which files of the order's folder."""
+
+    path: str
+    name: str
+    wanted: tuple[tuple[Place, str], ...]
+    options: ArchiveOptions
+
+
+def lay(order: Path) -> None:
+    """Lay the members that an order names; runs in a worker process."""
+    task: UnpackOrder = load_order(order)
+    targets = {place: order.parent / name for place, name in task.wanted}
+    extract(Path(task.path), task.name, targets, task.options)
+
+
+def unpack(orders: Sequence[Path], pool: Pool) -> None:
+    """Carry out the orders that no other batch has carried out; return when all are."""
+    with ExitStack() as stack:
+        # In one order for everybody, so that no two batches wait for each other.
+        open_ends = [order for order in sorted(orders) if stack.enter_context(_begun(order))]
+        for order, result in zip(open_ends, pool.map(lay, open_ends), strict=True):
+            why = [result.reason, result.message] if isinstance(result, Rejected) else []
+            write_whole(order.parent / DONE, json.dumps(why).encode())
+
+
+@contextmanager
+def _begun(order: Path) -> Iterator[bool]:
+    """Wait until nobody else works on an order; say whether it is still to be done."""
+    with order.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield not (order.parent / DONE).exists()

@@ -1,0 +1,175 @@
+"""Route: which strategy splits a region of a document: by what the document says, by its name, by what it is."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from pathspec import GitIgnoreSpec
+
+from docmill.storage.errors import ConfigError
+from docmill.tasks.context.contextualizers import contextualizer_of
+from docmill.tasks.detect.regions import Region
+from docmill.tasks.detect.scores import CONTENT_TYPES
+from docmill.tasks.split.strategies import nearest, options_of
+
+OWN_KEY = "docmill"
+"""The key of a document's front matter under which it names its own route."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A strategy, its options and a contextualizer, or "" for that of the settings; checked when built.
+
+    The regions are split by the strategies of `also`, too: an ensemble, whose chunks stand side by side.
+    """
+
+    strategy: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    contextualizer: str = ""
+    also: tuple["Route", ...] = ()
+
+    def __post_init__(self) -> None:
+        options_of(self.strategy, self.options)
+        if self.contextualizer:
+            contextualizer_of(self.contextualizer)
+        if any(one.also or one.contextualizer for one in self.also):
+            raise ConfigError("a route under `also` has a strategy and options, and nothing else")
+
+    @property
+    def ensemble(self) -> tuple["Route", ...]:
+        """Return a route for each of the strategies, itself without the others first."""
+        return (replace(self, also=()) if self.also else self, *self.also)
+
+    def spelled(self) -> str:
+        """Return the strategies with the options that are not off, as a person reads them."""
+        if self.also:
+            return " and ".join(one.spelled() for one in self.ensemble)
+        options = asdict(options_of(self.strategy, self.options))
+        said = [f"{name} {value}" for name, value in options.items() if value not in (None, False, (), "")]
+        return f"{self.strategy} ({', '.join(said)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """A region, how it is split, and the rule that decided that, in words."""
+
+    region: Region
+    route: Route
+    rule: str
+
+    def spelled(self) -> str:
+        """Return the strategies with the options that are not off, as a person reads them."""
+        return self.route.spelled()
+
+    def row(self) -> dict[str, Any]:
+        """Return the fields of `docmill.storage.schema.REGION`."""
+        options = asdict(options_of(self.route.strategy, self.route.options))
+        if self.route.also:
+            options["also"] = [asdict(one) for one in self.route.also]
+        return {
+            "start": self.region.start,
+            "end": self.region.end,
+            **asdict(self.region.verdict),
+            "strategy": self.route.strategy,
+            "options": json.dumps(options, ensure_ascii=False, sort_keys=True),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RouteTable:
+    """What a document says of itself decides, else the first glob that matches its uri, else a region's content type.
+
+    Globs are written as in .gitignore. Content types are those of `docmill.tasks.detect`; `chosen` are those
+    whose route is not the one that docmill comes with. `options` are a strategy's where a document names it.
+    `contexts` are globs with the contextualizer of documents whose route names none.
+    """
+
+    by_glob: tuple[tuple[str, Route], ...]
+    by_type: Mapping[str, Route]
+    default: Route
+    chosen: frozenset[str] = frozenset()
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    contexts: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        for kind in self.by_type:
+            if kind not in CONTENT_TYPES:
+                raise ConfigError(f"content type {kind!r} does not exist; {nearest(kind, list(CONTENT_TYPES))}")
+        for glob, _ in (*self.by_glob, *self.contexts):
+            _compile(glob)
+
+    def route(self, uri: str, content_type: str, metadata: Mapping[str, Any] | None = None) -> Route:
+        """Return the route of a content type in a document; raise ConfigError if its own words are wrong."""
+        return self.decide(uri, content_type, metadata or {})[0]
+
+    def decide(self, uri: str, content_type: str, metadata: Mapping[str, Any]) -> tuple[Route, str]:
+        """Return the same with the rule that decides, in words."""
+        route, rule = self._decide(uri, content_type, metadata)
+        named = () if route.contextualizer else self.contexts
+        context = next((name for glob, name in named if _compile(glob).match_file(uri)), "")
+        return (replace(route, contextualizer=context) if context else route), rule
+
+    def _decide(self, uri: str, content_type: str, metadata: Mapping[str, Any]) -> tuple[Route, str]:
+        if own := self._own(metadata):
+            return own, "the front matter of the document"
+        for glob, route in self.by_glob:
+            if _compile(glob).match_file(uri):
+                return route, f"[[routes]] glob = {json.dumps(glob)}"
+        if content_type in self.chosen:
+            return self.by_type[content_type], f"[[routes]] type = {json.dumps(content_type)}"
+        if content_type in self.by_type:
+            return self.by_type[content_type], f"the default for {content_type}"
+        return self.default, "the default"
+
+    def route_regions(self, uri: str, regions: Sequence[Region], metadata: Mapping[str, Any]) -> list[Routed]:
+        """Return the regions of a document with their routes."""
+        return [Routed(one, *self.decide(uri, one.verdict.content_type, metadata)) for one in regions]
+
+    def matching(self, uri: str) -> tuple[str, ...]:
+        """Return the globs that match a uri, in the order of the table."""
+        return tuple(glob for glob, _ in self.by_glob if _compile(glob).match_file(uri))
+
+    def _own(self, metadata: Mapping[str, Any]) -> Route | None:
+        """Return the route that a document's front matter names under `docmill`, or None."""
+        front = metadata.get("front_matter")
+        if not isinstance(front, dict) or OWN_KEY not in front:
+            return None
+        said = front[OWN_KEY]
+        try:
+            if not isinstance(said, dict) or not isinstance(said.get("strategy"), str):
+                raise ConfigError(f"must be a table such as {{strategy: structure, size: 120}}, got {said!r}")
+            values = {name: value for name, value in said.items() if name != "strategy"}
+            return Route(said["strategy"], {**self.options.get(said["strategy"], {}), **values})
+        except ConfigError as error:
+            raise ConfigError(f"front matter, {OWN_KEY}: {error}") from None
+
+
+@lru_cache(maxsize=256)
+def _compile(glob: str) -> GitIgnoreSpec:
+    try:
+        return GitIgnoreSpec.from_lines([glob])
+    except ValueError as error:
+        raise ConfigError(f"glob {glob!r}: {error}") from None
+
+
+_STRATEGIES = {
+    "code": "code",
+    "faq": "qa",
+    "chat": "chat",
+    "email": "email",
+    "table": "table",
+    "slides": "slides",
+    "log": "log",
+    "legal": "legal",
+    "data": "recursive",
+    "transcript": "recursive",
+}
+"""Content types whose strategy is not `structure`; `python -m tests.bench.parsing.routes` compares both."""
+
+
+def default_routes() -> RouteTable:
+    """Return the routes that hold where the settings name no other."""
+    by_type = {kind: Route(_STRATEGIES.get(kind, "structure")) for kind in CONTENT_TYPES}
+    return RouteTable(by_glob=(), by_type=by_type, default=Route("structure"))

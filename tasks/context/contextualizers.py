@@ -1,0 +1,39 @@
+"""Context: what is said before a chunk for retrieval, so that it can be understood alone, in one of several ways."""
+
+from docmill.storage.errors import ConfigError
+from docmill.tasks.context.model_prompts import neighbours, path_first, situating
+from docmill.tasks.context.setting import Contextualizer, Setting, setting_of
+from docmill.tasks.context.structural import structural
+from docmill.tasks.context.window import window
+from docmill.tasks.split.spans.span import Span
+from docmill.tasks.split.strategies import nearest
+
+__all__ = ["CONTEXTUALIZERS", "Contextualizer", "Setting", "contextualizer_of", "setting_of"]
+
+STRUCTURAL = 5
+"""The version of the structural context, with which others begin; prompts have a version of their own."""
+
+
+def _none(_setting: Setting, _span: Span) -> str:
+    return ""
+
+
+CONTEXTUALIZERS: dict[str, Contextualizer] = {
+    one.name: one
+    for one in (
+        Contextualizer("none", 1, _none),
+        Contextualizer("structural", STRUCTURAL, structural),
+        Contextualizer("window", 3, window),
+        Contextualizer("summary", STRUCTURAL, structural, sums_up=True),
+        Contextualizer("llm", STRUCTURAL, path_first, situating),
+    )
+}
+GISTS = Contextualizer("window", STRUCTURAL, path_first, neighbours)
+"""What `window` is where a language model does the summing up."""
+
+
+def contextualizer_of(name: str, by_model: bool = False) -> Contextualizer:
+    """Return a contextualizer, `by_model` where a language model sums up; raise ConfigError for an unknown name."""
+    if name not in CONTEXTUALIZERS:
+        raise ConfigError(f"contextualizer {name!r} does not exist; {nearest(name, CONTEXTUALIZERS)}")
+    return GISTS if by_model and name == GISTS.name else CONTEXTUALIZERS[name]

@@ -1,0 +1,70 @@
+"""Begun: what a chunk begins within, so that it stands before the chunk: a table, a row of it, someone's turn."""
+
+import re
+from bisect import bisect_left, bisect_right
+from itertools import islice
+
+from docmill.storage.schema import Element
+from docmill.tasks.context.setting import Setting
+from docmill.tasks.split.content.qa import asking_column
+from docmill.tasks.split.parts.blocks import announces
+from docmill.tasks.split.spans.line_cuts import table_rows
+from docmill.tasks.split.spans.span import Span
+
+_CELL = re.compile(r"(?<!\\)\|")
+_LONGEST_CAPTION = 200
+_LONGEST_ROW = 2000  # characters in which the cell that names a row is looked for
+_GAP = 4
+
+
+def begun(setting: Setting, span: Span) -> str:
+    """Return, line by line, what the chunk began within before it: a table's caption, header and row, or who speaks."""
+    table = _holding(setting.tables, span)
+    if table is not None:
+        asking = asking_column(table)
+        row = _row(setting, table, span, max(asking, 0))
+        return row if row and asking >= 0 else "\n".join(filter(None, (_caption(setting, table), _header(table), row)))
+    turn = _holding(setting.turns, span)
+    return (
+        ", ".join(str(turn.attributes[name]) for name in ("speaker", "time") if turn.attributes.get(name))
+        if turn
+        else ""
+    )
+
+
+def _holding(elements: list[Element], span: Span) -> Element | None:
+    """Return the element that a span begins within, but not with."""
+    before = bisect_left(elements, span.start, key=lambda element: element.start) - 1
+    return elements[before] if before >= 0 and span.start < elements[before].end else None
+
+
+def _header(table: Element) -> str:
+    cells = table.attributes.get("cells") or [[]]
+    return " | ".join(" ".join(str(cell).split()) for cell in cells[0] if str(cell).strip())
+
+
+def _row(setting: Setting, table: Element, span: Span, column: int) -> str:
+    """Return the cell that names the row which a span begins within, empty where it begins with a row."""
+    text = setting.parsed.text
+    if table.start not in setting.rows:
+        setting.rows[table.start] = [place for place, _ in table_rows(text, Span(table.start, table.end))]
+    rows = setting.rows[table.start]
+    number = bisect_right(rows, span.start) - 1
+    if number < 0 or rows[number] == span.start:
+        return ""
+    end = min(span.start, rows[number] + _LONGEST_ROW)
+    bars = [match.start() for match in islice(_CELL.finditer(text, rows[number], end), column + 2)]
+    if len(bars) < column + 2:
+        return ""
+    return " ".join(text[bars[column] + 1 : bars[column + 1]].split())
+
+
+def _caption(setting: Setting, table: Element) -> str:
+    """Return the short paragraph right above a table that announces it."""
+    elements = setting.parsed.elements
+    number = bisect_left(elements, table.start, key=lambda element: element.start) - 1
+    above = elements[number] if number >= 0 else None
+    if above is None or above.kind != "paragraph" or not 0 <= table.start - above.end <= _GAP:
+        return ""
+    text = setting.parsed.text[above.start : above.end]
+    return " ".join(text.strip("*_ \n").split()) if len(text) <= _LONGEST_CAPTION and announces(text) else ""

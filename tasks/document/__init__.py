@@ -1,0 +1,1 @@
+"""One document, from bytes to chunks, as a worker process handles it."""

@@ -1,0 +1,91 @@
+"""Trial: how a document would be split, without a store; each step is one call in a worker process."""
+
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Draft, Parsed
+from docmill.tasks.archive.archive_options import ArchiveOptions
+from docmill.tasks.archive.listing import extract, list_contents
+from docmill.tasks.chunking.chunk import ChunkOptions, chunk_regions
+from docmill.tasks.chunking.route import Routed
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.detect.regions import Region, find_regions
+from docmill.tasks.detect.verdict import Verdict, detect
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.split.parts.lookup import Lookup
+
+_TOLD = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A file to take out of the archive or mail at `holder`, and where to lay it."""
+
+    holder: Path
+    inner: str
+    target: Path
+    options: ArchiveOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A file to read: its bytes stand at `path`, `name` tells with them what it is."""
+
+    path: Path
+    name: str
+    options: ParseOptions
+    max_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a file is and holds, and what its regions are."""
+
+    file_type: FileType
+    parsed: Parsed
+    verdict: Verdict
+    regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Splitting:
+    """A document to split, along routes or by one strategy."""
+
+    parsed: Parsed
+    routed: tuple[Routed, ...]
+    tokenizer_dir: str
+    options: ChunkOptions
+    lookup: Lookup = field(default_factory=Lookup)
+
+
+def take(task: Taking) -> None:
+    """Lay a file that an archive or a mail holds; raise Rejected where that cannot be done."""
+    contents = list_contents(task.holder, task.holder.name, task.options)
+    held = {entry.name: entry for entry in contents.entries if not entry.skipped}
+    entry = held.get(task.inner)
+    if contents.reason:
+        raise Rejected(contents.reason, contents.message)
+    if entry is None:
+        raise Rejected("unreadable", f"it holds no {task.inner!r}, but {', '.join(sorted(held)[:_TOLD]) or 'nothing'}")
+    if entry.reason:
+        raise Rejected(entry.reason, entry.message)
+    extract(task.holder, task.holder.name, {entry.place: task.target}, task.options)
+
+
+def read(task: Reading) -> Read:
+    """Return what a file is; raise Rejected where it cannot be used."""
+    data = task.path.read_bytes()
+    if len(data) > task.max_bytes:
+        raise Rejected("too_large", f"{len(data)} bytes, the limit is {task.max_bytes} (discover.max_file_bytes)")
+    file_type = detect_file_type(PurePosixPath(task.name).name, data)
+    parsed = parse(data, file_type, task.options)
+    return Read(file_type, parsed, detect(parsed, file_type), find_regions(parsed, file_type))
+
+
+def split(task: Splitting) -> tuple[list[Draft], Lookup]:
+    """Return the chunks of a document, and the look-up with what its strategies missed."""
+    tokenizer, lookup = load_tokenizer(task.tokenizer_dir), task.lookup
+    return chunk_regions(task.parsed, task.routed, tokenizer, task.options, lookup), lookup

@@ -1,0 +1,182 @@
+"""Chunks: what they are worth by themselves, without any question.
+
+Sizes are in tokens of the embedding model, the context included. Shares are of chunks unless something else is said.
+"""
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.schema import ChunkRow, Parsed
+from docmill.tasks.evaluate.phrases import sentences
+
+_REFERRING = re.compile(
+    r"(?:this|that|these|those|it|its|they|them|their|he|she|his|her|such|however|therefore|thus|hence|moreover|"
+    r"furthermore|besides|also|then|otherwise|instead|similarly|as (?:mentioned|noted|described|shown)|"
+    r"the (?:above|latter|former|same))\b",
+    re.IGNORECASE,
+)
+_MARKS = "#*->|_` \t\n\"'\u201c\u201d\u2018\u2019([0123456789.)"
+_WIDESPREAD = 0.1
+_FEW_DOCUMENTS = 3
+_NEAR = 0.97
+
+Shares = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A document with its chunks, in order; of nested chunks those that hold no others."""
+
+    uri: str
+    parsed: Parsed
+    chunks: tuple[ChunkRow, ...]
+
+
+def sizes(chunks: Sequence[ChunkRow], least: int, limit: int) -> dict[str, float]:
+    """Return the distribution of sizes; `truncated` counts chunks beyond the model's limit and has to be 0.
+
+    One with parts is read by part; the encoder refuses a part that is too long.
+    """
+    values = np.array([one.tokens for one in chunks])
+    whole = np.array([not one.parts for one in chunks])
+    found = {f"tokens p{p}": float(np.quantile(values, p / 100)) for p in (5, 50, 95)}
+    return {
+        "chunks": float(len(values)),
+        "tokens mean": float(values.mean()),
+        **found,
+        "tokens max": float(values.max()),
+        f"below {least} tokens": float((values < least).mean()),
+        "truncated": float((whole & (values > limit)).sum()),
+    }
+
+
+def spread(document: Written) -> dict[str, float]:
+    """Return which part of a document's characters stands in several chunks, and which in none, white space aside."""
+    text = document.parsed.text
+    counts = np.zeros(len(text) + 1, np.int32)
+    for chunk in document.chunks:
+        counts[chunk.start] += 1
+        counts[chunk.end] -= 1
+    held = np.cumsum(counts)[:-1]
+    black = np.array([not character.isspace() for character in text], bool)
+    total = max(1, int(black.sum()))
+    return {
+        "characters in several chunks": float((held[black] > 1).sum()) / total,
+        "characters in none": float((held[black] == 0).sum()) / total,
+    }
+
+
+def boundaries(document: Written) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield of each chunk, by id, whether it begins and ends where a sentence, an element or a line does."""
+    text = document.parsed.text
+    spans = [(one.start, one.end) for one in sentences(document.parsed)]
+    spans += [(one.start, one.end) for one in document.parsed.elements]
+    starts, ends = {start for start, _ in spans}, {end for _, end in spans}
+    for chunk in document.chunks:
+        begins = chunk.start in starts or text[: chunk.start].rstrip(" \t>#*-")[-1:] in ("", "\n")
+        stops = chunk.end in ends or text[chunk.end :].lstrip(" \t")[:1] in ("", "\n")
+        inside = not begins, not stops
+        yield chunk.chunk_id, {"begins inside a sentence": float(inside[0]), "ends inside a sentence": float(inside[1])}
+
+
+def dependence(chunk: ChunkRow) -> dict[str, float]:
+    """Return the signs that a chunk leans on what is not in it."""
+    text = chunk.text.lstrip(_MARKS)
+    return {
+        "begins with a reference": float(bool(_REFERRING.match(text))),
+        "begins in lower case": float(text[:1].islower()),
+        "fence or bracket left open": float(
+            chunk.text.count("```") % 2 or chunk.text.count("(") > chunk.text.count(")")
+        ),
+        "says nothing of where it stands": float(not chunk.context),
+    }
+
+
+def duplicates(chunks: Sequence[ChunkRow]) -> dict[str, float]:
+    """Return the share of chunks whose text stood before, white space and case aside."""
+    texts = Counter(" ".join(chunk.text.split()).casefold() for chunk in chunks)
+    return {"duplicates": 1 - len(texts) / max(1, len(chunks))}
+
+
+def near_duplicates(vectors: npt.NDArray[np.float32]) -> dict[str, float]:
+    """Return the share of chunks that one before has nearly the vector of, by float32 (n, dim) of unit rows."""
+    near = sum(bool((vectors[:row] @ vectors[row] > _NEAR).any()) for row in range(1, len(vectors)))
+    return {f"near duplicates (cosine over {_NEAR})": near / max(1, len(vectors))}
+
+
+def boilerplate(documents: Sequence[Written]) -> dict[str, float]:
+    """Return the share of the chunks' characters in lines that a tenth of the documents, three at least, have."""
+    lines = [{line.strip() for chunk in one.chunks for line in chunk.text.splitlines()} for one in documents]
+    frequency = Counter(line for held in lines for line in held if len(line) > 3)
+    least = max(_FEW_DOCUMENTS, _WIDESPREAD * len(documents))
+    common = {line for line, count in frequency.items() if count >= least}
+    pieces = [line.strip() for one in documents for chunk in one.chunks for line in chunk.text.splitlines()]
+    total = sum(map(len, pieces))
+    return {"characters in boilerplate": sum(len(line) for line in pieces if line in common) / max(1, total)}
+
+
+def inner_sentences(document: Written) -> Iterator[tuple[str, list[str]]]:
+    """Yield the sentences of each chunk that has two or more, by chunk id."""
+    spans = list(sentences(document.parsed))
+    for chunk in document.chunks:
+        held = [document.parsed.text[s.start : s.end] for s in spans if chunk.start <= s.start and s.end <= chunk.end]
+        if len(held) > 1:
+            yield chunk.chunk_id, held
+
+
+def coherence(vectors: npt.NDArray[np.float32]) -> float:
+    """Return the mean cosine of the pairs of a chunk's sentences, float32 (n, dim) of unit rows."""
+    count = len(vectors)
+    return float(((vectors.sum(axis=0) ** 2).sum() - count) / (count * (count - 1)))
+
+
+def topics(texts: Sequence[str], count: int = 10, words: int = 10) -> dict[str, float]:
+    """Return how well the first words of topics go together, chunk by chunk: NPMI in [-1, 1], UMass at most 0.
+
+    Topics are those of a non-negative factorization of tf-idf. Sources: Bouma, Normalized (pointwise) mutual
+    information in collocation extraction, GSCL 2009; Mimno et al., Optimizing semantic coherence in topic models,
+    EMNLP 2011.
+    """
+    from sklearn.decomposition import NMF
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    weigh = TfidfVectorizer(analyzer=analyse, min_df=2)
+    try:
+        weights = weigh.fit_transform(texts)
+    except ValueError:  # no word stands in two chunks
+        return {}
+    count = min(count, *weights.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the first words of a topic are settled long before
+        model = NMF(count, init="nndsvd", max_iter=200, tol=1e-3, random_state=0).fit(weights)
+    best = [np.argsort(-row, kind="stable")[:words] for row in model.components_ if (row > 0).sum() > 1]
+    held = (weights > 0).astype(np.float64)
+    scores = [_together((held[:, terms].T @ held[:, terms]).toarray(), len(texts)) for terms in best]
+    if not scores:  # each topic is one word
+        return {}
+    means: Mapping[str, float] = dict(
+        zip(("topics NPMI", "topics UMass"), np.mean(scores, axis=0).tolist(), strict=True)
+    )
+    return dict(means)
+
+
+def _together(counts: npt.NDArray[np.float64], chunks: int) -> tuple[float, float]:
+    """Return NPMI and UMass of a topic's words, the most important first, from the chunks that they share."""
+    npmi, umass = [], []
+    for later in range(1, len(counts)):
+        for earlier in range(later):
+            both, one, other = counts[earlier, later], counts[earlier, earlier], counts[later, later]
+            umass.append(np.log((both + 1) / one))
+            share = both / chunks
+            npmi.append(
+                -1.0 if not both else 1.0 if share == 1 else np.log(share * chunks**2 / (one * other)) / -np.log(share)
+            )
+    return float(np.mean(npmi)), float(np.mean(umass))

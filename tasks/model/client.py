@@ -1,0 +1,242 @@
+"""Desk: where a run asks its language model: what was paid for before is given again, the rest is asked and kept.
+
+One desk serves contexts, cuts, summaries, expanded questions, facts and judgements:
+
+    with Desk(Asking(model, root)) as desk:
+        answers = desk.ask([Prompt(("Say it in other words.", question), purpose="expand", max_tokens=60)])
+"""
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from docmill.storage.artifacts.packs import Packs
+from docmill.storage.errors import ConfigError, DocmillError
+from docmill.storage.keys import key_of
+from docmill.storage.objects.shared_files import level
+from docmill.storage.schema import CostRow
+from docmill.tasks.model.budget import Budget, Forecast, Purse
+from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, Usage
+from docmill.tasks.model.clients.providers import load_model
+from docmill.tasks.model.journal import REPLIES, SHARED, Entry, Journal, costs_of, recover
+from docmill.tasks.model.prompt import Answer, Prompt
+from docmill.tasks.model.schedule import Turns
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Which model is asked, in which store what it says is kept (in none without `root`), and what it may cost.
+
+    `run` names the run in the ledger of costs. Without `calls` what would be asked is counted only. `refresh` asks
+    again where an answer is out of date or cannot be used.
+    """
+
+    model: ModelOptions
+    root: Path | None = None
+    run: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}")
+    calls: bool = True
+    refresh: bool = False
+    budget: Budget = field(default_factory=Budget)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a model was asked, or would be, by purpose, and how many prompts the budget left unasked."""
+
+    costs: tuple[CostRow, ...] = ()
+    left: int = 0
+
+
+def model_key(model: ModelOptions) -> str:
+    """Return the key of what decides a reply besides the prompt."""
+    return key_of("model", model.provider, model.model)
+
+
+class Desk:
+    """A model, the answers that are kept, and a budget; used from any number of threads."""
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(asking.model.max_concurrency)
+        self._purse = Purse(asking.budget)
+        self._fresh: dict[str, Answer] = {}
+        self._entries: list[Entry] = []
+        self._counted: set[str] = set()
+        self._left: set[str] = set()
+        self._running: list[Turns] = []
+        self._closed = False
+        self._forecast = Forecast(asking.model.provider)
+        self._idle = threading.Condition()
+        if asking.root:
+            recover(asking.root)
+        name = f"{asking.model.provider}/{asking.model.model}"
+        self._journal = Journal(asking.root, asking.run, name) if asking.root else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, prompts: Sequence[Prompt]) -> dict[Prompt, Answer]:
+        """Return the answers that are to be had; a call that fails, or is beyond the budget, leaves its prompt out.
+
+        Raises `ConfigError` for a client that is not installed, a key that is not set or was refused.
+        """
+        keys = {prompt: self._key(prompt) for prompt in prompts}
+        kept = self._kept(list(keys.values()))
+        fresh, counted = self._fresh, self._counted
+        new = {key: prompt for prompt, key in keys.items() if key not in fresh and key not in counted}
+        due = {key: prompt for key, prompt in new.items() if self._is_due(prompt, kept.get(key))}
+        if not self._asking.calls:
+            self._count(due)
+        elif due:
+            self._call_all(list(due.values()))
+        kept |= {key: fresh[key] for key in keys.values() if key in fresh}
+        return {prompt: kept[key] for prompt, key in keys.items() if key in kept}
+
+    @property
+    def spent(self) -> Spent:
+        """Return what was spent so far."""
+        name = f"{self._asking.model.provider}/{self._asking.model.model}"
+        return Spent(tuple(costs_of(self._asking.run, name, self._entries)), len(self._left))
+
+    def close(self) -> Spent:
+        """Let no call begin any more, wait for those under way, save what they said, and return what was spent."""
+        with self._idle:
+            self._closed = True
+            for turns in self._running:
+                turns.stop()
+            self._idle.wait_for(lambda: not self._running)
+        if self._journal is not None:
+            self._journal.close()
+        if self._entries and self._asking.root:
+            level(self._asking.root, SHARED, REPLIES)
+        return self.spent
+
+    @cached_property
+    def _model(self) -> Model:
+        return load_model(self._asking.model)
+
+    @cached_property
+    def _packs(self) -> Packs:
+        """Return the packs of earlier runs, the newest last."""
+        root = self._asking.root
+        if root:
+            level(root, SHARED, REPLIES)
+        return Packs(sorted((root / REPLIES).glob("[!.]*.parquet")) if root else [])
+
+    def _key(self, prompt: Prompt) -> str:
+        return key_of("reply", model_key(self._asking.model), list(prompt.identity))
+
+    def _kept(self, keys: Sequence[str]) -> dict[str, Answer]:
+        """Return the answers that earlier runs kept."""
+        with self._lock:
+            missing = self._packs.missing(keys)
+            held = [key for key in dict.fromkeys(keys) if key not in missing]
+            rows = self._packs.take(held).to_pylist() if held else []
+        return {row["key"]: Answer(row["text"], row["basis"]) for row in rows}
+
+    def _is_due(self, prompt: Prompt, answer: Answer | None) -> bool:
+        stale = answer is not None and (prompt.basis != answer.basis or not answer.text)
+        return answer is None or (self._asking.refresh and stale)
+
+    def _count(self, due: Mapping[str, Prompt]) -> None:
+        """Note what prompts would cost at most, were they asked."""
+        for key, prompt in due.items():
+            with self._lock:
+                self._counted.add(key)
+                if self._purse.admit(prompt):
+                    self._entries.append(self._entry(prompt, self._forecast.usage(prompt)))
+                else:
+                    self._left.add(key)
+
+    def _call_all(self, prompts: Sequence[Prompt]) -> None:
+        turns, threads = Turns(prompts), min(self._asking.model.max_concurrency, len(prompts))
+        with self._lock:
+            model = self._model
+        with self._idle:
+            self._running.append(turns)
+            if self._closed:
+                turns.stop()
+        try:
+            with ThreadPoolExecutor(threads, "docmill-model") as pool:
+                for future in [pool.submit(self._work, model, turns) for _ in range(threads)]:
+                    future.result()
+        finally:
+            with self._idle:
+                self._running.remove(turns)
+                self._idle.notify_all()
+
+    def _work(self, model: Model, turns: Turns) -> None:
+        while (turn := turns.take()) is not None:
+            number, prompt = turn
+            try:
+                self._call(model, prompt)
+            except BaseException:
+                turns.stop()
+                raise
+            finally:
+                turns.done(number)
+
+    def _call(self, model: Model, prompt: Prompt) -> None:
+        if not self._purse.admit(prompt):
+            with self._lock:
+                self._left.add(self._key(prompt))
+            return
+        with self._slots:
+            reply = _reply(model, prompt)
+        usage = reply.usage if reply else Usage()
+        self._purse.settle(prompt, usage)
+        entry = self._entry(prompt, usage)
+        if reply is not None:
+            text = reply.text if reply.whole or (reply.cut and prompt.partly) else ""
+            entry = replace(entry, key=self._key(prompt), text=text, basis=prompt.basis)
+        self._keep(entry)
+
+    def _keep(self, entry: Entry) -> None:
+        """Write down an answer, or a failure."""
+        if self._journal is not None:
+            self._journal.add(entry)
+        with self._lock:
+            self._entries.append(entry)
+            if entry.key:
+                self._fresh[entry.key] = Answer(entry.text, entry.basis)
+
+    def _entry(self, prompt: Prompt, usage: Usage) -> Entry:
+        return Entry(prompt.purpose, money=self._asking.budget.money(usage), **asdict(usage))
+
+
+def _reply(model: Model, prompt: Prompt) -> Reply | None:
+    try:
+        return model.complete(prompt.parts, prompt.max_tokens)
+    except ConfigError:
+        raise
+    except DocmillError:
+        return None
+
+
+_shared: dict[str, Desk] = {}
+_sharing = threading.Lock()
+
+
+def shared_desk(asking: Asking) -> Desk:
+    """Return the desk of a run, which all its batches in this process share."""
+    with _sharing:
+        if asking.run not in _shared:
+            _shared[asking.run] = Desk(asking)
+        return _shared[asking.run]
+
+
+def close_shared(run: str) -> Spent:
+    """Close the desk of a run, if any batch has opened it, and return what was spent."""
+    with _sharing:
+        desk = _shared.pop(run, None)
+    return desk.close() if desk else Spent()

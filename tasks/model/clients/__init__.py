@@ -1,0 +1,1 @@
+"""Clients of language model providers, behind a circuit breaker."""

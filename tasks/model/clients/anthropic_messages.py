@@ -1,0 +1,47 @@
+"""Messages: a model behind Anthropic's messages; what stays the same over many calls is marked to be cached."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from docmill.storage.errors import ConfigError
+from docmill.tasks.model.clients.client_errors import explained
+from docmill.tasks.model.clients.completion import RETRIES, ModelOptions, Reply, Usage
+
+KEY = "ANTHROPIC_API_KEY"
+
+
+class Messages:
+    """A `Model` by the official `anthropic` client."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        try:
+            import anthropic
+        except ImportError:
+            raise ConfigError("[model] provider anthropic needs its client: pip install 'docmill[anthropic]'") from None
+        key = os.environ.get(KEY)
+        if not key:
+            raise ConfigError(f"[model] provider anthropic needs a key in the environment variable {KEY}")
+        self._errors = anthropic
+        self._options = options
+        self._client = anthropic.Anthropic(
+            api_key=key, base_url=options.base_url or None, timeout=options.timeout_s, max_retries=RETRIES
+        )
+
+    def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
+        """Return the reply; every part but the last is a block to be cached, up to the last such block."""
+        blocks: list[Any] = [{"type": "text", "text": part} for part in parts]
+        if len(blocks) > 1:
+            blocks[-2]["cache_control"] = {"type": "ephemeral"}
+        with explained(self._errors, self._errors.AnthropicError, KEY):
+            answer = self._client.messages.create(
+                model=self._options.model,
+                max_tokens=max_tokens + self._options.thinking_tokens,
+                messages=[{"role": "user", "content": blocks}],
+            )
+        text = "".join(block.text for block in answer.content if block.type == "text")
+        used = answer.usage
+        cached = used.cache_read_input_tokens or 0
+        written = used.cache_creation_input_tokens or 0
+        usage = Usage(used.input_tokens + cached + written, cached, used.output_tokens, written)
+        return Reply(text, usage, answer.stop_reason == "end_turn", answer.stop_reason == "max_tokens")

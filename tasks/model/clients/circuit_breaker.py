@@ -1,0 +1,41 @@
+"""Breaker: after some failures in a row a model is left alone for a while, instead of making every call wait."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from docmill.storage.errors import Transient
+from docmill.tasks.model.clients.completion import Model, Reply
+
+FAILURES = 3
+PAUSE_S = 60.0
+
+
+class Breaker:
+    """A `Model` around another; once it has failed too often, calls fail at once until a pause is over."""
+
+    def __init__(self, model: Model, clock: Callable[[], float] = time.monotonic) -> None:
+        self._model = model
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._until = 0.0
+
+    def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
+        """Return the model's reply; raise `Transient` at once while it is left alone."""
+        if self._clock() < self._until:
+            raise Transient(f"the model failed {self._failures} times in a row and is left alone for {PAUSE_S:.0f} s")
+        try:
+            reply = self._model.complete(parts, max_tokens)
+        except Transient:
+            self._count()
+            raise
+        with self._lock:
+            self._failures = 0
+        return reply
+
+    def _count(self) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._failures >= FAILURES:
+                self._until = self._clock() + PAUSE_S

@@ -1,0 +1,51 @@
+"""Chat: a model behind OpenAI's chat completions, theirs or any server's that speaks the protocol."""
+
+import os
+from collections.abc import Sequence
+
+from docmill.storage.errors import ConfigError
+from docmill.tasks.model.clients.client_errors import explained
+from docmill.tasks.model.clients.completion import RETRIES, ModelOptions, Reply, Usage
+
+KEY = "OPENAI_API_KEY"
+
+
+class Chat:
+    """A `Model` by the official `openai` client; a server of one's own (`base_url`) needs no key."""
+
+    def __init__(self, options: ModelOptions) -> None:
+        try:
+            import openai
+        except ImportError:
+            raise ConfigError("[model] provider openai needs its client: pip install 'docmill[openai]'") from None
+        key = os.environ.get(KEY) or ("none" if options.base_url else "")
+        if not key:
+            raise ConfigError(f"[model] provider openai needs a key in the environment variable {KEY}")
+        self._errors = openai
+        self._options = options
+        self._client = openai.OpenAI(
+            api_key=key, base_url=options.base_url or None, timeout=options.timeout_s, max_retries=RETRIES
+        )
+
+    def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
+        """Return the reply; the parts are one message, so that servers can keep what they begin with."""
+        most = max_tokens + self._options.thinking_tokens
+        limit = {"max_tokens" if self._options.base_url else "max_completion_tokens": most}
+        with explained(self._errors, self._errors.OpenAIError, KEY):
+            answer = self._client.chat.completions.create(
+                model=self._options.model,
+                messages=[{"role": "user", "content": "\n\n".join(parts)}],
+                extra_body=limit,
+            )
+        if not answer.choices:
+            return Reply("", Usage(), False)
+        choice, used = answer.choices[0], answer.usage
+        details = used.prompt_tokens_details if used else None
+        usage = (
+            Usage(used.prompt_tokens, (details.cached_tokens or 0) if details else 0, used.completion_tokens)
+            if used
+            else Usage()
+        )
+        return Reply(
+            choice.message.content or "", usage, choice.finish_reason == "stop", choice.finish_reason == "length"
+        )

@@ -1,0 +1,34 @@
+"""Rewrite: other wordings of a query, from a language model; each query is paid for once."""
+
+import re
+from collections.abc import Callable
+
+from docmill.tasks.model.client import Asking, Desk
+from docmill.tasks.model.prompt import Prompt
+
+_ASKED = (
+    "You help to search a collection of documents. Write the query below in three other ways, one a line, nothing "
+    "else: in other words, as a statement that would answer it, and as bare keywords. Keep names, numbers and its "
+    "language.\n\n"
+)
+_MOST_TOKENS = 200
+_MOST_WORDINGS = 3
+_MARK = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)])\s+")
+
+
+def rewriter(asking: Asking) -> Callable[[str], list[str]]:
+    """Return the function that asks a model for other wordings; it gives none where no answer is to be had."""
+
+    def rewrite(query: str) -> list[str]:
+        prompt = Prompt((_ASKED, query), purpose="expand", max_tokens=_MOST_TOKENS)
+        with Desk(asking) as desk:
+            answers = desk.ask([prompt])
+        return wordings(answers[prompt].text) if prompt in answers else []
+
+    return rewrite
+
+
+def wordings(said: str) -> list[str]:
+    """Return the first lines of a reply that have words in them, without bullets, numbers and quotation marks."""
+    lines = [_MARK.sub("", line, count=1).strip(" \t\"'") for line in said.splitlines()]
+    return [line for line in lines if any(map(str.isalnum, line))][:_MOST_WORDINGS]

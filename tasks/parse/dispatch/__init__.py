@@ -1,0 +1,1 @@
+"""Dispatch: what type of file it is, and the parser that reads it."""

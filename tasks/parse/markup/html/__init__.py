@@ -1,0 +1,1 @@
+"""HTML, by one walk over its tree."""

@@ -1,0 +1,246 @@
+"""Markdown and MDX: the file itself, with markdown-it-py's blocks as elements.
+
+Only blocks are parsed: which lines are a heading, an item, a table. Inline markup stays as written.
+"""
+
+import re
+from bisect import bisect_right
+from functools import cache
+from typing import Any, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.decode import decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.md.front_matter import read_front_matter
+from docmill.tasks.parse.markup.md.md_links import Links, is_definitions
+from docmill.tasks.parse.markup.md.mdx import is_bare_tag, is_mdx, with_mdx
+from docmill.tasks.parse.markup.md.table_rule import with_tables
+
+_LINE = re.compile(r"\r\n?|\n")
+_MARKUP = (
+    (re.compile(r"!\[([^\[\]]*)\]\([^()]*\)"), r"\1"),
+    (re.compile(r"\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])"), r"\1"),
+    (re.compile(r"</?[A-Za-z][^<>]*>|\{#[^{}]*\}"), ""),
+    (re.compile(r"(\*\*|__|~~|`+)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(?<!\w)([*_])(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
+)
+_MAX_NESTING = 40
+_MAX_HEADING = 1_000
+
+
+def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
+    """Return the decoded file, newlines as they are, with an element for every block.
+
+    A list item is its first paragraph; what else it holds follows as elements of their own. A quote
+    is one element; code and tables in it are nested. The title is the front matter's, else the
+    first heading of level 1, else a heading that comes before all else. Module lines and bare tags
+    of MDX, comments, rules and definitions of links are furniture.
+    """
+    found = decode(data)
+    text = found.text
+    front = read_front_matter(text)
+    body = front.end if front else 0
+    walk = _Walk(text, body)
+    walk.run(_parser(is_mdx(text)).parse(_blank(text, body)))
+    elements = [Element("front_matter", 0, body, 0, 0, 1)] if front else []
+    elements += with_gaps(text, body, walk.elements, walk.starts)
+    metadata: dict[str, Any] = dict(found.metadata)
+    if front:
+        metadata |= {"front_matter": front.values} | _known(front.values)
+    return Parsed(text, tuple(elements), _title(elements, metadata), metadata)
+
+
+@cache
+def _parser(mdx: bool) -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table").disable(["inline", "reference"])
+    return with_mdx(with_tables(parser)) if mdx else with_tables(parser)
+
+
+def _blank(text: str, end: int) -> str:
+    """Return the text with its first `end` characters as empty lines, so that line numbers stay."""
+    return "\n" * len(_LINE.findall(text, 0, end)) + text[end:] if end else text
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    lower = {key.lower(): value for key, value in values.items()}
+    names = {"description": "description", "author": "author", "authors": "author", "date": "created"}
+    names |= {"lang": "language", "language": "language", "updated": "modified", "lastmod": "modified"}
+    return {ours: _told(ours, lower[theirs]) for theirs, ours in names.items() if lower.get(theirs)}
+
+
+def _told(name: str, value: Any) -> Any:
+    """Return dates in ISO 8601 and several authors in one line, as other formats tell them."""
+    if name in ("created", "modified") and isinstance(value, str):
+        return iso_date(value)
+    if name == "author" and isinstance(value, list):
+        people = (one.get("name") if isinstance(one, dict) else one for one in value)
+        return ", ".join(str(one) for one in people if one)
+    return value
+
+
+def _title(elements: list[Element], metadata: dict[str, Any]) -> str:
+    stated = metadata.get("front_matter", {}).get("title")
+    if isinstance(stated, str) and stated.strip():
+        return " ".join(stated.split())
+    body = [element for element in elements if element.kind not in ("front_matter", "furniture")]
+    top = [element for element in body if element.kind == "title" and element.level == 1]
+    first = top[:1] or [element for element in body[:1] if element.kind == "title"]
+    return str(first[0].attributes["text"]) if first else ""
+
+
+def plain(markup: str) -> str:
+    """Return a line of Markdown without its inline markup; what no heading is as long as stays as it is."""
+    if len(markup) > _MAX_HEADING:
+        return " ".join(markup.split())
+    for pattern, replacement in _MARKUP:
+        markup = pattern.sub(replacement, markup)
+    return " ".join(markup.split())
+
+
+class Span(NamedTuple):
+    """A half-open span of the text and the number of its first line, from 1."""
+
+    start: int
+    end: int
+    line: int
+
+
+class _Walk:
+    """From markdown-it's tokens, whose maps are lines, to elements, whose spans are characters."""
+
+    def __init__(self, text: str, body: int) -> None:
+        self.text = text
+        self.body = body
+        self.starts = [0, *(match.end() for match in _LINE.finditer(text))]
+        self.elements: list[Element] = []
+        self._found = Links(text, plain)
+        self._quotes = 0
+        self._lists = 0
+        self._item = False
+
+    def run(self, tokens: list[Token]) -> None:
+        for index, token in enumerate(tokens):
+            kind = token.type
+            if kind == "inline" or (kind.endswith("_close") and kind not in _CLOSES):
+                continue
+            visit = getattr(self, "_" + kind, None)
+            if visit is not None:
+                visit(token, tokens[index + 1] if index + 1 < len(tokens) else token)
+
+    def span(self, lines: list[int] | None, indent: bool = False) -> Span:
+        """Return the span of a range of lines without blank ends, and without indent unless asked."""
+        first, stop = lines or [0, 0]
+        start = self.starts[first]
+        end = self.starts[stop] if stop < len(self.starts) else len(self.text)
+        raw = self.text[start:end]
+        if not indent:
+            start += len(raw) - len(raw.lstrip())
+        return Span(start, max(start, end - (len(raw) - len(raw.rstrip()))), first + 1)
+
+    def _add(self, kind: str, token: Token, level: int = 0, indent: bool = False, **attributes: Any) -> None:
+        span = self.span(token.map, indent)
+        if span.end > span.start:
+            self.elements.append(Element(kind, span.start, span.end, level, 0, span.line, None, attributes))
+
+    def _links(self, markup: str) -> dict[str, Any]:
+        links = self._found.of(markup)
+        return {"links": links} if links else {}
+
+    def _heading_open(self, token: Token, inline: Token) -> None:
+        self._item = False
+        if not self._quotes:
+            self._add("title", token, int(token.tag[1]), text=plain(inline.content), **self._links(inline.content))
+
+    def _paragraph_open(self, token: Token, inline: Token) -> None:
+        item, self._item = self._item, False
+        if not self._quotes and not item and is_definitions(inline.content):
+            self._add("furniture", token)
+        elif not self._quotes:
+            self._add(
+                "list_item" if item else "paragraph", token, self._lists if item else 0, **self._links(inline.content)
+            )
+
+    def _fence(self, token: Token, _: Token) -> None:
+        self._item = False
+        words = token.info.split()
+        self._add("code", token, language=words[0].strip("{}.,").lower() if words else "")
+
+    def _code_block(self, token: Token, _: Token) -> None:
+        self._add("code", token, indent=not self._item, language="")
+        self._item = False
+
+    def _html_block(self, token: Token, _: Token) -> None:
+        self._item = False
+        if not self._quotes:
+            comment = token.content.strip().startswith("<!--") and token.content.strip().endswith("-->")
+            self._add("furniture" if comment or is_bare_tag(token.content) else "text", token)
+
+    def _hr(self, token: Token, _: Token) -> None:
+        self._item = False
+        if not self._quotes:
+            self._add("furniture", token)
+
+    def _mdx_tag(self, token: Token, _: Token) -> None:
+        span = self.span(token.map)
+        self._item = False
+        self._add("furniture" if is_bare_tag(self.text[span.start : span.end]) else "text", token)
+
+    def _mdx_module(self, token: Token, _: Token) -> None:
+        self._add("furniture", token)
+
+    def _blockquote_open(self, token: Token, _: Token) -> None:
+        self._item = False
+        if not self._quotes:
+            self._add("quote", token, 1)
+        self._quotes += 1
+
+    def _blockquote_close(self, *_: Token) -> None:
+        self._quotes -= 1
+
+    def _bullet_list_open(self, *_: Token) -> None:
+        self._lists += 1
+
+    def _bullet_list_close(self, *_: Token) -> None:
+        self._lists -= 1
+
+    _ordered_list_open, _ordered_list_close = _bullet_list_open, _bullet_list_close
+
+    def _list_item_open(self, *_: Token) -> None:
+        self._item = True
+
+    def _list_item_close(self, *_: Token) -> None:
+        self._item = False
+
+    def _table_rows(self, token: Token, _: Token) -> None:
+        self._item = False
+        span = self.span(token.map)
+        links = self._links(self.text[span.start : span.end])
+        self._add("table", token, cells=token.meta["rows"], header_rows=1, **links)
+
+
+_CLOSES = {"blockquote_close", "bullet_list_close", "ordered_list_close", "list_item_close"}
+
+
+def with_gaps(text: str, start: int, elements: list[Element], line_starts: list[int]) -> list[Element]:
+    """Return the elements and, for all that stands between them and is not blank, `text` elements."""
+    whole: list[Element] = []
+    position = start
+    for element in elements:
+        whole += _gap(text, position, element.start, line_starts)
+        whole.append(element)
+        position = max(position, element.end)
+    return whole + _gap(text, position, len(text), line_starts)
+
+
+def _gap(text: str, start: int, end: int, line_starts: list[int]) -> list[Element]:
+    between = text[start:end] if end > start else ""
+    stripped = between.strip()
+    if not stripped:
+        return []
+    start += len(between) - len(between.lstrip())
+    return [Element("text", start, start + len(stripped), 0, 0, bisect_right(line_starts, start))]

@@ -1,0 +1,1 @@
+"""XML of any kind, as prose or as records."""

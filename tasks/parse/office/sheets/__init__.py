@@ -1,0 +1,1 @@
+"""Spreadsheets of Excel and OpenDocument."""

@@ -1,0 +1,87 @@
+"""Spreadsheets: each sheet a section, its tables with their cells as they are shown."""
+
+import io
+from collections.abc import Iterator
+from datetime import date, time, timedelta
+from typing import Any
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.open_xml import core_properties
+from docmill.tasks.parse.office.properties import compound_properties, is_encrypted, open_document_properties
+from docmill.tasks.parse.office.sheets import sheets_biff, sheets_odf, sheets_xml
+from docmill.tasks.parse.office.sheets.cells import shown_date, shown_number
+from docmill.tasks.parse.office.sheets.sheet import Budget, Sheet, draw_sheet
+from docmill.tasks.parse.unpacking import check_container
+
+
+def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a workbook's sheets as sections, pages their numbers; formulas are as they were last computed."""
+    with check_container(data, options.max_unpacked_bytes) as container:
+        metadata = core_properties(container)
+        if "xl/workbook.bin" in container.NameToInfo:
+            return _drawn(_binary_sheets(data, Budget(options.max_characters)), metadata)
+        return _drawn(sheets_xml.read_sheets(container, Budget(options.max_characters)), metadata)
+
+
+def parse_xls(data: bytes, options: ParseOptions) -> Parsed:
+    """Return an old workbook's sheets, as `parse_xlsx` does."""
+    return _drawn(sheets_biff.read_sheets(data, Budget(options.max_characters)), compound_properties(data))
+
+
+def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
+    """Return an OpenDocument workbook's sheets, as `parse_xlsx` does."""
+    with check_container(data, options.max_unpacked_bytes) as container:
+        metadata = open_document_properties(container)
+        if is_encrypted(container):
+            raise Rejected("encrypted", "the workbook's members are encrypted; store it without its password")
+        return _drawn(sheets_odf.read_sheets(container, Budget(options.max_characters)), metadata)
+
+
+def _drawn(sheets: Iterator[Sheet], metadata: dict[str, Any]) -> Parsed:
+    canvas = Canvas()
+    for number, sheet in enumerate(sheets, 1):
+        canvas.page = number
+        draw_sheet(canvas, sheet)
+    return canvas.parsed(metadata.pop("title", ""), metadata)
+
+
+def _binary_sheets(data: bytes, budget: Budget) -> Iterator[Sheet]:
+    """Yield the sheets of a binary workbook, by calamine; its panics are no exceptions of Python's."""
+    try:
+        yield from _calamine_sheets(data, budget)
+    except Exception:
+        raise
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise Rejected("corrupt", f"cannot be read as a workbook: {error}") from error
+
+
+def _calamine_sheets(data: bytes, budget: Budget) -> Iterator[Sheet]:
+    from python_calamine import PasswordError, SheetVisibleEnum, load_workbook
+
+    try:
+        book = load_workbook(io.BytesIO(data))
+    except PasswordError as error:
+        raise Rejected("encrypted", "a workbook that needs its password in [parse.passwords]") from error
+    for stated in book.sheets_metadata:
+        source = book.get_sheet_by_name(stated.name)
+        sheet = Sheet(stated.name, hidden=stated.visible != SheetVisibleEnum.Visible)
+        top, left = source.start or (0, 0)
+        for row, cells in enumerate(source.to_python(skip_empty_area=True) if source.start else (), top):
+            for column, value in enumerate(cells, left):
+                if value != "":
+                    budget.put(sheet, row, column, _shown(value))
+        sheet.merged = [(*first, *last) for first, last in source.merged_cell_ranges or ()]
+        yield sheet
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, date | time | timedelta):
+        return shown_date(value)
+    return shown_number(value) if isinstance(value, int | float) else str(value)

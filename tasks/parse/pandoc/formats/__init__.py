@@ -1,0 +1,1 @@
+"""Formats other than Word that pandoc reads, and what each needs before."""

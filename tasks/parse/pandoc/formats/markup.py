@@ -1,0 +1,115 @@
+"""Markup that people write by hand: reStructuredText, Org, LaTeX, each by pandoc.
+
+What is read is drawn as Markdown, not left as it is written: a reader looks for what a directive, a
+macro or a grid table says, and pandoc knows that better than rules for lines do.
+"""
+
+import re
+from dataclasses import replace
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.decode import Decoded, decode
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.pandoc.document import read_document
+from docmill.tasks.parse.pandoc.formats.doctests import with_sessions
+from docmill.tasks.parse.pandoc.formats.tex_source import prepared
+from docmill.tasks.parse.plain import paragraphs
+
+_MAX_CHARACTERS = 3_000_000
+_OBJECT = re.compile(
+    r"^([ \t]*)\.\. (?:[\w-]+:)?(?:function|class|method|attribute|data|exception|module|option|envvar|decorator|type"
+    r"|macro|member|property|classmethod|staticmethod|cmdoption|describe|confval|opcode|rst:dir)::[ \t]+(\S.*)\n"
+    r"(?:\1[ \t]+:[\w-]+:.*\n)*(?:[ \t]*\n)?",
+    re.MULTILINE,
+)
+_LEVELS = re.compile(r"^([ \t]*#\+OPTIONS:.*?)\bH:\d+", re.MULTILINE | re.IGNORECASE)
+_ENVIRONMENT = re.compile(r"(?<!\\)%.*|\\(begin|end)\s*\{([\w*]+)\}")
+_VERBATIM = ("verbatim", "lstlisting", "minted", "comment")
+_BACKTRACKED = ("itemize", "enumerate", "tabular", "longtable")
+_MAX_UNCLOSED = 4
+_HEADER = re.compile(r"(?=(?:.+\n)*?Title: *\S)(?:[A-Z][\w-]+: *.*\n(?:[ \t]+\S.*\n)*){3,}\n")
+# What is explained first of all, below the title: pandoc takes that for metadata, as it does fields.
+_FIRST_TERM = re.compile(
+    r"\A(?:(?:\s*([^\w\s])\1{2,}[ \t]*\n)?[ \t]*\S.*\n([^\w\s])\2{2,}[ \t]*\n)?"
+    r"\s*^(?=(?!:|\.\.|[-*+#\d])\S.*\n[ \t]+\S)",
+    re.MULTILINE,
+)
+_WALL = "\\g<0>.. raw:: nothing\n\n   -\n\n"
+_FIELD = re.compile(r"[A-Z][\w-]+:")
+_FIELD_NAME = re.compile(r"^:([A-Z][\w-]+): *", re.MULTILINE)
+_VERSION = re.compile(
+    r"^([ \t]*)\.\. (versionadded|versionchanged|deprecated|versionremoved)::[ \t]*(\S*)[ \t]*(.*)$", re.MULTILINE
+)
+_VERSIONS = {
+    "versionadded": "Added in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
+}
+
+
+def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
+    """Return a reStructuredText document; its field list at the top is metadata."""
+    found = decode(data)
+    text = found.text.replace("\r\n", "\n")
+    header = _HEADER.match(text)
+    text = _as_fields(header[0]) + text[header.end() :] if header else text
+    text = _OBJECT.sub(lambda m: f"{m[1]}``{m[2].strip()}``\n", text)
+    text = _VERSION.sub(lambda m: f"{m[1]}{_VERSIONS[m[2]]} {m[3]}: {m[4]}".rstrip(": "), text)
+    return _read(with_sessions(_FIRST_TERM.sub(_WALL, text, count=1)), "rst", found)
+
+
+def parse_org(data: bytes, _: ParseOptions) -> Parsed:
+    """Return an Org document; its `#+TITLE` and the like are metadata."""
+    found = decode(data)
+    # Else what lies deeper than three levels is read as lists.
+    return _read("#+OPTIONS: H:99\n" + _LEVELS.sub(r"\1", found.text), "org", found)
+
+
+def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
+    """Return a LaTeX document; of macros that pandoc does not know, the arguments are kept."""
+    found = decode(data)
+    if _unclosed(found.text) > _MAX_UNCLOSED:
+        return _as_text(found, "lists or tables that begin within one another do not end")
+    return _read(prepared(found.text), "latex+raw_tex", found)
+
+
+def _unclosed(text: str) -> int:
+    """Return how many lists and tables do not end; for each, pandoc reads what follows three times, then gives up."""
+    held: list[str] = []
+    for match in _ENVIRONMENT.finditer(text):
+        verb, name = match.groups()
+        if verb == "end" and held and held[-1] == name:
+            held.pop()
+        elif verb == "begin" and not (held and held[-1] in _VERBATIM):
+            held.append(name)
+    return sum(name.startswith(_BACKTRACKED) for name in held)
+
+
+def _as_fields(header: str) -> str:
+    """Return the lines of a mail-like header, as proposals for Python have it, as a title with a field list."""
+    title = header.split("Title:", 1)[1].split("\n", 1)[0].strip()
+    fields = "".join(f":{line}\n" if _FIELD.match(line) else f"{line}\n" for line in header.strip().splitlines())
+    fields = _FIELD_NAME.sub(r":\1: ", fields)
+    rule = "=" * (2 * len(title))  # wide letters count for two
+    return f"{rule}\n{title}\n{rule}\n\n{fields}\n"
+
+
+def _read(text: str, reader: str, found: Decoded) -> Parsed:
+    """Return what pandoc reads; what it refuses, or is too slow for, is kept as plain text and says so."""
+    if len(text) > _MAX_CHARACTERS:
+        return _as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
+    try:
+        parsed = read_document(text.encode("utf-8", "replace"), reader)
+    except Rejected as why:
+        if why.reason == "not_installed":
+            raise
+        return _as_text(found, why.message)
+    if not parsed.text.strip():
+        return _as_text(found, "pandoc finds no words in it")
+    return replace(parsed, metadata=found.metadata | parsed.metadata)
+
+
+def _as_text(found: Decoded, because: str) -> Parsed:
+    return Parsed(found.text, tuple(paragraphs(found.text)), "", found.metadata | {"read_as": f"text; {because}"})

@@ -1,0 +1,104 @@
+"""Documents of word processors other than Word: OpenDocument and RTF, by pandoc."""
+
+import re
+import zipfile
+from typing import Any
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.open_xml import member, read_member, rewritten
+from docmill.tasks.parse.pandoc.document import read_document
+from docmill.tasks.parse.pandoc.formats.open_body import prepare_body
+from docmill.tasks.parse.pandoc.formats.rtf_letters import with_letters
+from docmill.tasks.parse.unpacking import check_container
+
+_DC = "{http://purl.org/dc/elements/1.1/}"
+_META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
+_OPEN_DOCUMENT = {
+    _DC + "title": "title",
+    _DC + "creator": "author",
+    _META + "initial-creator": "author",
+    _DC + "language": "language",
+    _DC + "date": "modified",
+    _META + "creation-date": "created",
+    _DC + "description": "description",
+    _META + "keyword": "keywords",
+    _DC + "subject": "subject",
+}
+_PAGE_BREAK = b"<text:soft-page-break"
+_RTF_INFO = re.compile(rb"\{\\(title|author|subject|keywords|doccomm)\s((?:[^{}\\]|\\[^{}])*)\}")
+_RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr(\d+)\\min(\d+))?")
+_RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips what is marked as skippable
+_RTF_SIGN = re.compile(rb"\\([{}\\])")
+_RTF_DELETED = re.compile(rb"\\deleted(?![a-z])")  # in a revision; pandoc leaves out what is hidden
+_RTF_STYLE = re.compile(rb"\{\\s(\d{1,4})(?=[\\ ])([^{}]{0,600}?)[ ]([^{}\\;]{1,80});\}")
+_RTF_HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|rubrik|kop|заголовок) ?(\d)", re.IGNORECASE)
+_RTF_OUTLINE = re.compile(rb"\\outlinelevel([0-8])")
+_RTF_PARAGRAPH = re.compile(rb"\\s(\d{1,4})(?![0-9])(?!(?:(?!\\par\b)[^{}]){0,200}\\outlinelevel)")
+_RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
+_RTF_HEAD = 200_000
+
+
+def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
+    """Return an OpenDocument text drawn as Markdown, with its own title, authors, dates and language.
+
+    Pages are those that the program broke when it last saved the file.
+    """
+    with check_container(data, options.max_unpacked_bytes) as container:
+        if b"encryption-data" in member(container, "META-INF/manifest.xml"):
+            raise Rejected("encrypted", "the document's members are encrypted; it needs a password")
+        metadata = _open_document_metadata(container)
+        body = member(container, "content.xml")
+        prepared, heading = prepare_body(body)
+        data = rewritten(container, lambda name, content: prepared if name == "content.xml" else content)
+    return read_document(data, "odt", metadata, int(_PAGE_BREAK in body), heading)
+
+
+def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
+    """Return a rich text document drawn as Markdown, with the title, author and dates of its info group.
+
+    Of tracked changes it is as if they were accepted, as in other documents.
+    """
+    data = with_letters(data)
+    metadata = _rtf_metadata(data[:_RTF_HEAD])
+    data = _RTF_DELETED.sub(rb"\\v", _RTF_NOTE.sub(rb"{\\footnote", data))
+    return read_document(_with_levels(data), "rtf", metadata)
+
+
+def _with_levels(data: bytes) -> bytes:
+    """Return rich text whose headings state their level, which pandoc takes from nothing else, not from styles."""
+    levels: dict[bytes, int] = {}
+    for number, properties, name in _RTF_STYLE.findall(data):
+        outline, heading = _RTF_OUTLINE.search(properties), _RTF_HEADING.fullmatch(name.decode("utf-8", "replace"))
+        if outline or heading:
+            levels[number] = int(outline[1]) if outline else max(0, int(heading[1]) - 1) if heading else 0
+
+    def stated(match: re.Match[bytes]) -> bytes:
+        return match[0] + (b"\\outlinelevel%d" % levels[match[1]] if match[1] in levels else b"")
+
+    return _RTF_PARAGRAPH.sub(stated, data) if levels else data
+
+
+def _open_document_metadata(container: zipfile.ZipFile) -> dict[str, Any]:
+    root = read_member(container, "meta.xml")
+    metadata: dict[str, Any] = {}
+    for node in () if root is None else root.iter():
+        name, said = _OPEN_DOCUMENT.get(node.tag), " ".join((node.text or "").split())
+        if name and said:
+            metadata.setdefault(name, iso_date(said) if name in ("created", "modified") else said)
+    return metadata
+
+
+def _rtf_metadata(head: bytes) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    for name, value in _RTF_INFO.findall(head):
+        said = " ".join(_RTF_SIGN.sub(rb"\1", value).decode("utf-8", "replace").split())
+        if said:
+            metadata.setdefault(_RTF_NAMES.get(name.decode(), name.decode("utf-8", "replace")), said)
+    for name, year, month, day, hour, minute in _RTF_DATE.findall(head):
+        if int(year) > 1900:
+            time = f"T{int(hour):02}:{int(minute):02}" if hour else ""
+            metadata[_RTF_NAMES[name.decode()]] = f"{int(year):04}-{int(month):02}-{int(day):02}{time}"
+    return metadata

@@ -1,0 +1,1 @@
+"""Word documents, and what pandoc does not read of them."""

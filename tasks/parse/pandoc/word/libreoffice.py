@@ -1,0 +1,86 @@
+"""Word documents until 2003, converted to today's format by LibreOffice where it is installed.
+
+It runs without a window, in a process of its own that inherits the worker's limits, with a profile that
+is made for the one document: no macro runs, and nothing that a document links to is fetched.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.properties import compound_properties
+from docmill.tasks.parse.pandoc.word.word import parse_docx
+
+_TIMEOUT_S = 120.0
+_MAX_MESSAGE = 200
+_PROGRAMS = ("soffice", "libreoffice")
+_SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop oor:name="DisableMacrosExecution"
+ oor:op="fuse"><value>true</value></prop></item>
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop oor:name="MacroSecurityLevel"
+ oor:op="fuse"><value>3</value></prop></item>
+<item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop oor:name="DisableActiveContent"
+ oor:op="fuse"><value>true</value></prop></item>
+</oor:items>
+"""
+
+
+def parse_doc(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a Word document until 2003, converted and then read as one of today's."""
+    return _with_properties(parse_docx(_converted(data, "doc", "docx"), options), data)
+
+
+def _with_properties(parsed: Parsed, data: bytes) -> Parsed:
+    """Return a document with what its own file says of it; a conversion dates it anew."""
+    own = compound_properties(data)
+    title = own.pop("title", "") or parsed.title
+    kept = {name: value for name, value in parsed.metadata.items() if name not in ("created", "modified")}
+    return replace(parsed, title=title, metadata=kept | own)
+
+
+def _converted(data: bytes, suffix: str, wanted: str) -> bytes:
+    """Return a document in another format; raise Rejected `not_installed`, `timeout`, `corrupt`."""
+    program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    if program is None:
+        raise Rejected("not_installed", f"{suffix} is converted by LibreOffice: install libreoffice-writer")
+    with tempfile.TemporaryDirectory(prefix="docmill-") as name:
+        folder = Path(name)
+        source, made = folder / f"document.{suffix}", folder / "out" / f"document.{wanted}"
+        source.write_bytes(data)
+        settings = folder / "profile" / "user" / "registrymodifications.xcu"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(_SETTINGS, encoding="utf-8")
+        said = _run([program, f"-env:UserInstallation={(folder / 'profile').as_uri()}", "--headless", "--norestore",
+                     "--nologo", "--nodefault", "--convert-to", wanted, "--outdir", str(made.parent), str(source)],
+                    folder)  # fmt: skip
+        if not made.exists():
+            raise Rejected("corrupt", f"LibreOffice cannot read it as {suffix}: {said or 'it gives no reason'}")
+        return made.read_bytes()
+
+
+def _run(command: list[str], folder: Path) -> str:
+    """Run LibreOffice with a home of its own; return what it said last."""
+    environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder), "TMPDIR": str(folder), "LANG": "C.UTF-8"}
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Rejected("timeout", f"LibreOffice took more than {_TIMEOUT_S:g} seconds") from error
+    if done.returncode < 0:
+        raise Rejected("crashed", f"LibreOffice was ended by signal {-done.returncode}")
+    lines = (done.stderr + b"\n" + done.stdout).decode("utf-8", "replace").split("\n")
+    return next((line.strip()[:_MAX_MESSAGE] for line in reversed(lines) if line.strip()), "")

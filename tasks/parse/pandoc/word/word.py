@@ -1,0 +1,71 @@
+"""Word documents, by pandoc: headings by style, lists as numbered, tables, notes, equations, links, pages.
+
+`unstructured` reads pages, but neither notes, equations, text boxes nor the numbers of items; pandoc
+reads those, and pages where they are marked for it.
+"""
+
+import re
+import zipfile
+from typing import Any
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.dates import iso_date
+from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.office.open_xml import core_properties, furniture, rewritten
+from docmill.tasks.parse.pandoc.document import draw_tree
+from docmill.tasks.parse.pandoc.program import read_tree
+from docmill.tasks.parse.pandoc.word.word_body import prepare_body
+from docmill.tasks.parse.pandoc.word.word_elements import draw_elements
+from docmill.tasks.parse.pandoc.word.word_graphics import graphics_in
+from docmill.tasks.parse.unpacking import check_container
+
+_PAGE_BREAK = re.compile(rb"<w:lastRenderedPageBreak|<w:br\b[^<>]*w:type=\"page\"")
+_BODY = "word/document.xml"
+_NOTES = ("word/footnotes.xml", "word/endnotes.xml")
+
+
+def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
+    """Return a Word document drawn as Markdown; headers and footers are furniture.
+
+    Pages are those that Word broke when it last saved the file, else those that its writer forced.
+    The title is the document property's, else that of the text. In a document without heading
+    styles, short paragraphs in bold are headings of level 2.
+    """
+    with check_container(data, options.max_unpacked_bytes) as container:
+        metadata = {name: _iso(name, value) for name, value in core_properties(container).items()}
+        graphics = graphics_in(container)
+        prepared = rewritten(container, lambda name, content: _prepared(name, content, graphics))
+        canvas, title, said = _drawn(container, prepared, metadata.get("title", ""))
+    return canvas.parsed(metadata.pop("title", "") or title, said | metadata)
+
+
+def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Canvas, str, dict[str, Any]]:
+    """Return the canvas, the text's own title and metadata; what pandoc refuses, `unstructured` may read."""
+    try:
+        tree = read_tree(prepared, "docx")
+    except Rejected as why:
+        if why.reason == "timeout":
+            raise
+        canvas = Canvas()
+        draw_elements(prepared, canvas)
+        return canvas, canvas.first_heading(), {"read_as": f"by unstructured; {why.message}"}
+    canvas = Canvas()
+    canvas.page = int(_PAGE_BREAK.search(container.read(_BODY)) is not None)
+    for text in furniture(container, "header"):
+        canvas.paragraph(text, kind="furniture")
+    title, said = draw_tree(tree, canvas, True, stated)
+    for text in furniture(container, "footer"):
+        canvas.paragraph(text, kind="furniture")
+    return canvas, title, said
+
+
+def _iso(name: str, value: Any) -> Any:
+    return iso_date(value) if name in ("created", "modified") else value
+
+
+def _prepared(name: str, content: bytes, graphics: dict[str, list[Any]]) -> bytes:
+    if name not in (_BODY, *_NOTES):
+        return content
+    return prepare_body(content, graphics if name == _BODY else {})

@@ -1,0 +1,149 @@
+"""The body of a Word document made ready for pandoc, which would lose some of what stands in it.
+
+Pandoc puts a text box in the place of the paragraph that it hangs on, drops cells of rows that are
+shorter than their table, tabs in tables of contents, simple fields such as numbers of captions, and words
+with their readings above; it keeps what is hidden and rows that are deleted, and knows neither pages nor
+the inner lists that are inner by their style.
+"""
+
+import re
+from typing import Any
+
+from lxml import etree
+
+from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK
+from docmill.tasks.parse.pandoc.word.word_graphics import draw_graphics
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_INNER_LIST = re.compile(r"List(?:Bullet|Number)([2-5])")
+_MAX_COLUMNS = 200
+_WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir")]
+_OFF = ("0", "false", "off")
+
+
+def prepare_body(content: bytes, graphics: dict[str, list[Any]]) -> bytes:
+    """Return `word/document.xml` with boxes below their paragraphs, whole lines and rows, a mark where a page begins.
+
+    `graphics` is what its charts and diagrams show, by their identifiers; it goes below them.
+    Pages are those that Word broke when it last saved the file, else those that its writer forced.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    root = etree.fromstring(content, parser)
+    for copy in list(root.iter(_FALLBACK)):  # a drawing once more, for old readers
+        copy.getparent().remove(copy)
+    draw_graphics(root, graphics)
+    for box in reversed(list(root.iter(_W + "txbxContent"))):
+        _move_below(box)
+    for hidden in list(root.iter(_W + "vanish", _W + "del")):
+        _leave_out(hidden)
+    for reading in list(root.iter(_W + "ruby")):
+        _write_out(reading)
+    for wrapped in list(root.iter(*_WRAPPERS)):
+        _unwrap(wrapped)
+    for table in root.iter(_W + "tbl"):
+        _fill_rows(table)
+    for style in root.iter(_W + "pStyle"):
+        _mark_depth(style)
+    for tab in root.iter(_W + "tab"):
+        if not tab.attrib:
+            _make_text(tab, " ")
+    breaks = list(root.iter(_W + "lastRenderedPageBreak"))
+    for mark in breaks or [one for one in root.iter(_W + "br") if one.get(_W + "type") == "page"]:
+        _make_text(mark, PAGE_MARK)
+    return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _leave_out(mark: Any) -> None:
+    """Remove the run that is hidden, or the row that is deleted, by a mark in its properties."""
+    properties = mark.getparent()
+    owner = None if properties is None else properties.getparent()
+    if owner is None or owner.getparent() is None or mark.get(_W + "val") in _OFF:
+        return
+    if (mark.tag, owner.tag) in ((_W + "vanish", _W + "r"), (_W + "del", _W + "tr")):
+        owner.getparent().remove(owner)
+
+
+def _write_out(ruby: Any) -> None:
+    """Put a word, and in brackets how it is read, into the place of the two above one another."""
+    base, reading = ("".join(ruby.xpath(f"./*[local-name()='{name}']//text()")).strip() for name in ("rubyBase", "rt"))
+    for child in list(ruby):
+        ruby.remove(child)
+    _make_text(ruby, f"{base}({reading})" if reading else base)
+
+
+def _unwrap(node: Any) -> None:
+    """Put what is inside of a node into its place."""
+    for child in list(node):
+        node.addprevious(child)
+    node.getparent().remove(node)
+
+
+def _mark_depth(style: Any) -> None:
+    """Mark an item of one of the styles for inner lists, whose depth stands in their name alone."""
+    inner = _INNER_LIST.fullmatch(style.get(_W + "val") or "")
+    properties = style.getparent()
+    if inner and properties.find(_W + "numPr") is None:
+        run = etree.Element(_W + "r")
+        etree.SubElement(run, _W + "t").text = DEEPER_MARK * (int(inner[1]) - 1)
+        properties.addnext(run)
+
+
+def _make_text(node: Any, text: str) -> None:
+    node.tag, node.text = _W + "t", text
+    for name in node.attrib:
+        del node.attrib[name]
+    node.set(_SPACE, "preserve")
+
+
+def _move_below(box: Any) -> None:
+    """Put a box's paragraphs after the one that it hangs on, and drop its drawing."""
+    anchor = next(box.iterancestors(_W + "p"), None)
+    if anchor is None or anchor.getparent() is None:
+        return
+    below = anchor
+    for paragraph in list(box):
+        below.addnext(paragraph)
+        below = paragraph
+    drawing = box
+    while drawing.getparent() is not None and drawing.getparent().tag not in (_W + "r", _W + "p"):
+        drawing = drawing.getparent()
+    if drawing.getparent() is not None and next(drawing.iter(_W + "t"), None) is None:
+        drawing.getparent().remove(drawing)
+
+
+def _fill_rows(table: Any) -> None:
+    """Give every row of a table as many columns as its widest has."""
+    rows = [(row, *_gaps(row), _width(row)) for row in table.iterchildren(_W + "tr")]
+    widest = min(max((before + width for _, before, _, width in rows), default=0), _MAX_COLUMNS)
+    for row, before, gaps, width in rows:
+        for gap in gaps:
+            gap.getparent().remove(gap)
+        cells = row.findall(_W + "tc")
+        for _ in range(min(before, _MAX_COLUMNS) if cells else 0):
+            cells[0].addprevious(_empty_cell())
+        for _ in range(widest - before - width):
+            row.append(_empty_cell())
+
+
+def _gaps(row: Any) -> tuple[int, list[Any]]:
+    """Return how many columns a row leaves empty at its left, and the statements about empty columns."""
+    left = row.find(f"{_W}trPr/{_W}gridBefore")
+    gaps = [left, row.find(f"{_W}trPr/{_W}gridAfter")]
+    return _value(left, 0), [gap for gap in gaps if gap is not None]
+
+
+def _width(row: Any) -> int:
+    return sum(_value(cell.find(f"{_W}tcPr/{_W}gridSpan"), 1) for cell in row.iterchildren(_W + "tc"))
+
+
+def _value(node: Any, default: int) -> int:
+    said = "" if node is None else node.get(_W + "val") or ""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 6 else default
+
+
+def _empty_cell() -> Any:
+    cell = etree.Element(_W + "tc")
+    cell.append(etree.Element(_W + "p"))
+    return cell

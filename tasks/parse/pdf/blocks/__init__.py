@@ -1,0 +1,1 @@
+"""The blocks of a PDF: headings, paragraphs and list items."""

@@ -1,0 +1,160 @@
+"""pdfium's functions bound to plain addresses and numbers: a fifth of the cost of pypdfium2's own bindings.
+
+One page asks for thousands of small facts, so what a call costs is what reading a page costs.
+"""
+
+import ctypes
+from collections import deque
+from collections.abc import Sequence
+from functools import cache
+from itertools import repeat
+from math import hypot
+from typing import Any
+
+from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.text.place import FAR, near
+
+_ROWS = 1_024
+_TEXT_BYTES = 512
+_POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
+
+# Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h, fpdf_annot.h, ....
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "FPDF_LoadPage": (_POINTER, _POINTER, _INT),
+    "FPDF_ClosePage": (None, _POINTER),
+    "FPDF_GetPageWidthF": (ctypes.c_float, _POINTER),
+    "FPDF_GetPageHeightF": (ctypes.c_float, _POINTER),
+    "FPDF_PageToDevice": (_INT, _POINTER, *[_INT] * 5, _DOUBLE, _DOUBLE, _POINTER, _POINTER),
+    "FPDF_GetMetaText": (ctypes.c_ulong, _POINTER, ctypes.c_char_p, _POINTER, ctypes.c_ulong),
+    "FPDFText_LoadPage": (_POINTER, _POINTER),
+    "FPDFText_ClosePage": (None, _POINTER),
+    "FPDFText_CountChars": (_INT, _POINTER),
+    "FPDFText_GetText": (_INT, _POINTER, _INT, _INT, _POINTER),
+    "FPDFText_GetCharOrigin": (_INT, _POINTER, _INT, _POINTER, _POINTER),
+    "FPDFText_CountRects": (_INT, _POINTER, _INT, _INT),
+    "FPDFText_GetBoundedText": (_INT, _POINTER, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE, _POINTER, _INT),
+    "FPDFFont_GetBaseFontName": (ctypes.c_size_t, _POINTER, _POINTER, ctypes.c_size_t),
+    "FPDFFont_GetFlags": (_INT, _POINTER),
+    "FPDFFont_GetWeight": (_INT, _POINTER),
+    "FPDFPage_CountObjects": (_INT, _POINTER),
+    "FPDFFormObj_CountObjects": (_INT, _POINTER),
+    "FPDFFormObj_GetObject": (_POINTER, _POINTER, ctypes.c_ulong),
+    "FPDFPageObj_GetMatrix": (_INT, _POINTER, _POINTER),
+    "FPDFPath_GetDrawMode": (_INT, _POINTER, _POINTER, _POINTER),
+    "FPDFPath_CountSegments": (_INT, _POINTER),
+    "FPDFPath_GetPathSegment": (_POINTER, _POINTER, _INT),
+    "FPDFPathSegment_GetPoint": (_INT, _POINTER, _POINTER, _POINTER),
+    "FPDFPathSegment_GetType": (_INT, _POINTER),
+    "FPDFPathSegment_GetClose": (_INT, _POINTER),
+    "FPDFLink_Enumerate": (_INT, _POINTER, _POINTER, _POINTER),
+    "FPDFLink_GetAction": (_POINTER, _POINTER),
+    "FPDFLink_GetAnnotRect": (_INT, _POINTER, _POINTER),
+    "FPDFPage_GetAnnotCount": (_INT, _POINTER),
+    "FPDFPage_GetAnnot": (_POINTER, _POINTER, _INT),
+    "FPDFPage_CloseAnnot": (None, _POINTER),
+    "FPDFAnnot_GetSubtype": (_INT, _POINTER),
+    "FPDFAnnot_GetFlags": (_INT, _POINTER),
+    "FPDFAnnot_GetRect": (_INT, _POINTER, _POINTER),
+    "FPDFAnnot_GetStringValue": (ctypes.c_ulong, _POINTER, ctypes.c_char_p, _POINTER, ctypes.c_ulong),
+    "FPDFAnnot_GetFormFieldFlags": (_INT, _POINTER, _POINTER),
+    "FPDFAnnot_GetFormFieldType": (_INT, _POINTER, _POINTER),
+    "FPDFAnnot_GetFormFieldValue": (ctypes.c_ulong, _POINTER, _POINTER, _POINTER, ctypes.c_ulong),
+    "FPDFAction_GetType": (ctypes.c_ulong, _POINTER),
+    "FPDFAction_GetURIPath": (ctypes.c_ulong, _POINTER, _POINTER, _POINTER, ctypes.c_ulong),
+}
+
+
+class Handle(ctypes.c_void_p):
+    """What pdfium gives to be handed back to it."""
+
+
+# Each function's result. Their arguments are not converted, half of what a call costs: numbers are C ints, and
+# pointers must be handles or references, never numbers.
+_OFTEN: dict[str, Any] = {
+    "FPDFText_GetUnicode": ctypes.c_uint,
+    "FPDFText_GetLooseCharBox": _INT,
+    "FPDFText_GetMatrix": _INT,
+    "FPDFText_GetFontSize": _DOUBLE,
+    "FPDFText_GetTextObject": Handle,
+    "FPDFText_GetRect": _INT,
+    "FPDFTextObj_GetFont": _POINTER,
+    "FPDFPage_GetObject": Handle,
+    "FPDFPageObj_GetType": _INT,
+    "FPDFPageObj_GetBounds": _INT,
+}
+# The type of the numbers that a function gives, how many they are, and in how many places it wants to put them.
+_GIVEN: dict[str, tuple[Any, int, int]] = {
+    "FPDFText_GetLooseCharBox": (ctypes.c_float, 4, 1),
+    "FPDFText_GetRect": (_DOUBLE, 4, 4),
+    "FPDFPageObj_GetBounds": (ctypes.c_float, 4, 4),
+    "FPDFText_GetMatrix": (ctypes.c_float, 6, 1),
+}
+
+
+@cache
+def calls() -> dict[str, Any]:
+    """Return pdfium's functions by name; arguments are addresses and numbers, a null pointer comes back as None."""
+    import pypdfium2.raw as pdfium
+
+    places = {name: ctypes.cast(getattr(pdfium, name), _POINTER).value or 0 for name in [*_SIGNATURES, *_OFTEN]}
+    checked = {name: ctypes.PYFUNCTYPE(*signature)(places[name]) for name, signature in _SIGNATURES.items()}
+    return checked | {name: ctypes.PYFUNCTYPE(result)(places[name]) for name, result in _OFTEN.items()}
+
+
+def reference(place: int) -> Any:
+    """Return an address as the functions that convert nothing take it, a little faster than a `Handle`."""
+    return _POINTER.from_param(place)
+
+
+def address(handle: Any) -> int:
+    """Return the address that a handle of pypdfium2's points to."""
+    return ctypes.addressof(handle.raw.contents)
+
+
+def text_from(name: str, *of: Any) -> str:
+    """Return what a function writes as UTF-16, however long; empty where it writes nothing."""
+    ask = calls()[name]
+    buffer = ctypes.create_string_buffer(_TEXT_BYTES)
+    written = ask(*of, ctypes.addressof(buffer), _TEXT_BYTES)
+    if written > _TEXT_BYTES:
+        buffer = ctypes.create_string_buffer(written)
+        ask(*of, ctypes.addressof(buffer), written)
+    return buffer.raw[: max(written - 2, 0)].decode("utf-16-le", "replace")
+
+
+def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:
+    """Return the box that a function gives for its first arguments and each of the items; see `numbers_from`."""
+    each = iter(numbers_from(name, items, *first))
+    return [*zip(each, each, each, each, strict=True)]
+
+
+def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
+    """Return what a function gives for its first arguments and each of the items, those of one after another's.
+
+    They are ordinary numbers, none above `FAR`; zeros where it fails.
+    """
+    width = _GIVEN[name][1]
+    call, (numbers, zeros, places) = calls()[name], _rows(*_GIVEN[name])
+    found: list[float] = []
+    for start in range(0, len(items), _ROWS):
+        some = items[start : start + _ROWS]
+        given = numbers[: width * len(some)]
+        given[:] = zeros[: len(given)]
+        deque(map(call, *map(repeat, first), some, *places), maxlen=0)
+        found += _ordinary(given.tolist())
+    return found
+
+
+def _ordinary(numbers: Sequence[float]) -> Sequence[float]:
+    """Return the numbers, those that no page has, or that are none, as others near to them."""
+    return numbers if hypot(*numbers) < FAR else [near(number) for number in numbers]
+
+
+@cache
+def _rows(kind: type[Any], width: int, results: int) -> tuple[memoryview, memoryview, list[list[Any]]]:
+    """Return memory for rows of numbers, as much of zeros, and references to where each row or number begins."""
+    size = ctypes.sizeof(kind)
+    cells = (kind * (width * _ROWS))()
+    places = [[ctypes.byref(cells, size * (width * row + place)) for row in range(_ROWS)] for place in range(results)]
+    numbers = memoryview(cells).cast("B").cast(kind._type_)
+    return numbers, memoryview(bytes(numbers.nbytes)).cast(kind._type_), places

@@ -1,0 +1,68 @@
+"""The gate: whether a snapshot that is about to be committed answers known questions worse than the one before."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from docmill.storage.errors import QueryError
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.reader.store import Store
+from docmill.tasks.evaluate.asking import Reading, Way, check_measures, evaluate
+from docmill.tasks.evaluate.bootstrap import Interval
+from docmill.tasks.evaluate.questions import Question
+
+_DEPTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Questions, the measure of their answers, and how much lower it may be than in the snapshot before."""
+
+    questions: tuple[Question, ...]
+    metric: str
+    max_drop: float
+    way: Way
+
+    def __post_init__(self) -> None:
+        check_measures([self.metric])
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The measure before and after, and the difference over the same questions."""
+
+    metric: str
+    questions: int
+    before: float
+    after: float
+    change: Interval
+    max_drop: float
+
+    @property
+    def worse(self) -> bool:
+        """Say whether the drop is no chance, and larger than allowed."""
+        return self.change.verdict == "worse" and -self.change.mean > self.max_drop
+
+    def spelled(self) -> str:
+        """Return the finding as a person reads it."""
+        moved = f"{self.change.mean:+.3f} [{self.change.low:+.3f}, {self.change.high:+.3f}], {self.change.verdict}"
+        return f"{self.metric} {self.before:.3f} → {self.after:.3f} over {self.questions} questions: {moved}"
+
+
+def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> Finding:
+    """Ask both snapshots the gate's questions; the caller holds the writer's lock.
+
+    Raises `QueryError` for a question that cannot be asked or measured.
+    """
+    cutoff = re.search(r"@(\d+)$", gate.metric)
+    depth = int(cutoff[1]) if cutoff else _DEPTH
+    try:
+        before, after = (
+            evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], Reading(depth))[0]
+            for state in (base, snapshot)
+        )
+    except QueryError as error:
+        raise QueryError(f"[gate] {error}") from error
+    change = after.against(before)[gate.metric]
+    was, now = before.means()[gate.metric].mean, after.means()[gate.metric].mean
+    return Finding(gate.metric, len(gate.questions), was, now, change, gate.max_drop)

@@ -1,0 +1,269 @@
+"""Plan: compare what the sources offer with what the store holds, and say what has to be done.
+
+A file whose content the store knows, under any name, is never read twice: its rows are copied
+(renamed, copied, restored), or only its chunks are made anew (another route or strategy).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+from docmill.storage.errors import Rejected, SourceError
+from docmill.storage.schema import RejectRow, StagedDocument
+from docmill.tasks.document.process import Recipe, Work, reject, suffix_of
+from docmill.tasks.parse.format import FileType
+from docmill.tasks.sources.source import Found, Listing, Source
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """What a plan needs of a document in the store: these fields of its `DocumentRow`, as there may be very many."""
+
+    document_id: str
+    uri: str
+    source: str
+    content_hash: str
+    format: str
+    language: str
+    text_key: str
+    chunk_key: str
+    status: str
+    metadata: str
+    content_types: tuple[str, ...]
+    parent: str
+
+
+Known = KnownDocument | StagedDocument
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the store and its staging hold before a run; rows by uri.
+
+    `outdated` are documents to split again although nothing has changed: their contexts are to be made anew.
+    """
+
+    documents: Mapping[str, KnownDocument]
+    rejects: Mapping[str, RejectRow]
+    staged: Sequence[StagedDocument] = ()
+    outdated: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One file to bring in: by `work` that is to be done, else from what is `known` already."""
+
+    file: Found
+    content_hash: str
+    work: Work | None
+    known: Known | None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a run will do. Every uri of the sources stands in one list; `moved` maps a new name to the old one.
+
+    `rechunked` are those of `planned` that hold what they held and are split anew, by another route.
+    `orphaned` maps a document whose archive is no archive any more to that file: what becomes of the
+    one hangs on what becomes of the other.
+    """
+
+    unchanged: list[str] = field(default_factory=list)
+    planned: list[Planned] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    moved: dict[str, str] = field(default_factory=dict)
+    rechunked: list[str] = field(default_factory=list)
+    orphaned: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def works(self) -> list[Work]:
+        """Return the distinct works, in the order of their files."""
+        return list({p.work.key: p.work for p in self.planned if p.work is not None}.values())
+
+    @property
+    def empty(self) -> bool:
+        """Say whether there is nothing to commit."""
+        return not (self.planned or self.deleted or self.forgotten or self.orphaned)
+
+    @property
+    def lost(self) -> set[str]:
+        """Return the documents that leave, and not for another name."""
+        return set(self.deleted) - set(self.moved.values())
+
+
+def plan(
+    state: State, sources: Sequence[tuple[Source, Listing]], hashes: Mapping[str, str], recipe: Recipe, retry: bool
+) -> Plan:
+    """Return what has to be done for `sources`, given the content hash of each uri; `retry` tries rejects again."""
+    result = Plan()
+    index = _Index(state, recipe)
+    files = _unique(file for _, listing in sources for file in listing.found)
+    for file in files.values():
+        row, rejected = state.documents.get(file.uri), state.rejects.get(file.uri)
+        _check_owner(file, row)
+        if rejected and not retry and _tried(rejected, file, hashes[file.uri], recipe):
+            (result.stale if row else result.rejected).append(file.uri)
+        elif file.reason:
+            result.planned.append(Planned(file, hashes[file.uri], None, _refused(file, hashes[file.uri])))
+        else:
+            _place(file, hashes[file.uri], row, index, result)
+    absent = _absent(state.documents, files, sources)
+    orphaned = _orphaned(state, absent, files, result)
+    result.deleted = [uri for uri in absent if uri not in orphaned]
+    tried = {*result.rejected, *result.stale}
+    result.stale += [uri for uri, owner in orphaned.items() if owner in tried and state.documents[uri].status != "ok"]
+    result.orphaned = {uri: owner for uri, owner in orphaned.items() if uri not in {*result.stale}}
+    result.forgotten = _absent(state.rejects, files, sources)
+    result.moved = _pair_moves(state, result)
+    return result
+
+
+def _unique(found: Iterable[Found]) -> dict[str, Found]:
+    files: dict[str, Found] = {}
+    for file in found:
+        other = files.setdefault(file.uri, file)
+        if (other.path, other.place) != (file.path, file.place):
+            raise SourceError(
+                f"{file.uri!r} comes from {other.path} and from {file.path}; give one source a name: NAME=PATH"
+            )
+    return files
+
+
+def _check_owner(file: Found, row: KnownDocument | None) -> None:
+    if row is not None and row.source != file.source:
+        raise SourceError(f"{file.uri!r} is a document of source {row.source!r}; give this one a name: NAME=PATH")
+
+
+def _tried(rejected: RejectRow, file: Found, content_hash: str, recipe: Recipe) -> bool:
+    if file.reason and rejected.reason != file.reason:
+        return False
+    key = recipe.attempt_key(rejected.reason, rejected.parser)
+    return (rejected.content_hash, rejected.attempt_key) == (content_hash, key)
+
+
+def _refused(file: Found, content_hash: str) -> StagedDocument:
+    """Return the row of a file that could not be taken out of its archive, or of an archive that cannot be opened."""
+    work = Work(key="", uri=file.uri, path=file.path, size=file.size, content_hash=content_hash)
+    return replace(reject(work, Rejected(file.reason, file.message)).document, parsed=False)
+
+
+class _Index:
+    """Stored contents by (content hash, suffix), and the keys of all chunks that exist."""
+
+    def __init__(self, state: State, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self._outdated = state.outdated
+        staged = [row for row in state.staged if not row.reason]
+        self._known: dict[tuple[str, str], Known] = {(row.content_hash, row.suffix): row for row in staged}
+        for uri, row in state.documents.items():
+            self._known[row.content_hash, suffix_of(uri)] = row
+        self._by_chunks: dict[str, Known] = {row.chunk_key: row for row in staged}
+        self._by_chunks |= {row.chunk_key: row for row in state.documents.values()}
+
+    def content(self, uri: str, content_hash: str, row: KnownDocument | None) -> Known | None:
+        """Return a row of this content whose text is stored as today's parsers would make it."""
+        known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
+        if known is None:
+            return None
+        return known if known.text_key == self.recipe.text_key(content_hash, file_type(known)) else None
+
+    def chunks(self, uri: str, known: Known) -> Known | None:
+        """Return the row whose chunks are those of this text under the route of `uri`, unless they are outdated."""
+        if uri in self._outdated:
+            return None
+        return self._by_chunks.get(self.recipe.chunk_key(known.text_key, uri, known.content_types, known.metadata))
+
+
+def file_type(known: Known) -> FileType:
+    """Return the file type that a row was parsed as."""
+    return FileType(known.format, known.language)
+
+
+def _place(file: Found, content_hash: str, row: KnownDocument | None, index: _Index, result: Plan) -> None:
+    known = index.content(file.uri, content_hash, row)
+    chunked = index.chunks(file.uri, known) if known else None
+    same = row is not None and row.status == "ok" and row.content_hash == content_hash
+    if same and row and chunked and row.chunk_key == chunked.chunk_key:
+        result.unchanged.append(file.uri)
+        return
+    if same and known:
+        result.rechunked.append(file.uri)
+    work = None if chunked else _work(file, content_hash, known, index.recipe)
+    result.planned.append(Planned(file, content_hash, work, chunked))
+
+
+def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -> Work:
+    text_key = known.text_key if known else ""
+    identity = content_hash or file.path  # what could not be read is like nothing else
+    return Work(
+        key=recipe.work_key(file.uri, identity, text_key),
+        uri=file.uri,
+        path=file.path,
+        place=file.place,
+        size=file.size,
+        content_hash=content_hash,
+        text_key=text_key,
+        format=known.format if known else "",
+        language=known.language if known else "",
+    )
+
+
+def _absent(
+    rows: Mapping[str, KnownDocument] | Mapping[str, RejectRow],
+    files: Mapping[str, Found],
+    sources: Sequence[tuple[Source, Listing]],
+) -> list[str]:
+    return [
+        uri
+        for uri, row in rows.items()
+        if uri not in files
+        and getattr(row, "status", "") != "restored"  # brought back by hand, and stays until its file is back
+        and any(s.name == row.source and s.covers(uri) and not listing.hides(uri) for s, listing in sources)
+    ]
+
+
+def _orphaned(state: State, absent: Iterable[str], files: Mapping[str, Found], result: Plan) -> dict[str, str]:
+    """Return documents that were in a file which is there but is not, or not yet, known to hold nothing."""
+    open_ends = {p.file.uri for p in result.planned if p.work or p.file.reason} | {*result.rejected, *result.stale}
+    open_ends -= {uri for uri in open_ends if files[uri].reason == "empty"}  # that says all there is to say
+    owners = ((uri, _owner(uri, files)) for uri in absent if state.documents[uri].parent)
+    return {uri: owner for uri, owner in owners if owner in open_ends}
+
+
+def _owner(uri: str, files: Mapping[str, Found]) -> str:
+    """Return the file of today whose path a uri continues."""
+    return next((above for above in map(str, PurePosixPath(uri).parents) if above in files), "")
+
+
+def _pair_moves(state: State, result: Plan) -> dict[str, str]:
+    """Take a new name of a content for a move when a name that had it is gone."""
+    gone: dict[tuple[str, str], list[str]] = {}
+    for uri in reversed(result.deleted):
+        gone.setdefault((state.documents[uri].content_hash, suffix_of(uri)), []).append(uri)
+    moves = {}
+    for planned in result.planned:
+        names = gone.get((planned.content_hash, suffix_of(planned.file.uri)))
+        if planned.file.uri not in state.documents and names and not planned.file.reason:
+            moves[planned.file.uri] = names.pop()
+    return moves
+
+
+def check_losses(state: State, lost: Iterable[str], limit: float) -> None:
+    """Refuse a run in which a source would lose more than the fraction `limit` of its documents."""
+    held = _count(row.source for row in state.documents.values())
+    for source, count in _count(state.documents[uri].source for uri in lost).items():
+        if count > limit * held[source]:
+            raise SourceError(
+                f"source {source!r} would lose {count} of {held[source]} documents, more than "
+                f"max_delete_fraction = {limit:g}; check that it is mounted, or give --allow-delete"
+            )
+
+
+def _count(names: Iterable[str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    return counts

@@ -1,0 +1,105 @@
+"""Publish: turn what a run has staged into one committed snapshot."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from docmill.storage.artifacts import staging
+from docmill.storage.artifacts.staging import Batch
+from docmill.storage.columns import CHUNKS
+from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.memory import returning_large
+from docmill.storage.schema import RunRow
+from docmill.storage.tables.spill import spill
+from docmill.storage.upkeep.compact import compact_held, due
+from docmill.storage.versions import candidates
+from docmill.storage.writer.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
+from docmill.tasks.batch.orders import load_order
+from docmill.tasks.model import ledger
+from docmill.tasks.publishing.gate import Finding, Gate, judge
+from docmill.tasks.publishing.plan import Plan, State
+from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_table
+
+
+@dataclass(frozen=True, slots=True)
+class PublishOrder:
+    """Everything that a commit needs: it travels to the step as a file."""
+
+    root: Path
+    base: Snapshot | None
+    changes: Changes
+    run: RunRow
+    retention: Retention
+    gate: Gate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a commit gives back: the snapshot's number, or the name under which the gate has held it back."""
+
+    snapshot: int | None
+    moves: ChunkMoves = NO_MOVES
+    candidate: str = ""
+    finding: Finding | None = None
+
+
+def publish_run(order: Path) -> Published:
+    """Commit what an order describes, clear the staging that it came from, and tidy up where that is due.
+
+    What the gate does not let through is kept as a candidate, and the staging with it, for the next run.
+    """
+    task: PublishOrder = load_order(order)
+    notes = ledger.pending(task.root)
+    changes = replace(task.changes, costs=ledger.read(notes))
+    with returning_large():
+        snapshot, moves = prepare(task.root, task.base, changes, task.run)
+        done = publish_snapshot(task.root, task.base, snapshot, task.retention, task.gate)
+    if done.snapshot is not None:
+        ledger.clear(notes)
+    return replace(done, moves=moves)
+
+
+def publish_snapshot(
+    root: Path, base: Snapshot | None, snapshot: Snapshot, retention: Retention, gate: Gate | None
+) -> Published:
+    """Commit a snapshot that was prepared, or keep it as a candidate where the gate says so."""
+    finding = judge(root, base, snapshot, gate) if gate and base else None
+    if finding and finding.worse:
+        return Published(None, candidate=candidates.keep(root, snapshot), finding=finding)
+    put(root, snapshot)
+    staging.clear(root)
+    if due(root, snapshot, retention):
+        compact_held(root, retention)
+    return Published(snapshot.number, finding=finding)
+
+
+def gather(
+    root: Path,
+    base: Snapshot | None,
+    batches: list[Batch],
+    state: State,
+    plan: Plan,
+    outcome: Outcome,
+    space: EmbeddingSpace,
+    folder: Path,
+) -> Changes:
+    """Return what a run changes, without touching the store; its chunks wait in `folder`."""
+    written = set(outcome.documents.column("document_id").to_pylist())
+    before = {row.document_id for row in state.documents.values()}
+    deleted = {state.documents[uri].document_id for uri in (*plan.deleted, *outcome.gone)}
+    return Changes(
+        gone=frozenset(deleted | written & before),
+        documents=outcome.documents,
+        chunks=spill(folder / "chunks.arrow", CHUNKS, chunk_tables(root, base, batches, outcome.documents)),
+        rejects=reject_table(state, plan, outcome),
+        artifacts={},
+        space=space,
+    )
+
+
+def artifact_paths(root: Path, base: Snapshot | None, kind: str) -> tuple[Path, ...]:
+    """Return the packs of a kind that a run can take from: the snapshot's, then those of unfinished runs."""
+    committed = [root / piece.file.path for piece in base.artifacts[kind]] if base else []
+    staged = staging.text_packs(root) if kind == "texts" else staging.embedding_packs(root)
+    return (*committed, *staged)

@@ -1,0 +1,210 @@
+"""Reembed: a store's vectors made anew by another model, beside the old ones until one snapshot switches to them.
+
+What is finished lies in staging, found by content as always, so a run that was killed goes on where it was.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from docmill.storage.artifacts import staging
+from docmill.storage.artifacts.late_vectors import encode_windows, keys_of, windows_of
+from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
+from docmill.storage.artifacts.part_vectors import KEYS, by_vector, with_keys
+from docmill.storage.columns import RUNS, from_table
+from docmill.storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
+from docmill.storage.errors import StoreError
+from docmill.storage.failpoints import boundary
+from docmill.storage.files import TEMPORARY
+from docmill.storage.history import snapshots
+from docmill.storage.history.garbage import sweep
+from docmill.storage.history.retention import Retention
+from docmill.storage.history.snapshots import Piece, Snapshot, vector_tag
+from docmill.storage.keys import embedding_key
+from docmill.storage.lance import vectors
+from docmill.storage.mirror.pull import complete
+from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.schema import RunRow, indexed_text
+from docmill.storage.schema_evolution import conform
+from docmill.storage.tables.tables import read_piece, read_table, rewrite, write_single
+from docmill.storage.writer import current
+from docmill.storage.writer.commit import join_artifacts, vector_rows
+from docmill.tasks.publishing.gate import Gate
+from docmill.tasks.publishing.publish import Published, publish_snapshot
+
+_TABLES = ("chunks", "deleted_chunks")  # what was deleted comes back with a vector of the new space
+_OWNERS = ("documents", "deleted")
+_TEXTS_AT_ONCE = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Reembedded:
+    """What was done: how many texts were embedded, and what became of the snapshot, None where nothing had to be."""
+
+    embedded: int
+    published: Published | None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a commit has to keep to, as in an ingest."""
+
+    retention: Retention
+    gate: Gate | None = None
+    wait_s: float = 0.0
+
+
+def reembed(
+    root: Path,
+    space: EmbeddingSpace,
+    terms: Terms,
+    progress: Callable[[int, int], None] | None = None,
+) -> Reembedded:
+    """Give every chunk of the newest snapshot a vector of `space`, and commit one snapshot with these.
+
+    Readers and older snapshots stay with the old vectors. Raises `StoreError`, with nothing done, where the model
+    takes fewer tokens than a chunk has.
+    """
+    with writer_lock(snapshots.existing(root), terms.wait_s):
+        complete(root)
+        if staging.take_over(root):
+            sweep(root)
+        current.catch_up(root)
+        base = snapshots.read(root)
+        if base.space.id == space.id:
+            return Reembedded(0, None)
+        if base.space.late != space.late:
+            raise StoreError("late vectors need the windows that an ingest notes; ingest into a new store")
+        embedded = _embed(root, base, space, progress or (lambda *_: None))
+        snapshot = _switched(root, base, space, embedded)
+        return Reembedded(embedded, publish_snapshot(root, base, snapshot, terms.retention, terms.gate))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What vectors are made from: the rows of `by_vector`, as texts or, in a late space, as windows of texts."""
+
+    root: Path
+    base: Snapshot
+    space: EmbeddingSpace
+
+    @cached_property
+    def _text_keys(self) -> dict[str, str]:
+        owners = [read_table(self.root, self.base, name, ["document_id", "text_key"]) for name in _OWNERS]
+        return dict(zip(*(column.to_pylist() for column in pa.concat_tables(owners).columns), strict=True))
+
+    @cached_property
+    def _packs(self) -> Packs:
+        return Packs([self.root / piece.file.path for piece in self.base.artifacts["texts"]])
+
+    def keys(self, table: pa.Table) -> list[str]:
+        """Return the key of each row's vector in the space."""
+        if self.space.late:
+            return keys_of(self.windows(table), self.space.id)
+        return [embedding_key(text, self.space.id) for text in _texts(table)]
+
+    def encoded(self, table: pa.Table, encoder: Encoder) -> pa.Table:
+        """Return a pack of the rows' vectors."""
+        made = encode_windows(self.windows(table), encoder) if self.space.late else encoder.encode(_texts(table))
+        return pack_embeddings(self.keys(table), made)
+
+    def check(self, table: pa.Table, encoder: Encoder) -> None:
+        """Refuse rows that the model would have to cut off."""
+        encoder.check([window.text for window in self.windows(table)] if self.space.late else _texts(table))
+
+    def windows(self, table: pa.Table) -> list[Window]:
+        """Return the window of each row."""
+        named = [self._text_keys[key] for key in table.column("document_id").to_pylist()]
+        return windows_of(table.append_column("text_key", pa.array(named, pa.string())), self._packs)
+
+
+def _texts(table: pa.Table) -> list[str]:
+    return [*map(indexed_text, *(table.column(name).to_pylist() for name in ("context", "text")))]
+
+
+def _pieces(base: Snapshot) -> Iterator[Piece]:
+    for name in _TABLES:
+        yield from base.tables.get(name, ())
+
+
+def _embed(root: Path, base: Snapshot, space: EmbeddingSpace, progress: Callable[[int, int], None]) -> int:
+    """Write packs with the vectors that neither the store nor staging has; return how many texts that took."""
+    source = _Source(root, base, space)
+    packs = Packs([*(root / p.file.path for p in base.artifacts["embeddings"]), *staging.embedding_packs(root)])
+    left = [*_lacking(source, packs)]
+    total = sum(len(rows) for _, rows in left)
+    if not total:
+        return 0
+    encoder = load_encoder(space.model, space.revision)
+    for piece, rows in left:
+        source.check(by_vector(read_piece(root, piece)).take(rows), encoder)
+    folder = root / staging.FOLDER / f"reembed-{space.id}"
+    folder.mkdir(parents=True, exist_ok=True)
+    before = [int(path.stem.rsplit("-", 1)[1]) for path in folder.glob("embeddings-*.parquet")]
+    done = 0
+    for number, rows in enumerate(_groups(root, left), start=max(before, default=0) + 1):
+        progress(done, total)
+        _write(folder / f"embeddings-{number:05d}.parquet", source.encoded(rows, encoder))
+        done += len(rows)
+    progress(done, total)
+    return done
+
+
+def _lacking(source: _Source, packs: Packs) -> Iterator[tuple[Piece, pa.Array]]:
+    """Yield the rows of each file whose vectors no pack has, one row for each vector."""
+    seen: set[str] = set()
+    for piece in _pieces(source.base):
+        keys = source.keys(by_vector(read_piece(source.root, piece)))
+        missing = packs.missing(keys) - seen
+        first = {key: row for row, key in reversed([*enumerate(keys)]) if key in missing}
+        seen |= missing
+        if first:
+            yield piece, pa.array(sorted(first.values()), pa.int64())
+
+
+def _groups(root: Path, left: Sequence[tuple[Piece, pa.Array]]) -> Iterator[pa.Table]:
+    """Yield rows, so many at a time as one pack holds: that much is lost when a run is killed."""
+    held: list[pa.Table] = []
+    for piece, rows in left:
+        held.append(by_vector(read_piece(root, piece)).take(rows))
+        while sum(map(len, held)) >= _TEXTS_AT_ONCE:
+            joined = pa.concat_tables(held)
+            yield joined.slice(0, _TEXTS_AT_ONCE)
+            held = [joined.slice(_TEXTS_AT_ONCE)]
+    if sum(map(len, held)):
+        yield pa.concat_tables(held)
+
+
+def _write(target: Path, pack: pa.Table) -> None:
+    draft = target.with_name(TEMPORARY + target.name)
+    write_pack(draft, pack, "embeddings")
+    with boundary("rename vectors"):
+        draft.replace(target)
+
+
+def _switched(root: Path, base: Snapshot, space: EmbeddingSpace, embedded: int) -> Snapshot:
+    """Return the snapshot with the vectors of `space`, written but not committed."""
+    source, number, now = _Source(root, base, space), base.number + 1, datetime.now(UTC)
+
+    def renamed(table: pa.Table) -> pa.Table:
+        return with_keys(table, source.keys(by_vector(table)))
+
+    run = _run(now, number, base.rows("chunks"), embedded)
+    tables = {name: rewrite(root, base.tables[name], name, renamed) for name in _TABLES if name in base.tables}
+    tables["runs"] = write_single(root, "runs", pa.concat_tables([read_table(root, base, "runs"), run]))
+    made = replace(base, number=number, created=now.isoformat("T", "milliseconds"), space=space)
+    made = replace(made, run_id=from_table(run, RunRow)[0].run_id, tables={**base.tables, **tables})
+    made = replace(made, artifacts=join_artifacts(base.artifacts, staging.promote(root)))
+    chunks = read_table(root, made, "chunks", ["chunk_id", "document_id", *KEYS])
+    rows = vector_rows(root, made.artifacts["embeddings"], chunks)
+    return replace(made, vectors=vectors.rebuild(root, space, rows, vector_tag(number)))
+
+
+def _run(now: datetime, number: int, chunks: int, embedded: int) -> pa.Table:
+    named = {"run_id": f"{now:%Y%m%dT%H%M%S}-reembed", "engine": "reembed", "started": now.isoformat("T", "seconds")}
+    counts = {"snapshot": number, "chunks_kept": chunks, "embedded": embedded}
+    return conform(pa.Table.from_pylist([named | counts]), RUNS)

@@ -1,0 +1,252 @@
+"""Rows: bind chunks that are known by content to the documents of a run, and say what the run changes."""
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.artifacts.staging import DRAFTS, Batch
+from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.keys import bucket_of, chunk_keys, document_key
+from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
+from docmill.storage.tables.tables import read_piece
+from docmill.tasks.document.process import Recipe
+from docmill.tasks.publishing.plan import KnownDocument, Plan, Planned, State
+from docmill.tasks.sources.source import Found
+
+Result = DocumentRow | StagedDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run brings: rows of documents and rejects, and the uris of documents that became stale or are gone."""
+
+    documents: pa.Table
+    rejects: list[RejectRow]
+    stale: list[str]
+    gone: list[str]
+    parsed: int
+
+
+class _Owner(NamedTuple):
+    """A document that holds chunks."""
+
+    document_id: str
+    uri: str
+
+
+def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
+    """Return the rows of finished batches, later ones last."""
+    return [row for batch in batches for row in from_table(batch.documents(), StagedDocument)]
+
+
+def settle(
+    root: Path,
+    base: Snapshot | None,
+    state: State,
+    plan: Plan,
+    batches: Sequence[Batch],
+    recipe: Recipe,
+    now: str,
+) -> Outcome:
+    """Return what became of every planned file, given the finished batches, of which one is in memory at a time.
+
+    A document that was good and cannot be used any more keeps its last good version, as stale, and so
+    do those that were in an archive which cannot be used any more.
+    """
+    tables: list[pa.Table] = []
+    rejects: list[RejectRow] = []
+    parsed = 0
+    for part in _results(root, base, plan, batches):
+        good: list[DocumentRow] = []
+        for planned, result in part:
+            if isinstance(result, StagedDocument) and result.reason:
+                key = recipe.attempt_key(result.reason, result.parser)
+                rejects.append(_reject(planned.file, result, state.rejects.get(planned.file.uri), key, now))
+            else:
+                good.append(_document(planned.file, result))
+        tables.append(to_table(good, DOCUMENTS))
+        parsed += len({planned.work.key for planned, result in part if planned.work and _was_parsed(result)})
+    rejects.sort(key=lambda row: row.uri)
+    bad = {row.uri for row in rejects} | {*plan.rejected, *plan.stale}
+    stale = [row.uri for row in rejects if row.uri in state.documents]
+    stale += [uri for uri, owner in plan.orphaned.items() if owner in bad]
+    tables.append(to_table([replace(row, status="stale") for row in _rows(root, base, stale).values()], DOCUMENTS))
+    gone = [uri for uri, owner in plan.orphaned.items() if owner not in bad]
+    return Outcome(pa.concat_tables(tables).combine_chunks(), rejects, stale, gone, parsed)
+
+
+def _results(
+    root: Path, base: Snapshot | None, plan: Plan, batches: Sequence[Batch]
+) -> Iterator[list[tuple[Planned, Result]]]:
+    """Yield every planned file with what its content became: those without work, then those of each batch."""
+    ready = [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
+    held = _rows(root, base, [known.uri for _, known in ready if isinstance(known, KnownDocument)])
+    yield [(planned, held[known.uri] if isinstance(known, KnownDocument) else known) for planned, known in ready]
+    waiting: dict[str, list[Planned]] = {}
+    for planned in plan.planned:
+        if planned.work:
+            waiting.setdefault(planned.work.key, []).append(planned)
+    for batch in reversed(batches):
+        rows = {row.work_key: row for row in staged_documents([batch])}
+        yield [(planned, row) for key, row in rows.items() for planned in waiting.pop(key, ())]
+    assert not waiting, f"no batch has done the work for {[p.file.uri for own in waiting.values() for p in own]}"
+
+
+def _rows(root: Path, base: Snapshot | None, uris: Collection[str]) -> dict[str, DocumentRow]:
+    """Return the rows that a snapshot has of documents, by uri."""
+    if base is None or not uris:
+        return {}
+    touched = {bucket_of(document_key(uri), base.buckets) for uri in uris}
+    tables = [read_piece(root, piece) for piece in base.tables["documents"] if piece.bucket in touched]
+    return {row.uri: row for table in tables for row in from_table(_only(table, "uri", uris), DocumentRow)}
+
+
+def _was_parsed(result: Result) -> bool:
+    return isinstance(result, StagedDocument) and result.parsed
+
+
+def _document(file: Found, known: Result) -> DocumentRow:
+    return DocumentRow(
+        document_id=document_key(file.uri),
+        uri=file.uri,
+        source=file.source,
+        content_hash=known.content_hash,
+        size=known.size,
+        mtime_ns=file.mtime_ns,
+        format=known.format,
+        language=known.language,
+        title=known.title,
+        content_type=known.content_type,
+        text_key=known.text_key,
+        chunk_key=known.chunk_key,
+        characters=known.characters,
+        chunks=known.chunks,
+        status="ok",
+        metadata=known.metadata,
+        content_types=known.content_types,
+        regions=known.regions,
+        author=known.author,
+        created=known.created,
+        modified=known.modified,
+        lang=known.lang,
+        parent=file.parent,
+    )
+
+
+def _reject(file: Found, staged: StagedDocument, before: RejectRow | None, attempt_key: str, now: str) -> RejectRow:
+    return RejectRow(
+        uri=file.uri,
+        source=file.source,
+        content_hash=staged.content_hash,
+        size=staged.size,
+        reason=staged.reason,
+        message=staged.message,
+        parser=staged.parser,
+        attempt_key=attempt_key,
+        first_seen=before.first_seen if before else now,
+        last_seen=now,
+    )
+
+
+def reject_table(state: State, plan: Plan, outcome: Outcome) -> pa.Table:
+    """Return the rejects after a run: those of files that are good again, or gone, leave."""
+    settled = {planned.file.uri for planned in plan.planned} | set(plan.forgotten) | set(plan.unchanged)
+    kept = [row for uri, row in state.rejects.items() if uri not in settled]
+    return to_table([*kept, *outcome.rejects], REJECTS)
+
+
+def chunk_tables(
+    root: Path, base: Snapshot | None, batches: Sequence[Batch], documents: pa.Table
+) -> Iterator[pa.Table]:
+    """Yield the chunks of documents as rows, from finished batches and from the chunks already committed."""
+    owners: dict[str, list[_Owner]] = {}
+    names = ("chunk_key", "chunks", "document_id", "uri")
+    for key, count, *owner in zip(*(documents.column(name).to_pylist() for name in names), strict=True):
+        if count:
+            owners.setdefault(key, []).append(_Owner(*owner))
+    for drafts in _drafts(root, base, batches, set(owners)):
+        yield _bound(drafts, owners)
+
+
+def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[_Owner]]) -> pa.Table:
+    """Return chunks, those of a key together and in order, as rows of all documents that hold them."""
+    keys = drafts.column("chunk_key").to_numpy(zero_copy_only=False)
+    runs = [(row, first, count) for key, first, count in zip(*_runs(keys), strict=True) for row in owners[key]]
+    order = np.concatenate([np.zeros(0, np.int64), *(np.arange(first, first + count) for _, first, count in runs)])
+    table = drafts.take(pa.array(order))
+    rows = [row for row, _, count in runs for _ in range(count)]
+    indexed = map(indexed_text, table.column("context").to_pylist(), table.column("text").to_pylist())
+    ids = [
+        *itertools.chain.from_iterable(
+            chunk_keys(row.document_id, itertools.islice(indexed, count)) for row, _, count in runs
+        )
+    ]
+    parents = [row - above if above else -1 for row, above in enumerate(table.column("above").to_pylist())]
+    bound = {
+        "chunk_id": pa.array(ids, pa.string()),
+        "parent_id": pa.array([ids[row] if row >= 0 else "" for row in parents], pa.string()),
+        "children": _children(ids, parents),
+        "document_id": pa.array([row.document_id for row in rows], pa.string()),
+        "uri": pa.array([row.uri for row in rows], pa.string()),
+    }
+    return pa.table([bound[name] if name in bound else table.column(name) for name in CHUNKS.names], schema=CHUNKS)
+
+
+def _children(ids: Sequence[str], parents: Sequence[int]) -> pa.Array:
+    """Return for each row the ids of the rows whose parent it is."""
+    found: list[list[str]] = [[] for _ in ids]
+    for chunk_id, parent in zip(ids, parents, strict=True):
+        if parent >= 0:
+            found[parent].append(chunk_id)
+    return pa.array(found, pa.list_(pa.string()))
+
+
+def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[str], list[int], list[int]]:
+    """Return each distinct key of a sorted column, where its run begins, and how long it is."""
+    if not len(keys):
+        return [], [], []
+    firsts = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1])
+    return keys[firsts].tolist(), firsts.tolist(), np.diff([*firsts, len(keys)]).tolist()
+
+
+def _drafts(root: Path, base: Snapshot | None, batches: Sequence[Batch], wanted: set[str]) -> Iterator[pa.Table]:
+    """Yield the chunks of the wanted keys, each key in one table, where they are sorted by key and position."""
+    left = set(wanted)
+    for batch in reversed(batches):
+        table = batch.chunks()
+        here = set(pc.unique(table.column("chunk_key")).to_pylist()) & left
+        left -= here
+        if here:
+            yield _sorted(_only(table, "chunk_key", here))
+    if base is not None and left:
+        yield from map(_sorted, _committed(root, base, left))
+
+
+def _sorted(table: pa.Table) -> pa.Table:
+    return table.sort_by([("chunk_key", "ascending"), ("ordinal", "ascending")])
+
+
+def _only(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
+    return table.filter(pc.is_in(table.column(column), value_set=pa.array(list(values), pa.string())))
+
+
+def _committed(root: Path, base: Snapshot, wanted: set[str]) -> Iterable[pa.Table]:
+    """Yield committed chunks with the key that their document carries; one document stands for each key."""
+    documents: dict[str, str] = {}
+    for piece in base.tables.get("documents", ()):
+        table = _only(read_piece(root, piece, ["chunk_key", "document_id"]), "chunk_key", wanted)
+        documents |= dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    keys = {document_id: chunk_key for chunk_key, document_id in documents.items()}
+    touched = {bucket_of(key, base.buckets) for key in keys}
+    for piece in base.tables.get("chunks", ()):
+        if piece.bucket in touched:
+            table = _only(read_piece(root, piece), "document_id", keys)
+            column = pa.array([keys[key] for key in table.column("document_id").to_pylist()], pa.string())
+            yield table.append_column("chunk_key", column).select(DRAFTS.names)

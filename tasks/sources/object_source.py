@@ -1,0 +1,100 @@
+"""Objects as sources: a prefix is listed at once, and only what is new there, or has changed, is fetched into a run."""
+
+import glob
+import re
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from docmill.storage.address import url_of
+from docmill.storage.errors import SourceError
+from docmill.storage.files import remove, temporary
+from docmill.storage.keys import key_of
+from docmill.storage.objects.bucket import Entry, Objects, Vanished, connect
+from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Source
+
+_AT_ONCE = 16
+_NAME_CHARACTERS = 50  # of at most 4 bytes each: a key may be longer than a file's name
+_NS = 1_000_000_000
+
+
+def open_prefix(argument: str, address: str, name: str = "") -> Source:
+    """Return the source that an address `s3://BUCKET/PREFIX`, of an object or with a glob names."""
+    url = url_of(address) or ""
+    above, _, last = url.rpartition("/")
+    if above != "s3:/" and connect(above).has(last):
+        return _source(name, above, re.sub(r"([*?\[\]!#\\ ])", r"\\\1", last))
+    steps = url.split("/")
+    magic = next((place for place, step in enumerate(steps) if glob.has_magic(step)), len(steps))
+    if magic < 3:
+        raise SourceError(f"source {argument!r}: the name of a bucket has no wildcards")
+    return _source(name, "/".join(steps[:magic]), "/".join(steps[magic:]))
+
+
+def _source(name: str, url: str, pattern: str) -> Source:
+    return Source(name or url.rpartition("/")[2], Path(url), pattern, f"{name}/" if name else "", url)
+
+
+class Incoming:
+    """The objects of a run's sources, of which those that are asked for lie in a folder until the run ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._offered: dict[str, tuple[Objects, str]] = {}
+
+    def discover(self, source: Source, options: DiscoverOptions) -> Listing:
+        """List the objects of a source as files that are to come. Raises `SourceError` where there is none."""
+        objects = connect(source.url)
+        entries = _files(objects)
+        if not entries and not options.may_be_empty:
+            raise SourceError(f"source {source.url} holds no object; check the address, or give --allow-delete")
+        rules = Rules(options)
+        for key in entries:
+            if PurePosixPath(key).name == options.ignore_file:
+                folder = key.rpartition("/")[0]
+                rules.add(folder, objects.read(key).decode("utf-8", "replace"))
+        kept = (entry for entry in entries.values() if source.covers(source.prefix + entry.key))
+        found = [self._offer(source, objects, entry) for entry in kept if not _left_out(entry.key, rules)]
+        return Listing(sorted(found, key=lambda file: file.uri), [], rules)
+
+    def bring(self, paths: Iterable[str]) -> None:
+        """Fetch objects, given where they will lie; what is no object, is here or has vanished since is passed over."""
+        lacking = [path for path in dict.fromkeys(paths) if path in self._offered and not Path(path).exists()]
+        with ThreadPoolExecutor(_AT_ONCE, "docmill-incoming") as pool:
+            list(pool.map(self._fetch, lacking))
+
+    def remove(self) -> None:
+        """Remove what was fetched: what a later run needs of it is in the store."""
+        remove(self._folder)
+
+    def _offer(self, source: Source, objects: Objects, entry: Entry) -> Found:
+        changed = int(entry.modified.timestamp() * _NS)
+        origin = f"{source.url}/{entry.key} {entry.tag or changed}"
+        path = str(self._folder / key_of(origin) / PurePosixPath(entry.key).name[-_NAME_CHARACTERS:])
+        self._offered[path] = (objects, entry.key)
+        return Found(source.prefix + entry.key, path, source.name, entry.bytes, changed, origin=origin)
+
+    def _fetch(self, path: str) -> None:
+        objects, key = self._offered[path]
+        with suppress(Vanished), temporary(self._folder) as draft:
+            objects.download(key, draft)
+            Path(path).parent.mkdir(exist_ok=True)
+            draft.replace(path)
+
+
+def _files(objects: Objects) -> dict[str, Entry]:
+    """Return the objects below a prefix by key, without those that only stand for a folder.
+
+    Consoles make these: empty, with a key that ends in a slash, which a listing does not show.
+    """
+    entries = {entry.key: entry for entry in objects.listing()}
+    folders = {str(above) for key in entries for above in PurePosixPath(key).parents}
+    markers = {key for key, entry in entries.items() if not entry.bytes and (key in folders or not objects.has(key))}
+    return {key: entry for key, entry in entries.items() if key not in markers}
+
+
+def _left_out(key: str, rules: Rules) -> bool:
+    steps = key.split("/")
+    ends = range(1, len(steps) + 1)
+    return any(rules.drop("/".join(steps[:end]), steps[end - 1], is_folder=end < len(steps)) for end in ends)

@@ -1,0 +1,1 @@
+"""Strategies for one kind of content."""

@@ -1,0 +1,116 @@
+"""Legal: numbered clauses, articles and definitions; a chunk never reaches across the heading of a clause.
+
+The numbering that drafting manuals prescribe: 1, 1.1, 1.1.1, (a), (i); Article, Section, §.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from docmill.tasks.split.parts.lines import lines
+from docmill.tasks.split.parts.mark_units import Mark, split_units
+from docmill.tasks.split.parts.options import Options
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, ITEM
+from docmill.tasks.split.spans.span import Span
+
+_LEAD = r"[ \t#*_>]{0,12}"
+_TOP = re.compile(
+    _LEAD + r"(?:(?:ARTICLE|Article|Artikel|Art\.|SECTION|Section|Abschnitt|Clause|CLAUSE|SCHEDULE|Schedule|EXHIBIT"
+    r"|Exhibit|ANNEX|Annex|APPENDIX|Appendix|CHAPTER|Chapter|PART|Part)[ \t]+(?:\d+|[IVXLC]+|[A-Z])\b(?!\.\d)"
+    r"(?![ \t]+(?:of|and|or|shall|is)\b)"
+    r"|§+[ \t]?\d+[a-z]?\b|\d{1,3}\.0\b)"
+)
+_NUMBER = re.compile(_LEAD + r"\d{1,3}(?:\.[ \t]+(?=\S)|[ \t]+(?=[A-Z]{3}))")
+_NESTED = re.compile(
+    _LEAD + r"(?:(?:Section|SECTION|Clause)?[ \t]*(?P<dotted>\d{1,3}(?:\.\d{1,3}){1,5})\.?[ \t)]"
+    r"|\((?P<letter>[a-zA-Z]|\d{1,2}|[ivxlc]{2,5})\)|(?P<capital>[A-Z])\.[ \t])"
+)
+_DEFINITION = re.compile(
+    _LEAD + r"[\"“][^\"”\n]{1,80}[\"”],?[ \t]+(?:shall |will )?(?:means?|includes?|has the meaning|refers)\b"
+)
+_DEEPEST = 8
+_HEADINGS = 10
+_LONGEST_NAME = 80
+_LONGEST_HEADING = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Legal(Options):
+    """`size` in tokens; clauses of one number may share a chunk, the deeper ones first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Where a clause begins, its depth and its first words, which headings lack; those have a depth below 0."""
+
+    start: int
+    depth: int
+    name: str
+
+
+def split_legal(part: Part, options: Legal) -> list[Span]:
+    """Return spans of at most `options.size` tokens, none across the beginning of a clause of the highest level."""
+    marks: list[Mark] = []
+    before = Clause(part.end, 0, "")
+    for clause in clauses(part):
+        above = part.text[before.start : min(clause.start, before.start + _LONGEST_HEADING)].strip()
+        alone = 0 < len(above) < _LONGEST_HEADING and "\n" not in above
+        heads = alone and (clause.depth > before.depth or before.depth == clause.depth < 0)
+        marks.append(Mark(clause.start, GLUE if heads else _seam(clause.depth)))
+        before = clause
+    return split_units(part, marks, options.size)
+
+
+def _seam(depth: int) -> int:
+    return BARRIER if depth <= 0 else max(ITEM + 1, BLOCK - depth)
+
+
+def clauses(part: Part) -> Iterator[Clause]:
+    """Yield headings, numbered clauses and definitions in order."""
+    titles = {element.start: element.level for element in part.elements if element.kind == "title"}
+    for begin, line in lines(part):
+        start = begin + len(line) - len(line.lstrip())
+        depth = titles[start] - _HEADINGS if start in titles else _depth(line, int(bool(titles)))
+        if depth is not None:
+            name = "" if start in titles else " ".join(line.split())[:_LONGEST_NAME].strip("#*_> ")
+            yield Clause(start, depth, name)
+
+
+def _depth(line: str, of_number: int) -> int | None:
+    """Return the depth of a clause that a line begins; `of_number` is that of a single number: below a heading 1."""
+    if _TOP.match(line) or _NUMBER.match(line):
+        return 0 if _TOP.match(line) else of_number
+    match = _NESTED.match(line)
+    if match is None:
+        return _DEEPEST - 2 if _DEFINITION.match(line) else None
+    if match["dotted"]:
+        return match["dotted"].count(".")
+    if match["capital"]:
+        return 1
+    return _DEEPEST if len(match["letter"]) > 1 else _DEEPEST - 1
+
+
+def clause_above(part: Part) -> Callable[[Span], str]:
+    """Return what tells the clauses that stand above a span which begins within them, outermost first."""
+    found = list(clauses(part))
+    starts = [clause.start for clause in found]
+    above: list[int] = []
+    open_: list[int] = []
+    for number, clause in enumerate(found):
+        while open_ and found[open_[-1]].depth >= clause.depth:
+            open_.pop()
+        above.append(open_[-1] if open_ else -1)
+        open_.append(number)
+
+    def lead(span: Span) -> str:
+        number = bisect_right(starts, span.start) - 1
+        names = list[str]()
+        while number >= 0:
+            if found[number].start < span.start:
+                names.insert(0, found[number].name)
+            number = above[number]
+        return " / ".join(filter(None, names))
+
+    return lead

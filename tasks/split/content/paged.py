@@ -1,0 +1,114 @@
+"""Pages and slides: one chunk each where it fits; the small are merged on wish, the large cut by their structure.
+
+One page a chunk did best in NVIDIA's comparison of chunking strategies ("Finding the Best Chunking Strategy", 2025).
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from docmill.tasks.split.general.structure import structure_pieces
+from docmill.tasks.split.parts.lines import lines
+from docmill.tasks.split.parts.options import MAX_SIZE, Options, check_whole
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.merge_pieces import Allow, merge
+from docmill.tasks.split.spans.pieces import BARRIER, HEADING, Piece
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span
+
+_FEED = re.compile("\f")
+_RULE = re.compile(r"[ \t]{0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Options):
+    """`size` in tokens; neighbouring pages of at most `small` tokens share a chunk as far as they fit."""
+
+    small: int = 50
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_whole("small", self.small, 0, MAX_SIZE)
+
+
+@dataclass(frozen=True, slots=True)
+class Slides(Page):
+    """`size` in tokens; neighbouring slides of at most `small` tokens share a chunk, 0 keeps all apart."""
+
+    small: int = 0
+
+
+def split_pages(part: Part, options: Page) -> list[Span]:
+    """Return spans of at most `options.size` tokens, none across a page but of small ones."""
+    return _split(part, page_starts(part), options)
+
+
+def split_slides(part: Part, options: Slides) -> list[Span]:
+    """Return spans of at most `options.size` tokens, none across a slide but of small ones."""
+    return _split(part, slide_starts(part), options)
+
+
+def page_starts(part: Part) -> list[int]:
+    """Return where pages begin: by the parser, else at its page breaks, else at form feeds."""
+    found, page = list[int](), 0
+    for element in part.elements:
+        if element.page and element.page != page:
+            found += [element.start] if page else []
+            page = element.page
+    found = found or [element.end for element in part.elements if element.kind == "page_break"]
+    return found or [match.end() for match in _FEED.finditer(part.text, part.start, part.end)]
+
+
+def slide_starts(part: Part) -> list[int]:
+    """Return where slides begin: as pages, else after rules, else at the highest headings of which there are two."""
+    if found := page_starts(part) or _after_rules(part):
+        return found
+    titles = [element for element in part.elements if element.kind == "title"]
+    levels = sorted(element.level for element in titles)
+    level = next((a for a, b in pairwise(levels) if a == b), 0)
+    return [element.start for element in titles if element.level == level]
+
+
+def _after_rules(part: Part) -> list[int]:
+    """Return where rules end: those that the parser took for furniture, else lines that are one."""
+    ruled = [e.end for e in part.elements if e.kind == "furniture" and _RULE.fullmatch(part.text, e.start, e.end)]
+    return ruled or [start for start, line in lines(part) if _RULE.match(line)]
+
+
+def _split(part: Part, starts: Sequence[int], options: Page) -> list[Span]:
+    room = Room(part.tokens, options.size)
+    places = sorted({place for place in starts if part.start < place < part.end})
+    pieces = list(_pieces(part, [part.start, *places, part.end], room))
+    return merge(part.text, pieces, room, _small_pages(pieces, places, Room(part.tokens, options.small)))
+
+
+def _pieces(part: Part, bounds: Sequence[int], room: Room) -> Iterator[Piece]:
+    """Yield the pieces of each page; only the first of a page has the seam of a heading."""
+    for start, end in pairwise(bounds):
+        for number, piece in enumerate(structure_pieces(part.within(start, end), room)):
+            seam = HEADING if number == 0 else min(piece.seam, HEADING - 1) if piece.seam < BARRIER else BARRIER
+            yield piece._replace(seam=seam)
+
+
+def _small_pages(pieces: Sequence[Piece], places: Sequence[int], small: Room) -> Allow:
+    starts = [piece.start for piece in pieces]
+
+    def page(i: int) -> tuple[int, int]:
+        """Return the first and the last piece of the page of a piece."""
+        number = bisect_right(places, starts[i])
+        first = bisect_left(starts, places[number - 1]) if number else 0
+        last = bisect_left(starts, places[number]) - 1 if number < len(places) else len(pieces) - 1
+        return first, last
+
+    def allow(left: int, middle: int, right: int) -> bool:
+        whole = page(left)[0] == left and page(right)[1] == right
+        before, after = page(middle - 1)[0], page(middle)[1]
+        return (
+            whole
+            and small.fits(pieces[before].start, pieces[middle - 1].end)
+            and small.fits(pieces[middle].start, pieces[after].end)
+        )
+
+    return allow

@@ -1,0 +1,174 @@
+"""Questions and answers: never parted; where an answer is cut, the context of each part says the question.
+
+Recognised are questions of the parser, headings that ask, lines that begin with "Q:" or ask in bold type, and the rows
+of a table with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from docmill.storage.schema import Element
+from docmill.tasks.split.parts.lines import lines
+from docmill.tasks.split.parts.mark_units import Mark, units
+from docmill.tasks.split.parts.options import Options, check_flag
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.line_cuts import table_rows
+from docmill.tasks.split.spans.merge_pieces import merge
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, Piece, fit
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.question_patterns import ANSWERS, BOLD, QUESTION, QUESTIONS
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span, trim
+
+_ASKS = re.compile(
+    r"\W*(?:\d+\W+)?(?:what|how|why|when|where|who|whom|whose|which|can|could|do|does|did|is|are|am|was|will|would|should"
+    r"|may|must|have|has|i|if|wie|was|warum|wo|wer|kann|comment|pourquoi)\b",
+    re.I,
+)
+_CELL = re.compile(r"(?<!\\)\|")
+_LONGEST_QUESTION = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs(Options):
+    """`size` in tokens; with `together`, neighbouring pairs share a chunk as far as they fit."""
+
+    together: bool = False
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_flag("together", self.together)
+
+
+class Question(NamedTuple):
+    """Where a question begins and ends, from where on it is said, and whether the headings of a chunk say it."""
+
+    start: int
+    end: int
+    words: int
+    told: bool = False
+
+
+def split_pairs(part: Part, options: Pairs) -> list[Span]:
+    """Return spans of at most `options.size` tokens, each beginning with a question or within its answer."""
+    room, text = Room(part.tokens, options.size), part.text
+    asked = questions(part)
+    ends = {e.start: e.end for e in part.elements if e.kind == "title"}
+    ends |= {question.start: question.end for question in asked}
+    pieces, barred = list[Piece](), False
+    for unit in units(part, _marks(part, asked, BLOCK if options.together else BARRIER)):
+        whole = room.fits(unit.start, unit.end)
+        pieces += _cut(text, unit._replace(seam=BARRIER) if barred else unit, room, ends)
+        barred = not whole
+    return merge(text, pieces, room)
+
+
+def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[Piece]:
+    """Yield a unit, or its question and the parts of its answer, the first of which fits beside the question."""
+    question = _head(text, unit, ends)
+    left = room.tokens - room.measure.count(*question)
+    answer = trim(text, question.end, unit.end)
+    if room.fits(unit.start, unit.end) or question.end == question.start or left * 2 < room.tokens:
+        yield from fit(text, unit, room, (prose_cuts,))
+    else:
+        yield Piece(*question, unit.seam)
+        yield from fit(text, Piece(*answer, GLUE), Room(room.measure, left - 1), (prose_cuts,))
+
+
+def _head(text: str, unit: Piece, ends: dict[int, int]) -> Span:
+    """Return the headings and the question that a unit begins with."""
+    place = end = unit.start
+    while place < unit.end and place in ends:
+        end = min(unit.end, ends[place])
+        place = trim(text, end, unit.end).start
+    return Span(unit.start, end)
+
+
+def _marks(part: Part, asked: Sequence[Question], seam: int) -> list[Mark]:
+    """Return where pairs and other sections begin; an empty heading is one with the question or lower section after it.
+
+    A table under a question is its answer; one that holds the questions begins a section.
+    """
+    titles = {e.start: e for e in part.elements if e.kind == "title"}
+    own = {question.start for question in asked}
+    tables = {e.start for e in part.elements if e.kind == "table" and asking_column(e) >= 0}
+    marks: list[Mark] = []
+    above: Element | None = None
+    for place in sorted(own | tables | titles.keys()):
+        title = titles.get(place)
+        empty = above and not part.text[above.end : place].strip()
+        if not (above and empty and (title is None or above.start not in own or title.level > above.level)):
+            marks.append(Mark(place, seam))
+        above = title
+    return marks
+
+
+def questions(part: Part) -> list[Question]:
+    """Return the questions in order."""
+    found = [Question(e.start, e.end, e.start) for e in part.elements if e.kind == "question"]
+    found += [*_headings(part), *_lines(part), *_rows(part)]
+    kept: list[Question] = []
+    for question in sorted(found):
+        if not kept or question.start >= kept[-1].end:
+            kept.append(question)
+    return kept
+
+
+def _headings(part: Part) -> Iterator[Question]:
+    """Yield the headings of the level at which most ask."""
+    titles = [element for element in part.elements if element.kind == "title"]
+    levels = Counter(e.level for e in titles if _asks(str(e.attributes.get("text") or part.text[e.start : e.end])))
+    level = max(levels, key=lambda one: (levels[one], one), default=0)
+    yield from (Question(e.start, e.end, e.start, True) for e in titles if e.level == level)
+
+
+def _asks(heading: str) -> bool:
+    return heading.rstrip(" \t#*_").endswith(("?", "\uff1f")) or _ASKS.match(heading) is not None
+
+
+def _lines(part: Part) -> Iterator[Question]:
+    for start, line in lines(part):
+        if QUESTION.match(line) or BOLD.match(line):
+            yield Question(start, start + min(len(line.rstrip()), _LONGEST_QUESTION), start)
+
+
+def _rows(part: Part) -> Iterator[Question]:
+    for table in part.elements:
+        column = asking_column(table) if table.kind == "table" else -1
+        if column >= 0:
+            end = min(table.end, part.end)
+            rows = [start for start, _ in table_rows(part.text, Span(table.start, end))][1:]
+            for number, (start, stop) in enumerate(pairwise([*rows, end])):
+                cells = [match.start() for match in _CELL.finditer(part.text, start, stop)][: column + 2]
+                if len(cells) > column + 1:
+                    yield Question(start if number else table.start, cells[-1] + 1, cells[-2])
+
+
+def asking_column(table: Element) -> int:
+    """Return which column of a table holds questions beside one that holds answers, else -1."""
+    header = [str(cell) for cell in (table.attributes.get("cells") or [[]])[0]]
+    asking = [i for i, cell in enumerate(header) if QUESTIONS.fullmatch(cell)]
+    return asking[0] if asking and any(ANSWERS.fullmatch(cell) for cell in header) else -1
+
+
+def question_asked(part: Part) -> Callable[[Span], str]:
+    """Return what gives the question that a span begins in the answer of, unless its headings tell it."""
+    found = questions(part)
+    starts = [question.start for question in found]
+    titles = [element.start for element in part.elements if element.kind == "title"]
+
+    def lead(span: Span) -> str:
+        number = bisect_right(starts, span.start) - 1
+        if number < 0 or found[number].told or span.start < found[number].end:
+            return ""
+        under = bisect_right(titles, span.start) - 1
+        if under >= 0 and titles[under] > found[number].start:
+            return ""
+        return " ".join(part.text[found[number].words : found[number].end].strip(" |*_#>\t").split())
+
+    return lead

@@ -1,0 +1,62 @@
+"""Hierarchical: sections, in them paragraphs, in them sentences: search matches the small and returns the large.
+
+After LlamaIndex's HierarchicalNodeParser with its AutoMergingRetriever, and LangChain's ParentDocumentRetriever.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from docmill.tasks.split.general.sentences import sentences
+from docmill.tasks.split.general.structure import Structure, split_structure, structure_pieces
+from docmill.tasks.split.parts.level import Level
+from docmill.tasks.split.parts.options import MIN_SIZE, Options, check_flag, check_whole
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.merge_pieces import merge
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchical(Options):
+    """`size` is the most tokens of a section's row, `paragraph` of a paragraph's; what is longer becomes several.
+
+    Without `sentences` there are two levels.
+    """
+
+    size: int = 400
+    paragraph: int = 100
+    sentences: bool = True
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_whole("paragraph", self.paragraph, MIN_SIZE, self.size)
+        check_flag("sentences", self.sentences)
+
+    def within(self, tokens: int) -> Self:
+        """Return the options for a model that has room for this many tokens of a chunk's text."""
+        return self if self.size <= tokens else replace(self, size=tokens, paragraph=min(self.paragraph, tokens))
+
+
+def split_sections(part: Part, options: Hierarchical) -> list[Span]:
+    """Return the sections, by headings, in parts of at most `options.size` tokens."""
+    return split_structure(part, Structure(options.size, small=0))
+
+
+def split_paragraphs(part: Part, options: Hierarchical) -> list[Span]:
+    """Return the paragraphs of at most `options.paragraph` tokens, a heading or announcement with what follows."""
+    room = Room(part.tokens, options.paragraph)
+    pieces = [piece if piece.seam < BLOCK else piece._replace(seam=BARRIER) for piece in structure_pieces(part, room)]
+    return merge(part.text, pieces, room)
+
+
+def split_single_sentences(part: Part, options: Hierarchical) -> list[Span]:
+    """Return each sentence, line of code or row of a table, none of more than `options.paragraph` tokens."""
+    if not options.sentences:
+        return []
+    room = Room(part.tokens, options.paragraph)
+    pieces = sentences(part, room)
+    return [Span(piece.start, piece.end) for piece in pieces]
+
+
+LEVELS = (Level("paragraph", split_paragraphs), Level("sentence", split_single_sentences))

@@ -1,0 +1,99 @@
+"""Recursive splitting: by the first separator, what is too long by the next, at last by sentences and words.
+
+After LangChain's RecursiveCharacterTextSplitter; the merge afterwards is not greedy from the left.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.parts.blocks import stretches
+from docmill.tasks.split.parts.options import Options
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.language_separators import beginnings
+from docmill.tasks.split.spans.merge_pieces import merge
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, LINE, Cutter, Piece, cut, fit_all
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span, trim
+
+_MAX_SEPARATORS = 12
+_DEEPEST = 8
+_BLANKS = r"[^\S\r\n]*"
+
+
+@dataclass(frozen=True, slots=True)
+class Recursive(Options):
+    r"""`size` in tokens; `separators` from the strongest to the weakest.
+
+    One that begins with white space is cut before, any other after; `\n` is any line end. Without any, what
+    the text is decides: headings by level, then empty lines; in code the beginnings of its language before
+    these. What is still too long is cut between lines and sentences, then between words.
+    """
+
+    separators: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        object.__setattr__(self, "separators", tuple(self.separators))
+        if not all(isinstance(one, str) and one for one in self.separators) or len(self.separators) > _MAX_SEPARATORS:
+            raise ConfigError(
+                f"separators must be at most {_MAX_SEPARATORS} texts, none empty, got {self.separators!r}"
+            )
+
+
+def split_recursive(part: Part, options: Recursive) -> list[Span]:
+    """Return spans of at most `options.size` tokens."""
+    room = Room(part.tokens, options.size)
+    if room.fits(part.start, part.end):
+        whole = trim(part.text, part.start, part.end)
+        if whole.start < whole.end and not any(part.index.left_out.within(*whole)):
+            return [whole]  # what the merge would give, as it could close every seam
+    return merge(part.text, list(_pieces(part, room, options)), room)
+
+
+def _pieces(part: Part, room: Room, options: Recursive) -> Iterator[Piece]:
+    text = part.text
+    cutters = _cutters(options.separators)
+    for start, end, after_front in stretches(part):
+        seam, span = BARRIER if after_front else BLOCK, Span(start, end)
+        cuts = cutters[0](text, span) if options.separators else _by_content(part.within(*span))
+        yield from fit_all(
+            text, cut(text, span, seam, cuts), room, cutters[1:] if options.separators else (prose_cuts,)
+        )
+
+
+def _by_content(part: Part) -> list[tuple[int, int]]:
+    """Return where headings, what is between empty lines, and the parts of code in its language begin."""
+    marks = dict(cut_at("\n\n", BLOCK, part.text, Span(part.start, part.end)))
+    end = -1  # of the heading before
+    for element in part.elements:
+        if element.kind == "title":
+            empty = part.start < end <= element.start and not part.text[end : element.start].strip()
+            marks[element.start] = GLUE if empty else HEADING - min(max(1, element.level), _DEEPEST)
+            end = element.end
+            if element.end in marks:
+                marks[element.end] = GLUE
+        elif element.kind == "code":
+            span = Span(element.start, min(element.end, part.end))
+            marks.update(beginnings(part.text, str(element.attributes.get("language") or ""), span))
+    return sorted(marks.items())
+
+
+def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:
+    seams = range(BLOCK, LINE, -1)
+    return (*(partial(cut_at, *pair) for pair in zip(separators, seams, strict=False)), prose_cuts)
+
+
+@cache
+def _pattern(separator: str) -> re.Pattern[str]:
+    pattern = re.escape(separator).replace("\\\n", rf"{_BLANKS}(?:\r\n?|\n)")
+    return re.compile(pattern.removeprefix(_BLANKS))  # what is before the first line end is trimmed anyway
+
+
+def cut_at(separator: str, seam: int, text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where a separator cuts: before one that begins with white space, after any other."""
+    side = 0 if separator[0].isspace() else 1
+    return [(match.span()[side], seam) for match in _pattern(separator).finditer(text, *span)]

@@ -1,0 +1,88 @@
+"""Sentences: groups of whole sentences up to a size, with some of the last said again.
+
+After the sentence splitters of LlamaIndex (SentenceSplitter) and chonkie (SentenceChunker); which
+sentences stand together their own text decides, so that an edit moves few.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from docmill.tasks.split.parts.blocks import Block, blocks
+from docmill.tasks.split.parts.options import Options, check_whole
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.line_cuts import code_lines, rows_and_header, rules
+from docmill.tasks.split.spans.merge_pieces import merge
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit_all
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span
+
+_MAX_OVERLAP = 20
+_SET_ASIDE = 24  # tokens for each sentence that is said again
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence(Options):
+    """`size` in tokens; `overlap` is how many sentences a chunk repeats of the one before, as far as they fit.
+
+    For each of them 24 tokens are kept free, of at most half the size.
+    """
+
+    overlap: int = 0
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_whole("overlap", self.overlap, 0, _MAX_OVERLAP)
+
+
+def split_sentences(part: Part, options: Sentence) -> list[Span]:
+    """Return spans of at most `options.size` tokens, of whole sentences where none is longer."""
+    room = Room(part.tokens, options.size)
+    new = Room(part.tokens, options.size - min(options.size // 2, options.overlap * _SET_ASIDE))
+    pieces = list(sentences(part, new))
+    spans = merge(part.text, pieces, new)
+    return _overlapping(pieces, spans, room, options.overlap) if options.overlap else spans
+
+
+def sentences(part: Part, room: Room) -> Iterator[Piece]:
+    """Yield the sentences of a part with their seams: of prose; else headings, lines of code, rows of tables.
+
+    A fence is one with the line of code beside it.
+
+    The seam is `BARRIER` after front matter, `GLUE` after a heading, else `BLOCK`, `ITEM` or `SENTENCE`. The header of
+    a table is one with the rule below it. What is too long for the room is cut, a header before its rule first.
+    """
+    before = ""
+    for block in blocks(part):
+        if block.kind != "front_matter":
+            seam = {"front_matter": BARRIER, "title": GLUE}.get(before, BLOCK if block.kind == "title" else ITEM)
+            pieces = cut(part.text, Span(block.start, block.end), seam, _cuts(part.text, block))
+            yield from fit_all(part.text, pieces, room, (rules,) if block.kind == "table" else ())
+        before = block.kind
+
+
+def _cuts(text: str, block: Block) -> list[tuple[int, int]]:
+    span = Span(block.start, block.end)
+    if block.kind == "title":
+        return []
+    if block.kind == "code":
+        return [(place, seam) for place, seam in code_lines(text, span) if seam != GLUE]  # which is that of a fence
+    if block.kind == "table":
+        return rows_and_header(text, span)
+    return [(place, SENTENCE) for place, seam in prose_cuts(text, span) if seam >= SENTENCE]
+
+
+def _overlapping(pieces: list[Piece], spans: list[Span], room: Room, overlap: int) -> list[Span]:
+    """Return the spans, each begun up to so many pieces earlier, as far as that fits and none before it is passed."""
+    starts, found = [piece.start for piece in pieces], list[Span]()
+    lowest = 0
+    for span in spans:
+        first = at = bisect_left(starts, span.start)
+        while first > max(lowest, at - overlap) and pieces[first].seam < BARRIER:
+            if not room.fits(starts[first - 1], span.end):
+                break
+            first -= 1
+        found.append(Span(starts[first], span.end))
+        lowest = first + 1
+    return found

@@ -1,0 +1,43 @@
+"""Separator: the naive split at one text, as `str.split` does and LangChain's CharacterTextSplitter without a merge."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.general.recursive import cut_at
+from docmill.tasks.split.parts.blocks import stretches
+from docmill.tasks.split.parts.options import Options
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.pieces import BLOCK, Piece, cut, fit
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Separator(Options):
+    r"""One chunk for each text between two separators; what has over `size` tokens is cut by sentences.
+
+    A separator that begins with white space is cut before, any other stays at the end of the text
+    before it; `\n` is any line end.
+    """
+
+    separator: str = "\n\n"
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        if not isinstance(self.separator, str) or not self.separator:
+            raise ConfigError(f"separator must be a text that is not empty, got {self.separator!r}")
+
+
+def split_separator(part: Part, options: Separator) -> list[Span]:
+    """Return the spans between separators, none of more than `options.size` tokens."""
+    return [Span(piece.start, piece.end) for piece in _pieces(part, options)]
+
+
+def _pieces(part: Part, options: Separator) -> Iterator[Piece]:
+    room = Room(part.tokens, options.size)
+    for start, end, _ in stretches(part):
+        span = Span(start, end)
+        for piece in cut(part.text, span, BLOCK, cut_at(options.separator, BLOCK, part.text, span)):
+            yield from fit(part.text, piece, room, (prose_cuts,))

@@ -1,0 +1,120 @@
+"""Structure-aware splitting: along a document's own headings, blocks, list items, rows and lines of code.
+
+A chunk stays in one section, except that small sections under the same heading may share one, and that a heading
+with nothing under it goes with the next. A table is cut between rows only; code that fits stays whole.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from docmill.tasks.split.parts.blocks import Block, announces, blocks
+from docmill.tasks.split.parts.options import MAX_SIZE, Options, check_whole
+from docmill.tasks.split.parts.outline import Outline
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.line_cuts import code_lines, table_rows
+from docmill.tasks.split.spans.merge_pieces import Allow, merge
+from docmill.tasks.split.spans.pieces import (
+    BARRIER,
+    BLOCK,
+    GLUE,
+    HEADING,
+    ITEM,
+    LEAD,
+    NESTED,
+    Cutter,
+    Piece,
+    cut,
+    fit_all,
+)
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span
+
+_DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Structure(Options):
+    """`size` in tokens; sections of at most `small` tokens may share a chunk with their neighbours."""
+
+    small: int = 50
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        check_whole("small", self.small, 0, MAX_SIZE)
+
+
+def split_structure(part: Part, options: Structure) -> list[Span]:
+    """Return spans of at most `options.size` tokens."""
+    room = Room(part.tokens, options.size)
+    pieces = list(structure_pieces(part, room))
+    small = small_sections(pieces, part.outline, Room(part.tokens, options.small))
+    return merge(part.text, pieces, room, small)
+
+
+def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
+    """Yield a part's blocks as pieces, those that are too long cut by what they consist of."""
+    text = part.text
+    before, in_list, glued, barred = Block("front_matter", 0, 0), False, 0, False
+    for block in blocks(part):
+        nested = in_list and block.kind != "title" and _is_indented(text, block.start)
+        seam = BARRIER if barred else _seam(text, before, block, in_list, nested)
+        in_list = block.kind == "list_item" or nested
+        barred = block.kind == "front_matter"
+        before = block
+        if barred:
+            continue
+        glued = glued if seam == GLUE else block.start
+        if room.fits(glued, block.end) or (block.kind == "code" and room.fits(block.start, block.end)):
+            yield Piece(block.start, block.end, seam)
+        else:
+            barred = block.kind == "table"
+            yield from _cut(text, block, seam, room)
+
+
+def _cut(text: str, block: Block, seam: int, room: Room) -> Iterator[Piece]:
+    cutters = _CUTTERS.get(block.kind, _PROSE)
+    span = Span(block.start, block.end)
+    yield from fit_all(text, cut(text, span, seam, cutters[0](text, span)), room, cutters[1:])
+
+
+_PROSE: tuple[Cutter, ...] = (prose_cuts,)
+_CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (table_rows,)}
+
+
+def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -> int:
+    if before.kind == "title" or (before.kind == "question" and block.kind == "answer"):
+        return GLUE
+    if block.kind == "title":
+        return HEADING + max(0, _DEEPEST - block.level)
+    if in_list and block.kind == "list_item":
+        return ITEM + max(0, _DEEPEST - block.level)
+    if nested:
+        return NESTED
+    return LEAD if before.kind in ("paragraph", "text") and announces(text[before.start : before.end]) else BLOCK
+
+
+def _is_indented(text: str, start: int) -> bool:
+    return text[max(0, start - 2) : start] in ("  ", "\t", " \t", "\n\t")
+
+
+def small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Allow:
+    """Return which sections may share a chunk: small ones whole, beside each other or one below the other.
+
+    The last part of a section goes with no other section: what it is a part of would not be said of it any more.
+    """
+
+    def begins(i: int) -> bool:
+        return i == 0 or pieces[i].seam >= HEADING
+
+    def allow(left: int, middle: int, right: int) -> bool:
+        whole = begins(left) and (right + 1 == len(pieces) or begins(right + 1))
+        if not whole or not small.fits(pieces[left].start, pieces[middle - 1].end):
+            return False
+        if not small.fits(pieces[middle].start, pieces[right].end):
+            return False
+        first, other = outline.at(pieces[left].start), outline.at(pieces[middle].start)
+        above = outline.headings[first].parent if first >= 0 else -1
+        return above == outline.headings[other].parent or first in outline.path(other)
+
+    return allow

@@ -1,0 +1,209 @@
+"""Windows of one size: `fixed` chunks with an overlap, and a `sliding_window` with a stride.
+
+The fixed-size chunks with overlap of LangChain's CharacterTextSplitter and TokenTextSplitter and of
+chonkie's TokenChunker, in any of three units. Plain windows all move when a word is added before them.
+With `anchored` the text itself decides where they end, as in content-defined chunking (Muthitacharoen,
+Chen and Mazieres, SOSP 2001), so that they soon fall again as before.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Self, get_args
+
+from docmill.storage.errors import ConfigError
+from docmill.tasks.split.parts.blocks import runs, stretches
+from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Options, check_flag, check_whole
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.ruler import OfTokens, Ruler, Unit, first_at_least, last_at_most, ruler_of
+from docmill.tasks.split.spans.pieces import SENTENCE, best_cut
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.sizing import CHARACTERS_PER_TOKEN
+from docmill.tasks.split.spans.span import Span
+
+_WORD = re.compile(r"\s(?=\S)")
+_SHARES = 16  # a place is in at most so many windows
+_MAX_CHARACTERS = MAX_SIZE * CHARACTERS_PER_TOKEN
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed(Options):
+    """`size` in units of `unit`: tokens, words or characters; a chunk never has more than `most` tokens.
+
+    `anchored` windows are between half as long and as long as asked for; their text decides.
+    """
+
+    unit: Unit = "tokens"
+    most: int = MAX_SIZE
+    anchored: bool = False
+
+    def __post_init__(self) -> None:
+        if self.unit not in get_args(Unit):
+            raise ConfigError(f"unit must be one of {', '.join(get_args(Unit))}, got {self.unit!r}")
+        Options.__post_init__(self)
+        check_whole("most", self.most, MIN_SIZE, MAX_SIZE)
+        check_flag("anchored", self.anchored)
+
+    @property
+    def longest(self) -> int:
+        """Return the greatest size of the unit."""
+        return _MAX_CHARACTERS if self.unit == "characters" else MAX_SIZE
+
+    def within(self, tokens: int) -> Self:
+        """Return the options for a model that has room for this many tokens of a chunk's text."""
+        if self.unit == "tokens" and self.size > tokens:
+            return self.shrunk(tokens)
+        return self if self.most <= tokens else replace(self, most=tokens)
+
+    def shrunk(self, size: int) -> Self:
+        """Return the options for a smaller size."""
+        return replace(self, size=size, most=min(size, self.most))
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(Windowed):
+    """`overlap` is a number of units or a percentage such as "10%", of which what comes before is said again.
+
+    With `respect_sentences` a chunk ends after a sentence where one ends, and an overlap begins with one.
+    `max_doc_size`, in units, first cuts the text into larger documents at line ends, which no chunk
+    leaves; 0 does not.
+    """
+
+    overlap: int | str = 0
+    respect_sentences: bool = False
+    max_doc_size: int = 0
+
+    def __post_init__(self) -> None:
+        Windowed.__post_init__(self)
+        check_flag("respect_sentences", self.respect_sentences)
+        check_whole("max_doc_size", self.max_doc_size, 0, 64 * _MAX_CHARACTERS)
+        if 0 < self.max_doc_size < self.size:
+            raise ConfigError(f"max_doc_size must be 0 or at least size={self.size}, got {self.max_doc_size}")
+        most = self.size - max(1, self.size // _SHARES)
+        if not 0 <= self.shared <= most:
+            raise ConfigError(f"overlap must be in [0, {most}] where size is {self.size}, got {self.overlap!r}")
+
+    def shrunk(self, size: int) -> Self:
+        """Return the options for a smaller size, the overlap in proportion."""
+        return replace(self, size=size, most=min(size, self.most), overlap=self.shared * size // self.size)
+
+    @property
+    def shared(self) -> int:
+        """Return the overlap in units."""
+        if isinstance(self.overlap, int) and not isinstance(self.overlap, bool):
+            return self.overlap
+        number = str(self.overlap).removesuffix("%").strip()
+        if not str(self.overlap).endswith("%") or not number.replace(".", "", 1).isdigit():
+            raise ConfigError(f'overlap must be a number of units or a percentage such as "10%", got {self.overlap!r}')
+        return int(self.size * float(number) / 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Sliding(Windowed):
+    """Windows of `size` units begin `stride` units apart; no stride, 0, is half the size."""
+
+    stride: int = 0
+
+    def __post_init__(self) -> None:
+        Windowed.__post_init__(self)
+        if self.stride != 0:
+            check_whole("stride", self.stride, max(1, self.size // _SHARES), self.size)
+
+    def shrunk(self, size: int) -> Self:
+        """Return the options for a smaller size, the stride in proportion."""
+        stride = self.stride and max(1, self.stride * size // self.size)
+        return replace(self, size=size, most=min(size, self.most), stride=stride)
+
+
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """Where the next window ends and begins, over one run of text."""
+
+    part: Part
+    ruler: Ruler
+    options: Windowed
+
+    def end(self, start: int, limit: int) -> int:
+        """Return the end of a window at `start`, which is at most `limit`."""
+        by_tokens = OfTokens(self.part.tokens).reach(start, self.options.most)
+        return min(limit, max(start + 1, min(by_tokens, self.ruler.reach(start, self.options.size))))
+
+    def again(self, span: Span, shared: int) -> int:
+        """Return where the next window begins; a span shorter than what it should share is moved on by a word."""
+        least = span.start + max(1, (span.end - span.start) // _SHARES)
+        again = self.ruler.retreat(span.end, shared) if shared else span.end
+        if again >= least:
+            return again
+        word = _WORD.search(self.part.text, least, span.end)
+        return word.end() if word else least
+
+    def anchor(self, low: int, high: int) -> int:
+        """Return the place in the second half of a stretch that its text chooses."""
+        return best_cut(self.part.text, (low + high) // 2, high) or high
+
+
+def split_fixed(part: Part, options: Fixed) -> list[Span]:
+    """Return spans of `options.size` units, the last of a run shorter, each beginning within the one before."""
+    windows = _Windows(part, ruler_of(part, options.unit), options)
+    found: list[Span] = []
+    for run in runs(part):
+        sentences = _sentences(part, run) if options.respect_sentences else []
+        for parent in _parents(part.text, run, windows.ruler, options.max_doc_size):
+            found += _fixed(windows, parent, options, sentences)
+    return _not_furniture(part, found)
+
+
+def _fixed(windows: _Windows, run: Span, options: Fixed, sentences: list[int]) -> Iterator[Span]:
+    start = run.start
+    while (end := windows.end(start, run.end)) < run.end:
+        if sentences:
+            end = last_at_most(sentences, start, end)
+        elif options.anchored:
+            end = windows.anchor(start, end)
+        yield Span(start, end)
+        again = windows.again(Span(start, end), options.shared)
+        start = first_at_least(sentences, again, Span(start, end)) if sentences else min(again, end)
+    yield Span(start, run.end)
+
+
+def split_sliding(part: Part, options: Sliding) -> list[Span]:
+    """Return spans of `options.size` units whose starts are `options.stride` units apart."""
+    windows = _Windows(part, ruler_of(part, options.unit), options)
+    return _not_furniture(part, [span for run in runs(part) for span in _sliding(windows, run, options)])
+
+
+def _sliding(windows: _Windows, run: Span, options: Sliding) -> Iterator[Span]:
+    start, stride = run.start, options.stride or max(1, options.size // 2)
+    while (end := windows.end(start, run.end)) < run.end:
+        yield Span(start, end)
+        following = min(end, max(start + 1, windows.ruler.reach(start, stride)))
+        start = windows.anchor(start, following) if options.anchored else following
+    yield Span(start, run.end)
+
+
+def _parents(text: str, run: Span, ruler: Ruler, size: int) -> Iterator[Span]:
+    """Yield documents of at most `size` units, which end at line ends where there are any in their second half."""
+    start = run.start
+    while size and (end := ruler.reach(start, size)) < run.end:
+        line = text.rfind("\n", (start + end) // 2, end) + 1
+        end = line or end
+        yield Span(start, end)
+        start = end
+    yield Span(start, run.end)
+
+
+def _sentences(part: Part, run: Span) -> list[int]:
+    return [place for place, seam in prose_cuts(part.text, run) if seam >= SENTENCE]
+
+
+def _not_furniture(part: Part, spans: list[Span]) -> list[Span]:
+    """Return the spans that hold more than what is left out."""
+    kept = [(start, end) for start, end, _ in stretches(part)]
+    ends = [end for _, end in kept]
+
+    def holds(span: Span) -> bool:
+        first = bisect_right(ends, span.start)
+        return first < len(kept) and kept[first][0] < span.end
+
+    return [span for span in spans if holds(span)]

@@ -1,0 +1,84 @@
+"""Blocks: what a part of a document consists of outside of its front matter and furniture, without gaps."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.span import Span, trim
+
+_CAPTION = re.compile(r"[*_]{0,3}(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]", re.IGNORECASE)
+_LONGEST_CAPTION = 200
+_LONGEST_HEADING = 80
+
+
+class Block(NamedTuple):
+    """An outermost element as far as it lies in the part, or text between elements, of kind `text`."""
+
+    kind: str
+    start: int
+    end: int
+    level: int = 0
+
+
+def blocks(part: Part) -> Iterator[Block]:
+    """Yield the blocks of a part, trimmed and in order.
+
+    Front matter is yielded empty, since no chunk may reach across it, furniture not at all.
+    """
+    text, position = part.text, part.start
+    for element in part.index.outer.within(part.start, part.end):
+        start, end = max(element.start, part.start), min(element.end, part.end)
+        yield from _block(text, "text", position, start, 0)
+        position = end
+        if element.kind == "front_matter":
+            yield Block("front_matter", end, end)
+        elif element.kind != "furniture":
+            yield from _block(text, element.kind, start, end, element.level)
+    yield from _block(text, "text", position, part.end, 0)
+
+
+def _block(text: str, kind: str, start: int, end: int, level: int) -> Iterator[Block]:
+    start, end = trim(text, start, end)
+    if end > start:
+        yield Block(kind, start, end, level)
+
+
+def announces(text: str) -> bool:
+    """Return whether a block introduces what follows, or is short and stands like a heading."""
+    like_heading = len(text) <= _LONGEST_HEADING and "\n" not in text and text.rstrip("*_ \r\n")[-1:].isalnum()
+    return like_heading or introduces(text)
+
+
+def introduces(text: str) -> bool:
+    """Return whether a block says "as follows:" or is a caption."""
+    return text.rstrip("*_ \r\n").endswith((":", "\uff1a")) or is_caption(text)
+
+
+def is_caption(text: str) -> bool:
+    """Return whether a block is short and calls itself a table or a figure with its number."""
+    return len(text) <= _LONGEST_CAPTION and _CAPTION.match(text) is not None
+
+
+def runs(part: Part) -> Iterator[Span]:
+    """Yield the spans between front matters, from their first character that counts to their last."""
+    start = end = -1
+    for first, last, after_front in stretches(part):
+        if after_front and end > start >= 0:
+            yield Span(start, end)
+        start, end = (first if after_front or start < 0 else start), last
+    if end > start >= 0:
+        yield Span(start, end)
+
+
+def stretches(part: Part) -> Iterator[tuple[int, int, bool]]:
+    """Yield the spans between what is left out, and whether front matter stands before them."""
+    text, position, after_front = part.text, part.start, False
+    for element in part.index.left_out.within(part.start, part.end):
+        if text[position : element.start].strip():
+            yield position, element.start, after_front
+            after_front = False
+        after_front |= element.kind == "front_matter"
+        position = element.end
+    if text[position : part.end].strip():
+        yield position, part.end, after_front

@@ -1,0 +1,49 @@
+"""Marks: a part cut at given places, such as turns, entries or clauses, which stay whole where they fit."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from docmill.tasks.split.parts.blocks import stretches
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.merge_pieces import merge
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, Cutter, Piece, cut, fit
+from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span
+
+
+class Mark(NamedTuple):
+    """Where a unit begins, and how firmly it hangs on the one before."""
+
+    place: int
+    seam: int
+
+
+def units(part: Part, marks: Sequence[Mark]) -> Iterator[Piece]:
+    """Yield the units of a part; marks are in order. None reaches across front matter or furniture."""
+    places = [mark.place for mark in marks]
+    for start, end, after_front in stretches(part):
+        first, last = bisect_right(places, start), bisect_right(places, end - 1)
+        begins = first > 0 and places[first - 1] == start
+        seam = BARRIER if after_front else (marks[first - 1].seam if begins else BLOCK)
+        yield from cut(part.text, Span(start, end), seam, marks[first:last])
+
+
+def fit_units(
+    text: str, found: Iterator[Piece], room: Room, cutters: tuple[Cutter, ...] = (prose_cuts,)
+) -> Iterator[Piece]:
+    """Yield units; one that is too long is cut, and neither its end nor its parts are joined with another."""
+    barred = False
+    for unit in found:
+        whole = room.fits(unit.start, unit.end)
+        yield from fit(text, unit._replace(seam=BARRIER) if barred else unit, room, cutters)
+        barred = not whole
+
+
+def split_units(
+    part: Part, marks: Sequence[Mark], size: int, cutters: tuple[Cutter, ...] = (prose_cuts,)
+) -> list[Span]:
+    """Return spans of at most `size` tokens, of whole units where none is longer."""
+    room = Room(part.tokens, size)
+    return merge(part.text, list(fit_units(part.text, units(part, marks), room, cutters)), room)

@@ -1,0 +1,112 @@
+"""Part: what a splitter is called with: a document, or a stretch of one, such as a region or a section."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+from docmill.storage.schema import Element, Parsed
+from docmill.tasks.counting.tokens import Tokens
+from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.outline import Outline
+
+
+class Index:
+    """What the parts of one document look up; each is found once, when it is first asked for."""
+
+    def __init__(self, parsed: Parsed, lookup: Lookup) -> None:
+        self.parsed = parsed
+        self.lookup = lookup
+        self.plain: list[tuple[int, int, str]] = []
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Return where the elements begin."""
+        return [element.start for element in self.parsed.elements]
+
+    @cached_property
+    def outer(self) -> "Ordered":
+        """Return the outermost elements that are not empty."""
+        return Ordered(self.parsed.elements)
+
+    @cached_property
+    def left_out(self) -> "Ordered":
+        """Return front matter and furniture."""
+        return Ordered([e for e in self.parsed.elements if e.kind in ("front_matter", "furniture")])
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Return the headings of the whole document."""
+        return Outline(self.parsed)
+
+
+class Ordered:
+    """Elements that do not overlap, in order; one that begins within another is dropped."""
+
+    def __init__(self, elements: Sequence[Element]) -> None:
+        self._elements: list[Element] = []
+        for element in elements:
+            if element.end > element.start >= (self._elements[-1].end if self._elements else 0):
+                self._elements.append(element)
+        self._ends = [element.end for element in self._elements]
+
+    def within(self, start: int, end: int) -> Iterator[Element]:
+        """Yield those that share at least one character with a span."""
+        for i in range(bisect_right(self._ends, start), len(self._elements)):
+            if self._elements[i].start >= end:
+                return
+            yield self._elements[i]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a document: what a splitter splits, in code points of `parsed.text`, half-open.
+
+    The spans that a splitter proposes lie within [start, end) and are offsets of the whole text. It may
+    look at what stands around the part, which `parsed`, `tokens` and `outline` know as a whole.
+    """
+
+    parsed: Parsed
+    tokens: Tokens
+    start: int
+    end: int
+    index: Index
+
+    @classmethod
+    def whole(cls, parsed: Parsed, tokens: Tokens, lookup: Lookup | None = None) -> Self:
+        """Return the part that is all of a document."""
+        return cls(parsed, tokens, 0, len(parsed.text), Index(parsed, lookup or Lookup()))
+
+    def within(self, start: int, end: int) -> "Part":
+        """Return a part of this part."""
+        return Part(self.parsed, self.tokens, max(start, self.start), min(end, self.end), self.index)
+
+    @property
+    def text(self) -> str:
+        """Return the text of the whole document, which offsets count from."""
+        return self.parsed.text
+
+    @property
+    def outline(self) -> Outline:
+        """Return the headings of the whole document."""
+        return self.index.outline
+
+    @property
+    def lookup(self) -> Lookup:
+        """Return where to ask for what only a model knows."""
+        return self.index.lookup
+
+    def note_plain(self, strategy: str) -> None:
+        """Note that this part is split by another strategy than the one that was asked for."""
+        self.index.plain.append((self.start, self.end, strategy))
+
+    def strategy_at(self, position: int, asked: str) -> str:
+        """Return the strategy that split what is at a position: the one asked for unless another was noted."""
+        return next((name for start, end, name in self.index.plain if start <= position < end), asked)
+
+    @property
+    def elements(self) -> Sequence[Element]:
+        """Return the elements, nested ones too, that begin within the part; the last may reach beyond it."""
+        starts = self.index.starts
+        return self.parsed.elements[bisect_left(starts, self.start) : bisect_left(starts, self.end)]

@@ -1,0 +1,1 @@
+"""Spans: where a text may be cut, how long a stretch of it is, and how pieces become chunks."""

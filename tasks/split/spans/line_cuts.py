@@ -1,0 +1,70 @@
+"""Lines of code and rows of tables: where these may be cut, and how readily."""
+
+import re
+from collections.abc import Iterator
+
+from docmill.tasks.split.spans.pieces import GLUE, LINE, PART, TOP_LEVEL, WORD
+from docmill.tasks.split.spans.span import Span
+
+_NEWLINE = re.compile(r"\r\n?|\n")
+_FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
+_COMMENT = re.compile(r"[ \t]*(?:#(?!include|define|if|end)|//|/\*|\*(?!\w)|--|;;|@\w|\"\"\"|%|<!--)")
+_CLOSING = re.compile(r"[ \t]*[)\]}]|[ \t]*(?:end|fi|done|esac|else|elif|except|finally|catch)\b")
+_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-[-| \t:+=]*$")
+
+
+def _lines(text: str, span: Span) -> Iterator[tuple[int, str]]:
+    start = span.start
+    for match in _NEWLINE.finditer(text, *span):
+        yield start, text[start : match.start()]
+        start = match.end()
+    yield start, text[start : span.end]
+
+
+def code_lines(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where lines begin: top-level parts hold least together, comments and closing brackets most."""
+    found: list[tuple[int, int]] = []
+    before, blank = "", False
+    for start, line in _lines(text, span):
+        if not line.strip():
+            blank = True
+            continue
+        if start > span.start:
+            found.append((start, _seam(before, line, blank)))
+        before, blank = line, False
+    return found
+
+
+def _seam(before: str, line: str, blank: bool) -> int:
+    if _FENCE.match(before) or (_FENCE.match(line) and not blank):
+        return GLUE
+    if blank:
+        return PART if line[0] in " \t" else TOP_LEVEL
+    if _COMMENT.match(before) or _CLOSING.match(line):
+        return WORD
+    return LINE
+
+
+def table_rows(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where rows begin; the first row stays with the header, if there is one."""
+    rows, ruled = _rows(text, span)
+    return [(start, GLUE if i <= ruled + 1 and ruled >= 0 else LINE) for i, start in enumerate(rows) if i]
+
+
+def rows_and_header(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where rows begin, of which the header, with the rule below it, is one."""
+    rows, ruled = _rows(text, span)
+    return [
+        (start, GLUE if i == ruled + 1 and ruled >= 0 else LINE) for i, start in enumerate(rows) if i > max(0, ruled)
+    ]
+
+
+def rules(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where lines begin that only part a header from what is below."""
+    return [(start, GLUE) for start, line in _lines(text, span) if start > span.start and _RULE.match(line)]
+
+
+def _rows(text: str, span: Span) -> tuple[list[int], int]:
+    """Return where the lines begin that are not blank, and which of the first three is a rule, or -1."""
+    rows = [(start, line) for start, line in _lines(text, span) if line.strip()]
+    return [start for start, _ in rows], next((i for i, (_, line) in enumerate(rows[:3]) if _RULE.match(line)), -1)

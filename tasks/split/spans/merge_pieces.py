@@ -1,0 +1,47 @@
+"""Merge: pieces into chunks, closing the weakest seams first.
+
+Seams of one strength are closed in an order that their own text decides, not their position, so what an
+edit changes stays near it: to the merge, a text far away is as it was.
+"""
+
+from collections.abc import Callable, Sequence
+from zlib import crc32
+
+from docmill.tasks.split.spans.pieces import BARRIER, HEADING, Piece
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span
+
+_SNIPPET = 48
+
+Allow = Callable[[int, int, int], bool]
+"""Whether the group of pieces first..middle-1 may be joined with middle..last, across a heading's seam."""
+
+
+def merge(text: str, pieces: Sequence[Piece], room: Room, allow: Allow | None = None) -> list[Span]:
+    """Return the spans of runs of pieces, such that no two neighbours could be one.
+
+    A seam of a heading is closed only if `allow` says so, one of strength `BARRIER` never.
+    """
+    starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
+    before, after = room.at(starts), room.at(ends)
+    first, last = list(range(len(pieces))), list(range(len(pieces)))
+    tokens, characters = room.tokens, room.characters
+    for middle in _order(text, pieces):
+        left, right = first[middle - 1], last[middle]
+        fits = after[right] - before[left] <= tokens and ends[right] - starts[left] <= characters
+        if fits and (pieces[middle].seam < HEADING or (allow is not None and allow(left, middle, right))):
+            last[left], first[right] = right, left
+    spans, left = [], 0
+    while left < len(pieces):
+        spans.append(Span(starts[left], ends[last[left]]))
+        left = last[left] + 1
+    return spans
+
+
+def _order(text: str, pieces: Sequence[Piece]) -> list[int]:
+    keys = [
+        (piece.seam, crc32(text[piece.start : piece.start + _SNIPPET].encode("utf-8", "surrogatepass")), i)
+        for i, piece in enumerate(pieces)
+        if i and piece.seam < BARRIER
+    ]
+    return [i for *_, i in sorted(keys)]

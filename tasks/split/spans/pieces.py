@@ -1,0 +1,107 @@
+"""Pieces: a text in the smallest parts that a splitter keeps whole, with how firmly each hangs on the one before.
+
+Where a part is too long it is cut further: a paragraph into sentences, code and tables into lines, a
+sentence at the commas, spaces or characters that its own words decide.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from docmill.tasks.split.spans.sizing import Room
+from docmill.tasks.split.spans.span import Span, is_boundary, trim
+
+# Seams, from those closed first to those that are never closed; headings lie between BLOCK and BARRIER.
+GLUE, LEAD, WORD, SENTENCE, LINE, PART, TOP_LEVEL, NESTED = range(8)
+ITEM, BLOCK, HEADING, BARRIER = 10, 20, 30, 99
+
+_CLAUSE = re.compile(r"[,;:)\]\u2013\u2014\u2026]\s+(?=\S)")
+_SPACE = re.compile(r"\s+(?=\S)")
+_STOP = re.compile(r"[^\w\s]|[\u3040-\u30ff\u4e00-\u9fff]")
+_ANY = re.compile(r".", re.DOTALL)
+_SNIPPET = 16
+_CHARACTERS_TRIED = 256
+
+
+class Piece(NamedTuple):
+    """A span, and the seam before it."""
+
+    start: int
+    end: int
+    seam: int
+
+
+Cutter = Callable[[str, Span], Iterable[tuple[int, int]]]
+"""From a text and a span of it to the positions where it may be cut, each with its seam."""
+
+
+def cut(text: str, span: Span, seam: int, cuts: Iterable[tuple[int, int]]) -> Iterator[Piece]:
+    """Yield the parts of a span that are not blank; the first one has the seam given."""
+    start, end = span
+    for position, next_seam in [*cuts, (end, 0)]:
+        if position < end and not is_boundary(text, position):
+            continue
+        first, last = trim(text, start, position)
+        if last > first:
+            yield Piece(first, last, seam)
+        seam = next_seam if last > first or next_seam > seam else seam
+        start = position
+
+
+def fit(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Iterator[Piece]:
+    """Yield a piece as it is, or cut by the first cutter, and what is still too long by the next one."""
+    if room.fits(piece.start, piece.end):
+        yield piece
+    else:
+        yield from _smaller(text, piece, room, cutters)
+
+
+def fit_all(text: str, pieces: Iterable[Piece], room: Room, cutters: tuple[Cutter, ...]) -> Iterator[Piece]:
+    """Yield what `fit` yields of each piece; many are measured at once."""
+    pieces = list(pieces)
+    for piece, fits in zip(pieces, room.fitting(pieces), strict=True):
+        if fits:
+            yield piece
+        else:
+            yield from _smaller(text, piece, room, cutters)
+
+
+def _smaller(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Iterator[Piece]:
+    span = Span(piece.start, piece.end)
+    if not cutters:
+        yield from cut(text, span, piece.seam, windows(text, piece, room))
+        return
+    yield from fit_all(text, cut(text, span, piece.seam, cutters[0](text, span)), room, cutters[1:])
+
+
+def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:
+    """Return where to cut what has no better seams, each part between half full and full.
+
+    Of the best places in that stretch the one is taken whose next characters sort last, so after a change
+    the cuts soon fall as before.
+    """
+    cuts: list[tuple[int, int]] = []
+    start = piece.start
+    while not room.fits(start, piece.end):
+        high = max(start + 1, min(room.reach(start), start + room.characters))
+        start = best_cut(text, min(room.reach(start, 0.5), high - 1), high) or _whole_cluster(text, start, high)
+        if start >= piece.end:
+            break
+        cuts.append((start, WORD))
+    return cuts
+
+
+def best_cut(text: str, low: int, high: int) -> int:
+    """Return the place in (low, high] that its own text decides: after a clause, else a word, else anything; or 0."""
+    for pattern in (_CLAUSE, _SPACE, _STOP, _ANY):
+        first = low if pattern is not _ANY else max(low, high - _CHARACTERS_TRIED)
+        found = {match.end() for match in pattern.finditer(text, first, high)} - {low}
+        places = sorted((place for place in found if is_boundary(text, place)), reverse=True)
+        if places:
+            return max(places, key=lambda place: text[place : place + _SNIPPET])
+    return 0
+
+
+def _whole_cluster(text: str, start: int, high: int) -> int:
+    """Return the end of the grapheme cluster at `start`, or `high` when even that is too long."""
+    return next((place for place in range(start + 1, high + 1) if is_boundary(text, place)), high)

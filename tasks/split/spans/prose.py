@@ -1,0 +1,98 @@
+"""Prose: where a paragraph that is too long may be cut, which its lines and its sentences say."""
+
+import re
+from collections.abc import Iterator
+from zlib import crc32
+
+from docmill.tasks.split.spans.pieces import LINE, PART, SENTENCE, WORD
+from docmill.tasks.split.spans.span import Span
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_QUOTE_MARKS = " \t>"
+_ENDS = (".", "!", "?", ":", ";", "|", "\u2026", '"', "\u201d", "\\")
+_SHORT = 45
+_SENTENCE_END = re.compile(  # a stop, which is searched for quickly, and what belongs to it: by its kind, with space
+    r"[.!?\u3002\uff01\uff1f]"
+    r"(?:(?<=[\u3002\uff01\uff1f])[\u3002\uff01\uff1f]*[\u300d\u300f\u201d\u2019\uff09]*|(?<=[.!?])[.!?]*[\"'\u201d\u2019)\]]*\s+)"
+)
+_ENUMERATOR = re.compile(r"\((\w{1,4})\)")
+_NUMBER = re.compile(r"[ \t>*_#-]*\d+[.)]\s*")
+_LONGEST_NUMBER = 16
+_LONG_WORD = 2000
+_SHORT_TEXT = 2000
+_SLICE = 1 << 16  # what needs little memory
+_LEAST = 256
+_STOPS = 16
+_SNIPPET = 16
+
+
+def prose_cuts(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return where lines and sentences begin.
+
+    A line that is short or ends in a stop was ended on purpose; another may only have reached the
+    margin, so what follows it holds on more firmly than a sentence to the one before.
+    """
+    cuts = dict(_lines(text, span))
+    for position in _sentences(text, span):
+        cuts[position] = max(cuts.get(position, SENTENCE), SENTENCE)
+    return sorted(cuts.items())
+
+
+def _lines(text: str, span: Span) -> list[tuple[int, int]]:
+    found, start = [], span.start
+    for match in _LINE_END.finditer(text, *span):
+        line = text[start : match.start()].strip(_QUOTE_MARKS)
+        start = match.end()
+        meant = len(line) < _SHORT or line.endswith(_ENDS)
+        found.append((start, (LINE if line else PART) if meant else WORD))
+    return found
+
+
+def _sentences(text: str, span: Span) -> Iterator[int]:
+    """Yield where sentences begin, each found in a stretch that begins and ends near it.
+
+    For `sentencex` a quotation mark is paired with another however far away, so one more would move sentences in all of
+    a long text.
+    """
+    marks = [span.start, *_marks(text, span), span.end]
+    for start, end, beyond in zip(marks, marks[1:], [*marks[2:], span.end], strict=False):
+        yield from (place for place in _found(text, start, beyond) if start < place <= end and place < span.end)
+
+
+def _found(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield where the sentences of a stretch begin, by `sentencex`; by their stops where it would take the square."""
+    from sentencex import get_sentence_boundaries
+
+    piece = _ENUMERATOR.sub(r" \1 ", text[start:end])  # sentencex ends no sentence that begins with "(b)"
+    if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:
+        yield from (match.end() for match in _SENTENCE_END.finditer(text, start, end))
+    else:
+        last = start
+        for sentence in get_sentence_boundaries("en", piece)[1:]:
+            place = start + sentence["start_index"]
+            if not (text[place - 3 : place - 2].isdigit() and _is_number(text, last, place)):
+                yield place
+            last = place
+
+
+def _is_number(text: str, start: int, end: int) -> bool:
+    """Return whether the last line of a stretch is a number of a list: "2. ", which stands with what follows."""
+    line = text[text.rfind("\n", start, end - 1) + 1 or start : end]
+    return len(line) <= _LONGEST_NUMBER and _NUMBER.fullmatch(line) is not None
+
+
+def _marks(text: str, span: Span) -> Iterator[int]:
+    """Yield the ends of the stretches of a long text: one stop in sixteen, which what follows it decides."""
+    last = span.start
+    stops = (match.end() for match in _SENTENCE_END.finditer(text, *span)) if span.end - last > _SHORT_TEXT else ()
+    for place in (*stops, span.end):
+        while place - last > 2 * _SLICE:
+            last += _SLICE
+            yield last
+        if place < span.end and (place - last > _SLICE or (place - last >= _LEAST and _chosen(text, place))):
+            last = place
+            yield last
+
+
+def _chosen(text: str, place: int) -> bool:
+    return crc32(text[place : place + _SNIPPET].encode("utf-8", "surrogatepass")) % _STOPS == 0

@@ -1,0 +1,1 @@
+"""Syntax: the definitions in source code, as tree-sitter reads them."""

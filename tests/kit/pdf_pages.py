@@ -1,0 +1,35 @@
+"""Pages of PDFs for tests: two columns of text, and what is read of a page."""
+
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from tests.kit.writers.pdf import Pdf
+
+LEFT = [
+    "The left column tells of a river that rises in the",
+    "hills and runs through three towns before it turns",
+    "to the sea. Nobody has ever walked along all of it.",
+    "Its water is brown in spring and green in autumn,",
+    "and the millers say that it has a mind of its own.",
+]
+RIGHT = [
+    "The right column tells of the road beside it, which",
+    "was built by soldiers and paid for by nobody at all.",
+    "It floods each March. Carts then take the long way",
+    "over the pass, and the inn there does well out of it",
+    "until the end of May.",
+]
+
+
+def read(pdf: Pdf) -> Parsed:
+    return parse(pdf.to_bytes(), FileType("pdf"), ParseOptions())
+
+
+def parts(parsed: Parsed, *kinds: str) -> list[str]:
+    return [parsed.text[one.start : one.end] for one in parsed.elements if not kinds or one.kind in kinds]
+
+
+def page() -> Pdf:
+    pdf = Pdf({})
+    pdf.add_page()
+    return pdf

@@ -1,0 +1,98 @@
+"""An ingest in a process of its own that ends, or fails, at a chosen boundary.
+
+Processes fork from one that has imported everything and done nothing: a start takes milliseconds.
+"""
+
+import multiprocessing
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import lancedb  # noqa: F401  # imported before the fork, so that no process has to
+import pytest
+import scipy.sparse  # noqa: F401
+
+from docmill.storage import failpoints
+from docmill.storage.embedding import encoder, space
+from docmill.storage.errors import Rejected
+from docmill.storage.history.retention import Retention
+from docmill.storage.upkeep.compact import compact
+from docmill.tasks.workers.pool import Pool
+from tests.kit import fake_encoder
+from tests.kit.workbench import Workbench
+
+warnings.filterwarnings("ignore", message="lancedb fork support")  # nothing of it has run before the fork
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["tests.kit.victim", "magika", "markdown_it", "sentencex"])
+_SILENT = os.devnull
+
+
+class Countdown:
+    """Calls `act` at boundary number `at`, counted from 1, or of that name; remembers the names of all before.
+
+    Only boundaries whose names hold the word `among` count.
+    """
+
+    def __init__(self, at: int | str, act: Callable[[], None], among: str = "") -> None:
+        self._at = at
+        self._act = act
+        self._among = among
+        self.seen: list[str] = []
+
+    def __call__(self, name: str) -> None:
+        if self._among not in name:
+            return
+        self.seen.append(name)
+        if self._at in (name, len(self.seen)):
+            self._act()
+
+
+def die() -> None:
+    """End this process as `kill -9` does."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def start(
+    work: Callable[[Workbench], object], bench: Workbench, model: Path, kill_at: int | str = 0, among: str = ""
+) -> "multiprocessing.process.BaseProcess":
+    """Start `work` on a bench; with `kill_at` it kills itself at that boundary of those `among` which it counts."""
+    process = CONTEXT.Process(target=_run, args=(work, bench, str(model), kill_at, among))
+    process.start()
+    return process
+
+
+def ingest(bench: Workbench) -> object:
+    """Ingest all documents of a bench."""
+    return bench.ingest(allow_delete=True)
+
+
+def compact_all(bench: Workbench) -> object:
+    """Compact the store of a bench, and keep one snapshot."""
+    return compact(bench.root, Retention(keep_snapshots=1))
+
+
+def compact_at_once(bench: Workbench) -> object:
+    """Compact the store of a bench on an object store, keep one snapshot, and no object that it does not name."""
+    return compact(bench.root, Retention(keep_snapshots=1, grace_hours=0.0))
+
+
+def _in_this_process(_: Pool, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    """Do what `Pool.map` does; to start its processes, which write nothing, would take longer than all else."""
+    for item in items:
+        try:
+            yield function(item)
+        except Rejected as why:
+            yield why
+
+
+def _run(work: Callable[[Workbench], object], bench: Workbench, model: str, kill_at: int | str, among: str) -> None:
+    quiet = os.open(_SILENT, os.O_WRONLY)
+    os.dup2(quiet, 2)
+    space.FOLDERS[fake_encoder.NAME] = lambda: Path(model)
+    encoder.LOADERS[fake_encoder.NAME] = fake_encoder.TokenCounts
+    pytest.MonkeyPatch().setattr(Pool, "map", _in_this_process)
+    failpoints.watch = Countdown(kill_at, die, among)
+    work(bench)

@@ -1,0 +1,161 @@
+"""Tables of PDFs: by rules, by the rule under a header, and by how their cells stand."""
+
+import pytest
+
+from docmill.storage.schema import Parsed
+from tests.kit.pdf_pages import page, read
+from tests.kit.writers.pdf import text_width
+
+ROWS = [
+    ["Part", "Pieces", "Weight"],
+    ["Mast section", "2", "17 kg"],
+    ["Ground anchor", "4", "3 kg"],
+    ["Rope", "", "1 kg"],
+]
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_a_table_keeps_its_cells(ruled: bool) -> None:
+    pdf = page()
+    pdf.text(60, 740, "What has to be carried up is listed here:")
+    if ruled:
+        pdf.table(60, 720, (120, 60, 80), ROWS)
+    else:
+        for number, row in enumerate(ROWS):
+            for x, cell in zip((60, 200, 300), row, strict=True):
+                pdf.text(x, 708 - 14 * number, cell) if cell else None
+    pdf.text(60, 620, "Nothing else is needed.")
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes == {"cells": ROWS, "header_rows": 1}
+    assert [one.kind for one in read(pdf).elements] == ["paragraph", "table", "paragraph"]
+
+
+def test_upright_rules_part_what_stands_close_together() -> None:
+    pdf = page()
+    header, widths = ["Part of it", "Pieces to carry", "Weight"], (49, 77, 40)
+    pdf.table(60, 720, widths, [header])
+    for number, row in enumerate(ROWS[1:]):
+        for x, cell in zip((60, 112, 190), row, strict=True):
+            pdf.text(x, 692 - 14 * number, cell.split()[0]) if cell else None
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"][:2] == [header, ["Mast", "2", "17"]]
+
+
+def test_cells_over_several_columns_and_rows() -> None:
+    pdf = page()
+    pdf.box(60, 680, 200, 20)
+    pdf.text(65, 686, "Both")
+    pdf.box(60, 640, 100, 40)
+    pdf.text(65, 655, "Tall")
+    for y, word in ((660, "up"), (640, "down")):
+        pdf.box(160, y, 100, 20)
+        pdf.text(165, y + 6, word)
+    pdf.table(60, 640, (100, 100), [["one", "two"], ["three", "four"]])
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [
+        ["Both", ""],
+        ["Tall", "up"],
+        ["Tall", "down"],
+        ["one", "two"],
+        ["three", "four"],
+    ]
+
+
+def cells_of(parsed: Parsed) -> list[list[list[str]]]:
+    return [one.attributes["cells"] for one in parsed.elements if one.kind == "table"]
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_a_rule_under_its_header_makes_few_rows_a_table(ruled: bool) -> None:
+    pdf = page()
+    for y, left, right in ((740, "Part", "What it is for"), (722, "Mast", "It holds all the rest up")):
+        pdf.text(60, y, left)
+        pdf.text(200, y, right)
+    if ruled:
+        pdf.rule(58, 735, 300)
+    pdf.text(60, 690, "Nothing else is needed.")
+    assert cells_of(read(pdf)) == (
+        [[["Part", "What it is for"], ["Mast", "It holds all the rest up"]]] if ruled else []
+    )
+
+
+def test_cells_of_several_lines_are_whole_wherever_they_stand_in_their_rows() -> None:
+    pdf = page()
+    for y, name, lines in (
+        (740, "Part", ["What it is for"]),
+        (712, "Mast", ["It holds all the rest up, and", "is held by three ropes"]),
+        (676, "Anchor", ["It holds", "one of the ropes that hold", "the mast"]),
+    ):
+        pdf.text(60, y, name, font="bold" if y == 740 else "regular")
+        pdf.lines(200, y + 6.25 * (len(lines) - 1), lines, font="bold" if y == 740 else "regular")
+    for y, lines in ((644, ["Ground", "screw"]), (608, ["Rope"])):
+        pdf.lines(60, y, lines)
+        pdf.text(200, y, "See the drawing")
+    assert cells_of(read(pdf)) == [
+        [
+            ["Part", "What it is for"],
+            ["Mast", "It holds all the rest up, and is held by three ropes"],
+            ["Anchor", "It holds one of the ropes that hold the mast"],
+            ["Ground screw", "See the drawing"],
+            ["Rope", "See the drawing"],
+        ]
+    ]
+
+
+def test_a_first_cell_of_three_lines_is_whole_and_a_header_is_cut_as_its_cells() -> None:
+    pdf = page()
+    x = 60 + text_width("Name of the part", 10) + 5
+    pdf.text(60, 760, "Name of the part")
+    pdf.text(x, 760, "What it is for")
+    pdf.rule(58, 755, 300)
+    for y, lines in ((740, ["MAST_OF", "THE_UPPER", "STATION"]), (690, ["ROPE"])):
+        pdf.lines(60, y, lines)
+        pdf.text(x, y, "See the drawing")
+    assert cells_of(read(pdf)) == [
+        [
+            ["Name of the part", "What it is for"],
+            ["MAST_OF THE_UPPER STATION", "See the drawing"],
+            ["ROPE", "See the drawing"],
+        ]
+    ]
+
+
+def test_a_narrow_gap_parts_cells_where_those_above_and_below_begin() -> None:
+    pdf = page()
+    names = ["Part", "Mast", "Galvanised shackle", "Rope"]
+    x = 60 + text_width(names[2], 10) + 6
+    for number, name in enumerate(names):
+        pdf.text(60, 740 - 16 * number, name)
+        pdf.text(x, 740 - 16 * number, ["Count", "1", "12 of them", "3"][number])
+        pdf.text(300, 740 - 16 * number, ["Weight", "17 kg", "1 kg", "2 kg"][number])
+    assert cells_of(read(pdf))[0][2] == ["Galvanised shackle", "12 of them", "1 kg"]
+
+
+def test_a_name_beside_several_rows_is_a_cell_of_the_first() -> None:
+    pdf = page()
+    rows = [["Kind", "Model", "Score"], ["", "A", "41"], ["", "B", "42"], ["", "C", "43"]]
+    for number, row in enumerate(rows):
+        for x, cell in zip((60, 160, 260), row, strict=True):
+            pdf.text(x, 740 - 14 * number, cell) if cell else None
+        if number == 0:
+            pdf.text(60, 740 - 28, "Single")
+    assert cells_of(read(pdf)) == [
+        [["Kind", "Model", "Score"], ["Single", "A", "41"], ["", "B", "42"], ["", "C", "43"]]
+    ]
+
+
+def test_tables_that_stand_apart_are_two() -> None:
+    pdf = page()
+    for number, row in enumerate(ROWS + ROWS):
+        for x, cell in zip((60, 200, 300), row, strict=True):
+            pdf.text(x, 740 - 16 * number - 12 * (number > 3), cell or "-")
+    assert [len(cells) for cells in cells_of(read(pdf))] == [4, 4]
+
+
+def test_a_list_of_contents_and_a_frame_are_no_tables() -> None:
+    pdf = page()
+    pdf.box(50, 500, 480, 300)
+    for number, title in enumerate(("Before you go up", "The mast", "Probes", "Wiring", "Care")):
+        pdf.text(60, 740 - 16 * number, title)
+        pdf.text(500, 740 - 16 * number, str(number + 2))
+    assert not [one for one in read(pdf).elements if one.kind == "table"]

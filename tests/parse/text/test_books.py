@@ -1,0 +1,50 @@
+"""Electronic books as they have been made since 2011: contents as a page, no older table of contents."""
+
+import zipfile
+from io import BytesIO
+
+import pytest
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+
+CONTAINER = """\
+<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+<rootfiles><rootfile full-path="O/book.opf" media-type="application/oebps-package+xml"/></rootfiles></container>"""
+PACKAGE = """\
+<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:title>Mills</dc:title><dc:creator>Ann Reed</dc:creator><dc:creator>Bo Lind</dc:creator></metadata>
+<manifest><item id="n" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>
+<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>
+<item id="b" href="b.xhtml" media-type="application/xhtml+xml"/></manifest><spine>{spine}</spine></package>"""
+CONTENTS = """\
+<nav epub:type="toc"><h1>Contents</h1><ol><li><a href="a.xhtml">Of <i>wind</i></a>
+<ol><li><a href="b.xhtml#top">Of sails</a></li></ol></li></ol></nav>"""
+PAGE = '<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><body>{}</body></html>'
+
+
+def book(spine: str) -> Parsed:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w") as made:
+        made.writestr("mimetype", "application/epub+zip")
+        made.writestr("META-INF/container.xml", CONTAINER)
+        made.writestr("O/book.opf", PACKAGE.format(spine=spine))
+        for name, body in (("nav", CONTENTS), ("a", "<p>It blows.</p>"), ("b", "<p>They turn.</p>")):
+            made.writestr(f"O/{name}.xhtml", PAGE.format(body))
+    return parse(buffer.getvalue(), FileType("epub"), ParseOptions())
+
+
+def test_chapters_stand_below_their_titles_in_the_page_of_contents() -> None:
+    parsed = book('<itemref idref="a"/><itemref idref="b"/>')
+    assert parsed.text == "# Mills\n\n## Of wind\n\nIt blows.\n\n### Of sails\n\nThey turn."
+
+
+def test_authors_stand_in_the_order_of_the_book() -> None:
+    assert book('<itemref idref="a"/>').metadata["author"] == "Ann Reed, Bo Lind"
+
+
+def test_a_book_without_reading_order_says_so() -> None:
+    with pytest.raises(Rejected, match="corrupt: a book without reading order"):
+        book("")

@@ -1,0 +1,179 @@
+"""Mail: what is read of messages, and what is attached to them."""
+
+from email.message import EmailMessage
+from email.mime.message import MIMEMessage
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docmill.storage.errors import Rejected
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.mail.letter import unique_names
+from docmill.tasks.parse.mail.messages import attachments
+from docmill.tasks.parse.mail.mime import decoded
+from tests.kit.drawing import examples
+from tests.kit.writers import outlook
+
+
+def _mail(subject: str = "Gauges", text: str = "The gauges are here.\n") -> EmailMessage:
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "Ann Reed <ann@mill.example>", "bo@mill.example", subject
+    mail.set_content(text)
+    return mail
+
+
+def _read(data: bytes, name: str = "eml") -> Parsed:
+    return parse(data, FileType(name), ParseOptions())
+
+
+def _kinds(parsed: Parsed) -> list[tuple[str, str]]:
+    return [(one.kind, parsed.text[one.start : one.end]) for one in parsed.elements[2:]]
+
+
+def test_attachments_come_in_order_under_safe_and_distinct_names() -> None:
+    mail = _mail()
+    for name in ("a.txt", "../../etc/passwd", "A.txt", "C:\\temp\\Größe.txt", "a.txt"):
+        mail.add_attachment(f"in {name}\n", filename=name)
+    mail.add_attachment(b"\x89PNG", "image", "png")
+    names = [name for name, _ in attachments(mail.as_bytes(), "eml")]
+    assert names == ["a.txt", "passwd", "A-2.txt", "Größe.txt", "a-3.txt", "attachment.png"]
+    assert attachments(mail.as_bytes(), "eml")[1][1].split() == b"in ../../etc/passwd".split()
+
+
+def test_an_enclosed_message_is_a_mail_of_its_own() -> None:
+    inner = _mail("First reading: 3/4")
+    inner.add_attachment(b"1,2\n", "text", "csv", filename="readings.csv")
+    outer = MIMEMultipart()
+    outer["Subject"] = "Forwarded"
+    outer.attach(MIMEText("See below."))
+    outer.attach(MIMEMessage(inner))
+    ((name, data),) = attachments(outer.as_bytes(), "eml")
+    assert name == "First reading 3-4.eml"
+    assert attachments(data, "eml") == [("readings.csv", b"1,2\n")]
+
+
+def test_all_messages_of_an_mbox_give_their_attachments() -> None:
+    box = b""
+    for subject in ("one", "two"):
+        mail = _mail(subject)
+        mail.add_attachment(subject.encode(), "application", "pdf", filename="plan.pdf")
+        box += b"From ann@mill.example Mon Jun 01 10:00:00 2026\n" + mail.as_bytes() + b"\n"
+    assert attachments(box, "mbox") == [("plan.pdf", b"one"), ("plan-2.pdf", b"two")]
+
+
+def test_what_is_no_mail_has_no_attachments() -> None:
+    nested = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n" * 3_000
+    assert [attachments(data, kind) for kind in ("eml", "msg") for data in (b"", b"\0" * 99, nested)] == [[]] * 6
+
+
+@examples(100)
+@given(st.lists(st.text(max_size=20)))
+def test_names_of_attachments_are_distinct_and_have_no_folder(names: list[str]) -> None:
+    found = [name for name, _ in unique_names([(name, b"") for name in names])]
+    assert len({name.lower() for name in found}) == len(names)
+    assert all(name.strip() and "/" not in name and "\\" not in name and not name.startswith(".") for name in found)
+
+
+def test_a_message_enclosed_in_an_outlook_message_is_a_mail_with_its_own_attachments() -> None:
+    file: outlook.Properties = {outlook.LONG_FILE: "a.csv", outlook.CONTENT: b"1,2"}
+    inner = outlook.message({outlook.SUBJECT: "Ärger", outlook.BODY: "Inner."}, attached=[file], header=24)
+    outer = outlook.as_file(outlook.message({outlook.SUBJECT: "Out"}, attached=[file, inner, file]))
+    (_, first), (name, data), (last, _) = attachments(outer, "msg")
+    assert (first, name, last) == (b"1,2", "Ärger.eml", "a-2.csv")
+    assert attachments(outer, "msg")[1][1] == data
+    assert attachments(data, "eml") == [("a.csv", b"1,2")]
+    assert "Inner." in _read(data).text
+
+
+def test_an_outlook_message_of_a_code_page_is_no_mojibake() -> None:
+    text = "格式測試 in a message"
+    data = outlook.as_file(
+        outlook.message({outlook.CODEPAGE: 950, outlook.SUBJECT: text, outlook.BODY: text}, charset="big5")
+    )
+    assert _read(data, "msg").text == f"# {text}\n\n{text}"
+
+
+def test_a_message_locked_with_a_key_is_rejected_as_encrypted() -> None:
+    pgp = b"Subject: s\nContent-Type: multipart/encrypted; protocol=pgp; boundary=b\n\n--b\n\nx\n--b--"
+    smime = b"Subject: s\nContent-Type: application/pkcs7-mime; smime-type=enveloped-data\n\nx"
+    note = outlook.as_file(outlook.message({outlook.SUBJECT: "s", 0x001A: "IPM.Note.SMIME"}))
+    for data, name in ((pgp, "eml"), (smime, "eml"), (note, "msg")):
+        with pytest.raises(Rejected, match=r"encrypted: .*receiver's key"):
+            _read(data, name)
+        assert attachments(data, name) == []
+
+
+@pytest.mark.parametrize(
+    ("head", "text"),
+    [
+        ("=?utf-8?Q?a_=C3?= =?utf-8?Q?=A9?= b", "a é b"),
+        ("=?iso-2022-jp?B?GyRCRnxLXBsoQg==?=", "日本"),
+        ("plain =?utf-8?B?w6k=?= =?iso-8859-1?Q?=E9?=", "plain éé"),
+        ("=?unknown?Q?x?= =?utf-8?B?a?=", "x=?utf-8?B?a?="),
+        ("\udcc3\udca9t\udcc3\udca9", "été"),
+        ("=?utf-8?Q?" * 3_000, ("=?utf-8?Q?" * 3_000)[:20_000]),
+    ],
+)
+def test_heads_are_decoded(head: str, text: str) -> None:
+    assert decoded(head) == text
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/plain; charset=iso-8859-1", "text/plain; charset=us-ascii"])
+def test_a_head_of_bare_bytes_is_in_the_encoding_of_its_mail(kind: str) -> None:
+    head = f"From: J\u00fcrgen <j@mill.example>\r\nSubject: Gr\u00fc\u00dfe\r\nContent-Type: {kind}"
+    body = "Sch\u00f6ne Gr\u00fc\u00dfe aus K\u00f6ln, dies ist ein l\u00e4ngerer Text f\u00fcr M\u00e4nner.\r\n"
+    parsed = _read(f"{head}\r\n\r\n{body}".encode("latin-1"))
+    assert (parsed.title, parsed.metadata["author"]) == ("Gr\u00fc\u00dfe", "J\u00fcrgen")
+
+
+def test_a_body_in_html_is_left_for_plain_text_that_says_more() -> None:
+    mail = _mail(text="All of the news in many words.\n")
+    mail.add_alternative("<p>News</p>", subtype="html")
+    assert _kinds(_read(mail.as_bytes())) == [("paragraph", "All of the news in many words.")]
+
+
+def test_a_reply_below_and_above_quotations_stays_apart_from_them() -> None:
+    text = "Above.\n\nAm 3. Mai schrieb Bo:\n> one\n> > two\n\nBetween.\n\n> three\n\n-----Original Message-----\nold\n"
+    assert _kinds(_read(_mail(text=text).as_bytes())) == [
+        ("paragraph", "Above."),
+        ("quote", "> Am 3. Mai schrieb Bo:\n> one"),
+        ("quote", "> > two"),
+        ("paragraph", "Between."),
+        ("quote", "> three"),
+        ("quote", "> -----Original Message-----\n> old"),
+    ]
+
+
+def test_a_page_is_cut_where_the_head_of_an_earlier_mail_stands() -> None:
+    mail = _mail()
+    mail.set_content("<p>New.</p><p>Ann<br>From: Bo<br>Sent: Monday<br>To: Ann</p><p>Old.</p>", subtype="html")
+    assert _kinds(_read(mail.as_bytes())) == [
+        ("paragraph", "New."),
+        ("paragraph", "Ann"),
+        ("quote", "> From: Bo\n> Sent: Monday\n> To: Ann"),
+        ("quote", "> Old."),
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_a_message_stored_in_another_encoding_is_read(encoding: str) -> None:
+    data = _mail().as_string().encode(encoding)
+    assert detect_file_type("x", data) == FileType("eml")
+    assert _read(data).title == "Gauges"
+
+
+@pytest.mark.parametrize("line", ["-- \n", "> " * 40 + "x\n", "From: a\n", "a\nb wrote:\n> c\n", "=?utf-8?q?\n "])
+def test_hostile_mail_is_read_in_time(line: str) -> None:
+    assert _read(b"Subject: s\nTo: a\n\nx" + line.encode() * 20_000).title == "s"
+
+
+def test_what_stands_in_an_outlook_message_does_not_change_what_it_is() -> None:
+    inside: outlook.Properties = {outlook.LONG_FILE: "a.doc", outlook.CONTENT: "WordDocument".encode("utf-16-le")}
+    data = outlook.as_file(outlook.message({outlook.SUBJECT: "s"}, attached=[inside]))
+    assert detect_file_type("a.doc", data) == FileType("msg")

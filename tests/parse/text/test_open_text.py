@@ -1,0 +1,72 @@
+"""OpenDocument texts: what stands in boxes, fields and pictures, and which paragraph is the title."""
+
+import pytest
+
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+from tests.kit.writers.workbook import zipped
+
+_SPACES = " ".join(
+    f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{space}:1.0"'
+    for name, space in (
+        ("office", "office"),
+        ("text", "text"),
+        ("draw", "drawing"),
+        ("style", "style"),
+        ("svg", "svg-compatible"),
+    )
+)
+
+
+def read(body: str, styles: str = "") -> Parsed:
+    content = f"<office:document-content {_SPACES}><office:automatic-styles>{styles}</office:automatic-styles>"
+    content += f"<office:body><office:text>{body}</office:text></office:body></office:document-content>"
+    members = {
+        "mimetype": "application/vnd.oasis.opendocument.text",
+        "content.xml": content,
+        "styles.xml": f"<office:document-styles {_SPACES}/>",
+    }
+    return parse(zipped(members), FileType("odt"), ParseOptions())
+
+
+BOX = "<draw:frame><draw:text-box><text:p>In one.</text:p><text:p>In two.</text:p></draw:text-box></draw:frame>"
+SHAPE = "<draw:custom-shape><text:p>In a shape.</text:p></draw:custom-shape>"
+PICTURE = "<draw:frame><draw:image/><svg:title>mill</svg:title><svg:desc>An old mill</svg:desc></draw:frame>"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (f"<text:p>Before {BOX}after.</text:p><text:p>End.</text:p>", "Before after.\n\nIn one.\n\nIn two.\n\nEnd."),
+        (f"{BOX}<text:p>End.</text:p>", "In one.\n\nIn two.\n\nEnd."),
+        (f"<text:p>So{SHAPE}.</text:p>", "So.\n\nIn a shape."),
+        (f"<text:p>See{PICTURE}.</text:p>", "See An old mill ."),
+        ("<text:p>On <text:date>1 May</text:date>, <text:author-name>Ann</text:author-name></text:p>", "On 1 May, Ann"),
+        (
+            "<text:p><text:ruby><text:ruby-base>漢</text:ruby-base><text:ruby-text>kan</text:ruby-text></text:ruby>"
+            "</text:p>",
+            "漢(kan)",
+        ),
+        ("<text:numbered-paragraph><text:p>First.</text:p></text:numbered-paragraph>", "First."),
+        (
+            "<text:bibliography><text:bibliography-source><text:index-title-template>Books</text:index-title-template>"
+            "</text:bibliography-source><text:index-body><text:p>Ann: Mills.</text:p></text:index-body>"
+            "</text:bibliography>",
+            "Ann: Mills.",
+        ),
+        ("<text:p>a<text:page-number>3</text:page-number>b</text:p>", "ab"),
+    ],
+)
+def test_words_in_boxes_fields_and_pictures_are_kept(body: str, text: str) -> None:
+    assert read(body).text == text
+
+
+@pytest.mark.parametrize("style", ["Title", "P1"])
+def test_the_first_paragraph_is_the_title_by_its_style(style: str) -> None:
+    deleted = "<text:tracked-changes><text:changed-region><text:deletion><text:p>Gone</text:p></text:deletion>"
+    deleted += "</text:changed-region></text:tracked-changes>"
+    styles = '<style:style style:name="P1" style:parent-style-name="Title"/>'
+    body = f'{deleted}<text:p text:style-name="{style}">On mills</text:p><text:h text:outline-level="1">Sails</text:h>'
+    parsed = read(body, styles)
+    assert (parsed.title, parsed.text) == ("On mills", "# On mills\n\n## Sails")

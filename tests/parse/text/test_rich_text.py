@@ -1,0 +1,79 @@
+"""Rich text: letters of every code page, fonts of several, numbers with what old readers show in their place."""
+
+import pytest
+
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType, ParseOptions
+
+
+def read(body: bytes, head: bytes = rb"\ansi") -> Parsed:
+    return parse(rb"{\rtf1" + head + body + b"}", FileType("rtf"), ParseOptions())
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (1251, "Привет, мир!"),
+        (1253, "Καλημέρα, κόσμε!"),
+        (1250, "Dobrý večer, světe!"),
+        (932, "日本語、テスト"),
+        (936, "中文文件"),
+        (65001, "Grüße"),
+        (1252, "café – 5 €"),
+    ],
+)
+def test_letters_are_read_in_the_code_page_of_the_document(page: int, text: str) -> None:
+    head, encoding = rb"\ansi\ansicpg%d" % page, "utf-8" if page == 65001 else f"cp{page}"
+    escaped = b"".join(b"\\'%02x" % byte for byte in text.encode(encoding))
+    assert read(rb"\pard " + escaped + rb"\par", head).text == text
+    if not set(b"{}\\") & set(text.encode(encoding)):
+        assert read(rb"\pard " + text.encode(encoding) + rb"\par", head).text == text
+
+
+def test_the_second_byte_of_a_letter_may_stand_as_itself() -> None:
+    assert read(rb"\pard \'83e\'83X\'83g\par", rb"\ansi\ansicpg932").text == "テスト"
+
+
+def test_letters_are_read_in_the_code_page_of_their_font() -> None:
+    fonts = rb"{\fonttbl{\f0\fcharset0 Arial;}{\f1\fnil\fcharset204 Arial Cyr;}{\f2\fcharset161 Arial Greek;}}"
+    parsed = read(fonts + rb"\pard\f1 \'cf\'f0{\f2 \'e1}\'e8 \plain caf\'e9\par", rb"\ansi\ansicpg1252\deff0")
+    assert parsed.text == "Прαи café"
+
+
+def test_no_letter_after_a_number_is_lost() -> None:
+    parsed = read(rb"\pard \u8364?, \u8364?and {\uc2 \u1087 \'ef\'ef,}{\uc0\u1078,} \u-10179?\u-8704?!\par")
+    assert parsed.text == "€, €and п,ж, 😀!"
+
+
+def test_signs_of_rich_text_that_are_written_as_bytes_stay_letters() -> None:
+    assert read(rb"\pard a\'7bb\'7d \b\'e9\b0\'5c\par").text == "a{b} é\\"
+
+
+def test_what_a_revision_deleted_is_left_out() -> None:
+    assert read(rb"\pard kept {\deleted\revauthdel1 gone} {\revised added}\par").text == "kept added"
+
+
+def test_a_title_is_read_in_the_code_page_of_the_document() -> None:
+    info = rb"{\info{\title \'cc\'e8\'f0 \{1\}}{\author \u1040?\u1085?\u1103?}}"
+    parsed = read(info + rb"\pard Text.\par", rb"\ansicpg1251")
+    assert (parsed.title, parsed.metadata["author"]) == ("Мир {1}", "Аня")
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        rb"{\s1\snext2\fs40 Heading 1;}{\s2\fs30 heading 2;}",
+        rb"{\s1\outlinelevel0 Kapitel;}{\s2\outlinelevel1 Abschnitt;}",
+        rb"{\s1 \'dcberschrift 1;}{\s2 \'dcberschrift 2;}",
+    ],
+)
+def test_headings_are_known_by_their_styles(style: bytes) -> None:
+    body = rb"\pard\plain\s1\fs40 Mills\par\pard\plain\s2{Sails}\par\pard\plain\s12 They turn.\par"
+    parsed = read(rb"{\stylesheet{\s0 Normal;}" + style + rb"{\s12 Body;}}" + body)
+    assert [(one.kind, one.level) for one in parsed.elements] == [("title", 1), ("title", 2), ("paragraph", 0)]
+    assert parsed.text == "# Mills\n\n## Sails\n\nThey turn."
+
+
+def test_a_title_that_the_text_begins_with_is_said_once() -> None:
+    assert read(rb"{\info{\title On mills}}\pard On mills\par\pard Text.\par").text == "# On mills\n\nText."

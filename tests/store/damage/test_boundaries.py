@@ -1,0 +1,216 @@
+"""A run may end or fail at any effect on the disk: nothing that was committed is lost, and the next run mends all."""
+
+import errno
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from docmill.storage import failpoints
+from docmill.storage.errors import DocmillError, StoreError
+from docmill.storage.history import snapshots
+from docmill.storage.reader.store import open_store
+from docmill.storage.schema import ChunkRow
+from docmill.storage.upkeep.verify import verify
+from tests.kit.victim import Countdown, compact_all, ingest, start
+from tests.kit.workbench import Workbench
+
+pytestmark = pytest.mark.usefixtures("fake_model")
+
+STRIDE = 31  # of the quick tests: three of some ninety boundaries
+KILLS = 200
+
+
+def lay(bench: Workbench) -> None:
+    """Commit two snapshots and change the source for a third."""
+    bench.write({"guide.md": "# Guide\n\nTurn the red knob.\n", "notes.txt": "Notes about snow.\n"})
+    bench.write({"gone.txt": "This leaves.\n", "bad.html": ""})
+    bench.ingest()
+    bench.write({"more.txt": "More words about rain.\n"})
+    bench.ingest()
+    bench.write({"guide.md": "# Guide\n\nTurn the blue knob.\n", "new.txt": "This comes.\n"})
+    (bench.docs / "gone.txt").unlink()
+
+
+@pytest.fixture(scope="module")
+def laid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("laid")
+
+
+@pytest.fixture
+def clean(laid: Path, tmp_path: Path) -> Workbench:
+    """Return what a clean build of the last state of the source is."""
+    if not (laid / "store").exists():
+        lay(Workbench(laid))
+    made = Workbench(tmp_path / "clean")
+    shutil.copytree(laid / "docs", made.docs)
+    made.ingest()
+    return made
+
+
+@pytest.fixture
+def fresh(laid: Path, clean: Workbench, tmp_path: Path) -> Callable[[], Workbench]:
+    """Return a maker of benches that are about to commit their third snapshot."""
+    assert clean.root.exists(), "so that `laid` is there, too"
+
+    def make() -> Workbench:
+        shutil.rmtree(tmp_path / "bench", ignore_errors=True)
+        shutil.copytree(laid, tmp_path / "bench", symlinks=True)
+        return Workbench(tmp_path / "bench")
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def unwatched() -> Iterator[None]:
+    yield
+    failpoints.watch = None
+
+
+def boundaries(bench: Workbench, work: Callable[[Workbench], object] = ingest) -> list[str]:
+    """Return the names of all boundaries of a run."""
+    counted = Countdown(0, lambda: None)
+    failpoints.watch = counted
+    work(bench)
+    failpoints.watch = None
+    return counted.seen
+
+
+def check(bench: Workbench, clean: Workbench, before: list[ChunkRow]) -> None:
+    """Hold the store after an accident, and after the next run, against what they have to be."""
+    now = bench.chunks()
+    committed = snapshots.read(bench.root).number > 2
+    assert now == (clean.chunks() if committed else before)
+    assert open_store(bench.root).search("knob", k=1)[0].uri == "guide.md"
+    parsed = committed or any((bench.root / "staging").glob("*/batch-*"))
+    embedded = committed or any((bench.root / "staging").glob("*/embeddings-*.parquet"))
+    report = bench.ingest(allow_delete=True)
+    assert report.parsed == 0 or not parsed, "finished batches are taken over"
+    assert report.embedded == 0 or not embedded, "finished vectors are taken over"
+    assert verify(bench.root, deep=True) == []
+    assert bench.chunks() == clean.chunks()
+    assert bench.files("chunks") == clean.files("chunks")
+    assert bench.files("documents") == clean.files("documents")
+    assert open_store(bench.root, 1).search("red knob", k=1)[0].text.endswith("red knob.")
+    assert bench.ingest().snapshot is None
+
+
+def fail(number: int) -> Callable[[], None]:
+    def act() -> None:
+        raise OSError(number, os.strerror(number))
+
+    return act
+
+
+def fail_at_each(fresh: Callable[[], Workbench], clean: Workbench, number: int, places: Callable[[int], range]) -> None:
+    before = fresh().chunks()
+    for at in places(len(boundaries(fresh()))):
+        bench = fresh()
+        failpoints.watch = Countdown(at, fail(number))
+        with pytest.raises((DocmillError, OSError)) as failure:
+            ingest(bench)
+        failpoints.watch = None
+        if number == errno.ENOSPC:
+            assert "make room and run again" in str(failure.value)
+        check(bench, clean, before)
+
+
+def test_a_full_disk_ends_the_run_and_harms_nothing(fresh: Callable[[], Workbench], clean: Workbench) -> None:
+    fail_at_each(fresh, clean, errno.ENOSPC, lambda count: range(3, count + 1, STRIDE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
+    fresh: Callable[[], Workbench], clean: Workbench, number: int
+) -> None:
+    fail_at_each(fresh, clean, number, lambda count: range(1, count + 1))
+
+
+def test_every_kind_of_effect_has_its_boundary(fresh: Callable[[], Workbench]) -> None:
+    seen = [*boundaries(fresh()), *boundaries(fresh(), compact_all)]
+    kinds = {name.split()[1] for name in seen}
+    assert {"lock", "write", "rename", "stage", "link", "put", "swap", "lance", "remove", "replace", "drop"} <= kinds
+    assert {"before lance add", "after lance add", "before put snapshots", "after put snapshots"} <= set(seen)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_at_any_boundary_loses_nothing(
+    fresh: Callable[[], Workbench], clean: Workbench, token_counts_folder: Path
+) -> None:
+    before = fresh().chunks()
+    for at in range(1, len(boundaries(fresh())) + 1):
+        bench = fresh()
+        process = start(ingest, bench, token_counts_folder, at)
+        process.join(120)
+        assert process.exitcode == -9, f"boundary {at}"
+        check(bench, clean, before)
+
+
+@pytest.mark.slow
+def test_a_compaction_that_is_killed_at_any_boundary_loses_nothing(
+    fresh: Callable[[], Workbench], token_counts_folder: Path
+) -> None:
+    def made() -> Workbench:
+        bench = fresh()
+        ingest(bench)
+        return bench
+
+    wanted, at, most = made().chunks(), 0, len(boundaries(made(), compact_all))
+    while True:  # one boundary more or less is met from run to run
+        bench, at = made(), at + 1
+        process = start(compact_all, bench, token_counts_folder, at)
+        process.join(120)
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == -9, f"boundary {at}"
+        assert bench.chunks() == wanted
+        assert open_store(bench.root).search("knob", k=1)[0].uri == "guide.md"
+        assert bench.ingest().embedded == 0
+        compact_all(bench)
+        assert verify(bench.root, deep=True) == []
+        assert bench.chunks() == wanted
+    assert at > 0.9 * most
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_at_random_moments_lose_nothing(
+    fresh: Callable[[], Workbench], clean: Workbench, token_counts_folder: Path
+) -> None:
+    rng = random.Random(7)
+    start(ingest, fresh(), token_counts_folder).join(120)
+    began = time.monotonic()
+    start(ingest, fresh(), token_counts_folder).join(120)
+    whole_run = time.monotonic() - began
+    before, killed = fresh().chunks(), 0
+    bench = fresh()
+    for _ in range(KILLS):
+        process = start(ingest, bench, token_counts_folder)
+        process.join(rng.uniform(0.1, 1.0) * whole_run)
+        process.kill()
+        process.join(60)
+        killed += process.exitcode == -9
+        if process.exitcode == 0 or rng.random() < 0.1:
+            check(bench, clean, before)
+            bench = fresh()
+        else:  # many accidents in a row on one store, as on a bad night
+            committed = snapshots.read(bench.root).number > 2
+            assert bench.chunks() == (clean.chunks() if committed else before)
+    check(bench, clean, before)
+    assert killed >= KILLS / 4
+
+
+def test_a_store_that_cannot_be_written_is_searched_and_says_so_to_a_writer(fresh: Callable[[], Workbench]) -> None:
+    bench = fresh()
+    files = {path: path.lstat().st_mtime_ns for path in bench.root.rglob("*")}
+    failpoints.watch = Countdown(1, fail(errno.EROFS))
+    assert bench.store.search("knob", k=1)[0].uri == "guide.md"
+    assert bench.store.sql("SELECT count(*) AS n FROM documents").to_pylist() == [{"n": 4}]
+    assert verify(bench.root) == []
+    with pytest.raises(StoreError, match="cannot be written: Read-only file system; it can be read"):
+        ingest(bench)
+    assert {path: path.lstat().st_mtime_ns for path in bench.root.rglob("*")} == files

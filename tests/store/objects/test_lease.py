@@ -1,0 +1,52 @@
+"""One writer among all machines, and one that died is in nobody's way for long."""
+
+import json
+
+import pytest
+
+from docmill.storage.address import mark_of
+from docmill.storage.errors import Locked
+from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.objects import lease
+from tests.kit.far_bench import FarBench
+
+
+def hold_lease(bench: FarBench, **holder: object) -> None:
+    """Leave the lease as a writer on another machine has it."""
+    value = {"token": "t", "mirror": "m", "pid": 77, "host": "elsewhere", "since": "2026-01-01", **holder}
+    bench.objects.put(lease.KEY, json.dumps(value).encode())
+
+
+def test_a_second_writer_is_told_who_holds_the_store(far: FarBench) -> None:
+    far.write({"a.txt": "Words.\n"})
+    hold_lease(far)
+    with pytest.raises(Locked, match=rf"{far.address} .+ process 77 on elsewhere since 2026-01-01; .+--wait"):
+        far.ingest()
+
+
+def test_a_lease_that_ran_out_is_taken_over_and_its_former_holder_notices(
+    far: FarBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold_lease(far)
+    monkeypatch.setattr(lease, "LASTS_S", -1.0)
+    with writer_lock(far.root):
+        monkeypatch.undo()
+        with pytest.raises(Locked, match=r"on .+ since 20"), writer_lock(far.on("two").root):
+            pass
+        hold_lease(far)
+        with pytest.raises(Locked, match=r"process 77 .+ has taken it over"):
+            lease.confirm(far.objects, far.root)
+
+
+def test_a_writer_that_died_is_in_no_ones_way_on_its_own_machine(far: FarBench) -> None:
+    mark = mark_of(far.root)
+    assert mark is not None
+    with writer_lock(far.root):
+        left = far.objects.read(lease.KEY)
+    far.objects.put(lease.KEY, left)
+    with pytest.raises(Locked), writer_lock(far.on("two").root):
+        pass
+    with writer_lock(far.root):
+        assert json.loads(far.objects.read(lease.KEY))["mirror"] == mark.mirror
+    with writer_lock(far.on("two").root):
+        pass

@@ -1,0 +1,120 @@
+"""What machines share beside snapshots: replies that were paid for, and evaluations."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from docmill.flows.cli.app import app
+from docmill.storage.files import hash_file
+from docmill.storage.history import measurements
+from docmill.tasks.model.journal import REPLIES, SHARED
+from tests.kit.far_bench import FarBench
+from tests.kit.model_server import ModelServer
+
+MANUAL = "# Mill\n\n" + "\n\n".join(
+    f"## Wheel {i}\n\n" + " ".join(f"Part {i} turns wheel {j} of the mill by hand." for j in range(20))
+    for i in range(4)
+)
+
+
+@pytest.fixture
+def asking(far: FarBench, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> FarBench:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-real-key")
+    model = {"provider": "openai", "model": "loopback", "base_url": f"{server.url}/v1"}
+    far.settings |= {"model": model, "chunk": {"contextualizer": "llm"}}
+    far.write({"manual.md": MANUAL})
+    return far
+
+
+def another_store(bench: FarBench) -> None:
+    """Forget all that is on the object store and in the first machine's mirror but the replies."""
+    bench.objects.delete([key for key in sorted(bench.keys()) if not key.startswith(f"{SHARED}/")])
+
+
+def test_what_one_machine_paid_for_another_does_not_pay_again(asking: FarBench, server: ModelServer) -> None:
+    asked = asking.ingest().model["calls"]
+    assert asked == len(server.requests) > 0
+    (pack,) = (asking.root / REPLIES).glob("*.parquet")
+    assert asking.keys(SHARED) == {f"{SHARED}/{pack.stem}-{hash_file(pack)}.parquet"}
+    chunks = asking.chunks()
+    another_store(asking)
+    two = asking.on("two")
+    report = two.ingest()
+    assert (report.documents.added, len(server.requests)) == (1, asked)
+    assert two.chunks() == chunks
+
+
+def test_replies_that_could_not_be_put_are_put_by_the_next_run(
+    asking: FarBench, server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    asking.ingest()
+    asking.objects.delete(sorted(asking.keys(SHARED)))
+    asking.write({"manual.md": MANUAL.replace("by hand", "by foot")})
+    asking.ingest()
+    assert len(asking.keys(SHARED)) == 2
+    asking.objects.put(f"{SHARED}/broken-{'0' * 32}.parquet", b"of another content")
+    another_store(asking)
+    before = len(server.requests)
+    with caplog.at_level(logging.WARNING, "docmill.remote"):
+        assert asking.on("two").ingest().documents.added == 1
+    assert "another content than was written" in caplog.text
+    assert len(server.requests) == before
+
+
+def evaluate(bench: FarBench, machine: str, monkeypatch: pytest.MonkeyPatch, *measures: str) -> None:
+    monkeypatch.setenv("DOCMILL_MIRRORS", str(bench.folder / "mirrors" / machine))
+    arguments = ["evaluate", "--questions", str(bench.folder / "q.csv"), "--store", bench.address, "--mode", "keyword"]
+    options = [word for measure in measures for word in ("--measure", measure)]
+    done = CliRunner().invoke(app, [*arguments, *options])
+    assert done.exit_code == 0, done.output
+
+
+def kept(bench: FarBench) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = bench.store.sql("SELECT * FROM evaluations ORDER BY measure").to_pylist()
+    return rows
+
+
+def test_what_one_machine_measured_another_shows(far: FarBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
+    far.ingest()
+    (far.folder / "q.csv").write_text("question,phrase\nred knob,the red knob\n")
+    evaluate(far, "one", monkeypatch, "RR", "R@5")
+    two = far.on("two")
+    assert kept(two) == kept(far)
+    assert [row["measure"] for row in kept(two)] == ["R@5", "RR"]
+    first = far.keys(measurements.FOLDER)
+    write_older(two)
+    evaluate(far, "two", monkeypatch, "RR", "R@5")
+    assert names(far.keys(measurements.FOLDER)) == names(first)
+    assert kept(far) == kept(two)
+    assert kept(far.on("three")) == kept(two)
+
+
+def names(keys: set[str]) -> list[str]:
+    """Return the names of objects without the hashes of their contents."""
+    return sorted(key.rsplit("-", 1)[0] for key in keys)
+
+
+def write_older(bench: FarBench) -> None:
+    """Spoil what a mirror has of the evaluations: the object store's word counts."""
+    (path,) = (bench.root / measurements.FOLDER).glob("[!n]*.parquet")
+    path.write_bytes(b"")
+
+
+def test_a_mirror_takes_no_evaluations_into_another_store(far: FarBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
+    far.ingest()
+    (far.folder / "q.csv").write_text("question,phrase\nred knob,the red knob\n")
+    evaluate(far, "one", monkeypatch, "RR")
+    far.objects.delete(sorted(far.keys()))
+    far.on("two").ingest()
+    assert kept(far) == []
+    assert far.keys(measurements.FOLDER) == set()
+
+
+def test_a_store_that_is_a_folder_shares_nothing(tmp_path: Path) -> None:
+    measurements.keep(tmp_path, [])
+    assert [path.name for path in tmp_path.iterdir()] == [measurements.FOLDER]
