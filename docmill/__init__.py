@@ -1,1 +1,163 @@
-"""Docmill: a data-pipeline DAG for document ingestion."""
+"""docmill: files in, one snapshot of chunks, vectors and BM25 out.
+
+    import docmill
+
+    report = docmill.ingest("docs", store="store")
+    with docmill.open_store("store") as store:
+        for hit in store.search("how do I undo a commit?", k=3):
+            print(hit.uri, hit.start_char, hit.text)
+
+The names in `__all__` are public: they keep their meaning within a minor version, and the changelog says when one
+changes. Everything else, `docmill.flows`, `docmill.tasks` and `docmill.storage` included, is private and may change in
+any release. The two Prefect flows, `docmill.flows.ingest.ingest` and `docmill.flows.evaluate.evaluate`, are entry
+points of deployments and keep their names and parameters.
+
+`import docmill` imports nothing heavy. Each name loads what it needs when it is first used.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from docmill import errors
+    from docmill.flows.config.settings import Settings
+    from docmill.flows.runs.report import Report
+    from docmill.storage.reader.store import Document, Store, open_store
+    from docmill.storage.retrieval.candidates.hit import Hit
+
+    __version__: str
+
+__all__ = [
+    "Document",
+    "Hit",
+    "Report",
+    "Settings",
+    "Store",
+    "__version__",
+    "errors",
+    "ingest",
+    "open_store",
+    "plan",
+]
+
+_HOMES = {
+    "Document": "docmill.storage.reader.store",
+    "Hit": "docmill.storage.retrieval.candidates.hit",
+    "Report": "docmill.flows.runs.report",
+    "Settings": "docmill.flows.config.settings",
+    "Store": "docmill.storage.reader.store",
+    "open_store": "docmill.storage.reader.store",
+}
+
+
+def ingest(
+    sources: str | Path | Sequence[str | Path] = (),
+    *,
+    store: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    settings: "Settings | None" = None,
+    config: str | Path | None = None,
+    allow_delete: bool = False,
+    retry: bool = False,
+    refresh_contexts: bool = False,
+) -> "Report":
+    """Bring a store up to date with its sources in one snapshot, as the command `docmill ingest` does.
+
+    Documents that did not change cost no work. Where nothing changed, nothing is committed.
+
+    Args:
+        sources: Folders, globs, files, `s3://BUCKET/PREFIX`, or `NAME=PATH`. None takes `sources` of the settings.
+        store: The folder that keeps everything, or `s3://BUCKET/PREFIX`. None takes `store` of the settings.
+        options: Settings by their key in docmill.toml, such as `{"parse.workers": 2}`. They win over the environment,
+            which wins over the file.
+        settings: Complete settings. With these, neither the environment nor a docmill.toml is read.
+        config: The docmill.toml to read. None takes the file of the working folder or of a folder above it.
+        allow_delete: Accept that a source lost many of its documents.
+        retry: Try documents again that were rejected before.
+        refresh_contexts: Ask the language model again where a context is stale or could not be used.
+
+    Returns:
+        What the run did: counts of documents and chunks, seconds by step, and `exit_status`, which is 0 only if every
+        document is in the store as it is now.
+
+    Raises:
+        docmill.errors.ConfigError: A setting or an argument is wrong.
+        docmill.errors.SourceError: A source is missing, or it would lose too many documents.
+        docmill.errors.StoreError: The store is damaged, or of another format or embedding model.
+        docmill.errors.Locked: Another process writes to the store.
+        docmill.errors.Transient: The disk is full, or a server does not answer.
+
+    Example:
+        >>> report = docmill.ingest("docs", store="store")
+        >>> report.snapshot, report.documents.added, report.exit_status
+        (1, 3, 0)
+    """
+    from docmill.flows.hosting.start_run import RunOptions, start_run
+
+    loaded = _settings(store, options, settings, config)
+    return start_run(loaded, _listed(sources), RunOptions(False, allow_delete, retry, refresh_contexts))
+
+
+def plan(
+    sources: str | Path | Sequence[str | Path] = (),
+    *,
+    store: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+    settings: "Settings | None" = None,
+    config: str | Path | None = None,
+    allow_delete: bool = False,
+    retry: bool = False,
+    refresh_contexts: bool = False,
+) -> "Report":
+    """Return the report of what `ingest` would do. The store stays as it is.
+
+    New and changed documents are parsed and split to count chunks and tokens; nothing is embedded. Arguments and
+    errors are those of `ingest`.
+
+    Example:
+        >>> docmill.plan("docs", store="store").embedded  # texts that a run would embed
+        0
+    """
+    from docmill.flows.hosting.start_run import RunOptions, start_run
+
+    loaded = _settings(store, options, settings, config)
+    return start_run(loaded, _listed(sources), RunOptions(True, allow_delete, retry, refresh_contexts))
+
+
+def _listed(sources: str | Path | Sequence[str | Path]) -> list[str]:
+    return [str(sources)] if isinstance(sources, str | Path) else [str(source) for source in sources]
+
+
+def _settings(
+    store: str | Path | None,
+    options: Mapping[str, Any] | None,
+    settings: "Settings | None",
+    config: str | Path | None,
+) -> "Settings":
+    """Return complete settings; those that are given as such read neither the environment nor a file."""
+    from docmill.flows.config.configuration import load, with_values
+
+    values = {tuple(key.split(".")): value for key, value in (options or {}).items()}
+    if store is not None:
+        values["store",] = str(store)
+    if settings is not None:
+        return with_values(settings, values)
+    return load(values, Path(config) if config is not None else None)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("docmill")
+    if name == "errors":
+        return import_module("docmill.errors")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'docmill' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

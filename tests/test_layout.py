@@ -5,20 +5,29 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
-from functools import cache
+from collections import Counter, defaultdict
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-LAYERS = ("storage", "tasks", "flows", "deployments")  # each may import those before it
-MODULES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
-SOURCES = sorted(
-    [*MODULES, *(path for path in (ROOT / "tests").rglob("*.py") if not {"corpus", "golden"} & {*path.parts[:-1]})]
+from tests.kit.house import (
+    LAYERS,
+    MODULES,
+    ROOT,
+    SOURCES,
+    branches,
+    folder_graph,
+    functions,
+    imports,
+    layer_of,
+    length,
+    module_graph,
+    name_of,
+    syntax,
 )
+
 ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/"),
     "duckdb": ("storage/sql/sandbox.py",),
@@ -33,45 +42,31 @@ SLOW = (
     "scipy", "pyarrow", "numpy", "pydantic", "pydantic_settings", "rich", "lxml", "pypdfium2", "fastapi", "sqlalchemy",
 )  # fmt: skip
 LARGEST = 350
-
-
-def name_of(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix()
-
-
-def layer_of(name: str) -> str:
-    """Return the layer of a module of ours, else the package of a module."""
-    parts = name.split(".")
-    return parts[1] if parts[0] == "docmill" and len(parts) > 1 else parts[0]
-
-
-def module_of(path: Path) -> str:
-    return "docmill." + name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
-@cache
-def syntax(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def imports(path: Path) -> frozenset[tuple[str, bool]]:
-    """Return the modules that a file imports, and the names it takes from them, and whether its own import does so."""
-    return frozenset(_imports(syntax(path), True))
-
-
-def _imports(node: ast.AST, at_top: bool) -> Iterator[tuple[str, bool]]:
-    if isinstance(node, ast.Import):
-        yield from ((alias.name, at_top) for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
-        yield (node.module or "", at_top)
-        yield from ((f"{node.module}.{alias.name}", at_top) for alias in node.names)
-        assert node.level == 0, "imports are absolute"
-    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-        at_top = False
-    inner = at_top and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-    for child in ast.iter_child_nodes(node):
-        yield from _imports(child, inner)
+MOST_MODULES = 12  # in a folder: what one looks over at a glance
+MOST_BRANCHES = 10
+MOST_DENSE, DENSE = 8, 0.8  # more branches than the first need fewer a line than the second
+NAMED_TWICE: dict[str, str] = {}  # class names with several meanings, each with its reason
+ORDER = (  # each folder imports only those before it
+    "storage",
+    "storage/embedding", "storage/keywords/analysis", "storage/keywords/segments", "storage/keywords",
+    "storage/lance", "storage/sql", "storage/objects",
+    "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/writer", "storage/versions",
+    "storage/retrieval/candidates", "storage/retrieval/steps", "storage/retrieval", "storage/upkeep",
+    "storage/reader",
+    "tasks/counting", "tasks/model/clients", "tasks/model",
+    "tasks/parse", "tasks/parse/markup", "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md",
+    "tasks/parse/office", "tasks/parse/office/sheets", "tasks/parse/office/slides",
+    "tasks/parse/pandoc", "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word", "tasks/parse/records",
+    "tasks/parse/mail",
+    "tasks/parse/pdf/text", "tasks/parse/pdf/layout", "tasks/parse/pdf/blocks", "tasks/parse/pdf",
+    "tasks/parse/dispatch",
+    "tasks/archive", "tasks/split/spans", "tasks/split/parts", "tasks/split/syntax", "tasks/split/general",
+    "tasks/split/content", "tasks/split",
+    "tasks/detect", "tasks/context", "tasks/chunking", "tasks/workers", "tasks/document",
+    "tasks/evaluate", "tasks/batch", "tasks/sources", "tasks/publishing", "tasks",
+    "flows/config", "flows/runs", "flows/measure", "flows", "flows/hosting", "flows/cli/terminal",
+    "flows/cli/commands", "flows/cli",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -82,9 +77,40 @@ def test_imports_point_down(path: Path) -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    paths = {module_of(path): path for path in MODULES}
-    above = {name: {one for one, _ in imports(path) if one in paths and one != name} for name, path in paths.items()}
-    TopologicalSorter(above).prepare()  # raises CycleError, which names those in a circle
+    TopologicalSorter(module_graph()).prepare()  # raises CycleError, which names those in a circle
+
+
+def test_folders_import_only_those_below_them() -> None:
+    place = {folder: number for number, folder in enumerate(ORDER)}
+    graph = folder_graph()
+    assert set(graph) == set(place), "every folder has its place in ORDER"
+    above = {(folder, one) for folder, below in graph.items() for one in below if place[one] >= place[folder]}
+    assert not above, f"these import a folder that stands above them in ORDER: {sorted(above)}"
+
+
+def test_no_floor_has_too_many_rooms() -> None:
+    rooms = Counter(name_of(path.parent) for path in SOURCES if path.name != "__init__.py")
+    crowded = {folder: count for folder, count in rooms.items() if count > MOST_MODULES}
+    assert not crowded, f"group these by what they do, {MOST_MODULES} modules a folder at most: {crowded}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_function_branches_too_much(path: Path) -> None:
+    for function in functions(path):
+        count, lines = branches(function), length(function)
+        assert count <= MOST_BRANCHES, f"{name_of(path)}: {function.name} has {count} branches"
+        dense = count > MOST_DENSE and count >= DENSE * lines
+        assert not dense, f"{name_of(path)}: {function.name} has {count} branches in {lines} lines"
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    homes = defaultdict(set)
+    for path in MODULES:
+        for node in ast.walk(syntax(path)):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name.lstrip("_")].add(name_of(path))
+    twice = {name: sorted(found) for name, found in homes.items() if len(found) > 1 and name not in NAMED_TWICE}
+    assert not twice, f"give these names that differ: {twice}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -1,0 +1,154 @@
+"""docmill as others have it: a wheel in an environment of its own, beside a project with names like ours."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from docmill import __all__ as public
+from tests.kit.house import ROOT
+
+FOREIGN = {  # what a project of Prefect flows, or of Django, has at its top
+    "flows/etl.py": "NAME = 'etl of the user'\n",
+    "flows/__init__.py": "",
+    "tasks.py": "NAME = 'tasks of the user'\n",
+    "storage/__init__.py": "NAME = 'storage of the user'\n",
+}
+OWN = {  # how the user imports these
+    "flows/etl.py": "from flows.etl import NAME",
+    "flows/__init__.py": "import flows",
+    "tasks.py": "from tasks import NAME",
+    "storage/__init__.py": "from storage import NAME",
+}
+TYPED = """
+from docmill import open_store
+
+with open_store("store") as store:
+    for hit in store.search("how do I undo a commit?", k=3, mode="keyword"):
+        reveal_type(hit.uri)
+        reveal_type(hit.start_char)
+        reveal_type(hit.page)
+        reveal_type(hit.terms)
+    reveal_type(store.document("a.md").elements)
+"""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A virtual environment with the wheel, and with the packages that this one has."""
+
+    folder: Path
+    wheel: Path
+
+    @property
+    def python(self) -> str:
+        return str(self.folder / "bin" / "python")
+
+    def run(self, *arguments: str, cwd: Path) -> str:
+        """Run its interpreter in a project of a user, as `PYTHONPATH=.` has it."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DOCMILL_", "PREFECT_"))}
+        environment = {**kept, "PYTHONPATH": ".", "PREFECT_HOME": str(cwd / "prefect"), "DO_NOT_TRACK": "1"}
+        done = subprocess.run(
+            [self.python, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr or done.stdout
+        return done.stdout
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    """Build the wheel and install it into an environment that knows the packages of this one, but not the checkout."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)], check=True)
+    wheel = next(folder.glob("docmill-*.whl"))
+    venv.create(folder / "venv", symlinks=True)
+    site = next((folder / "venv").glob("lib/python*/site-packages"))
+    # A folder named by a .pth file is a path entry and nothing more: the editable install stays unknown.
+    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    yield Installed(folder / "venv", wheel)
+
+
+def test_the_wheel_has_one_top_level(installed: Installed) -> None:
+    with zipfile.ZipFile(installed.wheel) as archive:
+        names = archive.namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"docmill"}
+    assert "docmill/py.typed" in names
+    assert "docmill/storage/reader/store.py" in names
+
+
+@pytest.mark.parametrize("names", [*([name] for name in FOREIGN), list(FOREIGN)], ids=lambda names: "+".join(names))
+def test_docmill_lives_beside_a_project_with_names_like_its_own(
+    installed: Installed, tmp_path: Path, names: list[str]
+) -> None:
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(FOREIGN[name])
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# Undo\n\nTo undo a commit, reset the branch.\n")
+    site = str(installed.folder)
+    assert installed.run("-c", "import docmill; print(docmill.__file__)", cwd=tmp_path).startswith(site)
+    assert "ingest" in installed.run("-m", "docmill.flows.cli.app", "--help", cwd=tmp_path)
+    # A plan parses and splits in worker processes, and needs no embedding model.
+    planned = "import docmill; r = docmill.plan('docs', store='store'); print(r.documents.added, r.parsed, r.problems)"
+    assert installed.run("-c", planned, cwd=tmp_path) == "1 1 []\n"
+    own = [OWN[name] for name in names]
+    both = "; ".join([*own, "import docmill.flows.config.settings", *own])
+    installed.run("-c", both, cwd=tmp_path)
+
+
+@pytest.mark.slow
+def test_an_ingest_a_search_and_a_flow_work_beside_all_of_them(installed: Installed, tmp_path: Path) -> None:
+    for name, text in FOREIGN.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# Undo\n\nTo undo a commit, reset the branch.\n")
+    command = ["-m", "docmill.flows.cli.app"]
+    installed.run(*command, "ingest", "docs", "--store", "store", "--engine", "local", cwd=tmp_path)
+    assert "a.md" in installed.run(*command, "search", "undo a commit", "--store", "store", cwd=tmp_path)
+    load = (
+        "from prefect.flows import load_flow_from_entrypoint as load; "
+        "print(load('docmill.flows.ingest.ingest').name, load('docmill.flows.evaluate.evaluate').name); "
+        "from flows.etl import NAME; print(NAME)"
+    )
+    assert installed.run("-c", load, cwd=tmp_path) == "ingest evaluate\netl of the user\n"
+
+
+@pytest.mark.slow
+def test_mypy_knows_the_types_of_a_hit(installed: Installed, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(TYPED)
+    known = ["--python-executable", installed.python, "--cache-dir", str(tmp_path / "cache"), "--strict"]
+    code = [sys.executable, "-m", "mypy", *known, "script.py"]
+    done = subprocess.run(code, cwd=tmp_path, capture_output=True, text=True, check=False)
+    revealed = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
+    assert revealed[:4] == ["str", "int", "int | None", "dict[str, float]"], done.stdout
+    assert "Element" in revealed[4]
+    assert "error" not in done.stdout
+
+
+def test_the_public_face_is_light_and_complete() -> None:
+    code = (
+        "import sys, time; t = time.process_time(); import docmill; t = time.process_time() - t; "
+        "assert {*dir(docmill)} == {*docmill.__all__}, dir(docmill); "
+        "print(*{name.split('.')[0] for name in sys.modules})"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert not {"numpy", "pyarrow", "duckdb", "pydantic", "prefect", "lancedb", "torch", "typer"} & {*loaded.split()}
+
+
+@pytest.mark.parametrize("name", public)
+def test_each_public_name_is_documented(name: str) -> None:
+    import docmill
+
+    found = getattr(docmill, name)
+    assert isinstance(found, str) or len(found.__doc__ or "") > 60
