@@ -24,7 +24,7 @@ from docmill.tasks.steps import as_task
 T = TypeVar("T")
 
 
-class Options(BaseModel):
+class IngestParameters(BaseModel):
     """Settings of docmill.toml that a single run may want to change; empty and 0 keep them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -91,7 +91,7 @@ def ingest(
     retry: bool = False,
     refresh_contexts: bool = False,
     config: str = "",
-    options: Options = Options(),  # noqa: B008  frozen
+    options: IngestParameters = IngestParameters(),  # noqa: B008  frozen
 ) -> Report:
     """Ingest sources into a store.
 
@@ -122,7 +122,7 @@ def ingest(
     return report
 
 
-def _settings(store: str, config: str, options: Options) -> Settings:
+def _settings(store: str, config: str, options: IngestParameters) -> Settings:
     flags = options.flags()
     if store:
         flags["store",] = store

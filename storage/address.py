@@ -21,7 +21,7 @@ _URL = re.compile(r"s3:/{1,2}(?P<bucket>[^/]+)(?:/+(?P<prefix>.*?))?/*")  # a `P
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MirrorMark:
     """What a mirror is: of which address, under which name of its own, and of which of the stores ever there."""
 
     url: str
@@ -61,7 +61,7 @@ def at_hand(store: str | Path, mirrors: str | Path = "") -> Path:
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     root = above / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', url.removeprefix('s3://'))[-60:]}-{key_of(url, endpoint)[:8]}"
     if not (root / MARKER).exists():
-        put_if_absent(root / MARKER, json.dumps(asdict(Mark(url, secrets.token_hex(8)))).encode())
+        put_if_absent(root / MARKER, json.dumps(asdict(MirrorMark(url, secrets.token_hex(8)))).encode())
     return root
 
 
@@ -69,19 +69,19 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "docmill"
 
 
-def mark_of(root: Path) -> Mark | None:
+def mark_of(root: Path) -> MirrorMark | None:
     """Return what a folder is a mirror of, None for one that is a store itself."""
     try:
         data = (root / MARKER).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        return Mark(**json.loads(data))
+        return MirrorMark(**json.loads(data))
     except (ValueError, TypeError) as error:
         raise StoreError(f"{root / MARKER}: {error}; remove {root}, which only mirrors an object store") from error
 
 
-def belong(root: Path, mark: Mark, store: str) -> None:
+def belong(root: Path, mark: MirrorMark, store: str) -> None:
     """Note of which store a mirror is."""
     write_whole(root / MARKER, json.dumps(asdict(replace(mark, store=store))).encode())
 

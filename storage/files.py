@@ -19,6 +19,7 @@ from docmill.storage.keys import KEY_BYTES
 
 TEMPORARY = ".tmp-"
 _SYNCS_AT_ONCE = 16
+"""Files that are synced at a time: a disk takes several syncs together. More threads only wait."""
 _unsettled: set[Path] = set()
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-KEY_BYTES = 16
+KEY_BYTES = 16  # 128 bits: keys of equal hash are taken for equal content, so a collision must not happen
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 BUCKET_DIGITS = 8
 

@@ -15,7 +15,7 @@ from docmill.storage.address import shown
 from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
 
-_POLL_S = 0.1
+_POLL_S = 0.1  # seconds between two tries to get the lock
 
 
 @contextmanager

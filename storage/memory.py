@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 _M_ARENA_MAX = -8  # of malloc.h
 _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -3, -1
-_ARENAS = 2
+_ARENAS = 2  # fewer make threads wait for each other, more keep memory: see `spare_memory`
 _LARGE, _USUAL = 1 << 20, 32 << 20
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 1  # written into every file
 MISSING, REFUSED, STALE = "missing", "refused", "stale"
 CONTEXT_STATES = {
     MISSING: "a language model should say something here and could not be asked yet; the next run tries again",

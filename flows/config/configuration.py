@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -59,7 +59,7 @@ def _walk(section: type[Section], path: KeyPath) -> Iterator[Key]:
 def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None) -> Settings:
     """Return the settings; `flags` maps the path of a key to its value.
 
-    Without `config` the file is what DOCMILL_CONFIG names, else docmill.toml here or in the nearest
+    Without `config` the file is the one that DOCMILL_CONFIG names, else docmill.toml here or in the nearest
     folder above. Relative paths in the file are taken from the file's folder.
     """
     _check_environment()
@@ -67,8 +67,8 @@ def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None)
     try:
         return _merge(_nest(flags or {}), _anchor(_read_file(file), file.parent) if file else {})
     except ValidationError as error:
-        places = Places(frozenset(flags or ()), file)
-        raise ConfigError("; ".join(_explain(e, places) for e in error.errors())) from None
+        origins = ValueOrigins(frozenset(flags or ()), file)
+        raise ConfigError("; ".join(_explain(e, origins) for e in error.errors())) from None
 
 
 def find_file(start: Path) -> Path | None:
@@ -78,7 +78,7 @@ def find_file(start: Path) -> Path | None:
 
 
 def chosen_file(config: Path | None) -> Path | None:
-    """Return the file of settings that holds, None where there is none."""
+    """Return the file of settings in force, None if there is none."""
     variable = os.environ.get(CONFIG_VARIABLE)
     named = config or (Path(variable) if variable else None)
     if named is None:
@@ -97,21 +97,28 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 def _anchor(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Take the relative paths of a file's values from its folder."""
-    anchored = dict(values)
-    for name in ("store", "mirrors"):
-        if isinstance(values.get(name), str) and values[name]:
-            anchored[name] = _join(folder, values[name])
-    sources = [values["sources"]] if isinstance(values.get("sources"), str) else values.get("sources")
-    if isinstance(sources, list):
-        anchored["sources"] = [_anchor_source(folder, s) if isinstance(s, str) else s for s in sources]
-    if isinstance(values.get("gate"), dict):
-        named = {key: _join(folder, v) for key, v in values["gate"].items() if key in ("questions", "qrels") and v}
-        anchored["gate"] = {**values["gate"], **named}
-    for section, key in (("embedding", "model"), ("chunk", "tokenizer"), ("search", "rerank")):
-        table = values.get(section)
-        if isinstance(table, dict) and _is_path(str(table.get(key))):
-            anchored[section] = {**table, key: _join(folder, table[key])}
+    anchored = {name: dict(value) if isinstance(value, dict) else value for name, value in values.items()}
+    for (*sections, key), rule in _ANCHORS.items():
+        table = anchored.get(sections[0]) if sections else anchored
+        if isinstance(table, dict) and key in table:
+            table[key] = rule(folder, table[key])
     return anchored
+
+
+def _anchor_path(folder: Path, value: Any) -> Any:
+    return _join(folder, value) if isinstance(value, str) and value else value
+
+
+def _anchor_model(folder: Path, value: Any) -> Any:
+    """Anchor what may be a path or a name."""
+    return _join(folder, value) if isinstance(value, str) and _is_path(value) else value
+
+
+def _anchor_sources(folder: Path, value: Any) -> Any:
+    sources = [value] if isinstance(value, str) else value
+    if not isinstance(sources, list):
+        return value  # which the settings refuse, and say why
+    return [_anchor_source(folder, source) if isinstance(source, str) else source for source in sources]
 
 
 def _is_path(value: str) -> bool:
@@ -130,6 +137,19 @@ def _anchor_source(folder: Path, source: str) -> str:
 
 def _join(folder: Path, path: str) -> str:
     return path if "://" in path else os.path.normpath(folder / Path(path).expanduser())
+
+
+_ANCHORS: dict[KeyPath, Callable[[Path, Any], Any]] = {
+    ("store",): _anchor_path,
+    ("mirrors",): _anchor_path,
+    ("sources",): _anchor_sources,
+    ("gate", "questions"): _anchor_path,
+    ("gate", "qrels"): _anchor_path,
+    ("embedding", "model"): _anchor_model,
+    ("chunk", "tokenizer"): _anchor_model,
+    ("search", "rerank"): _anchor_model,
+}
+"""The keys whose values may be relative paths."""
 
 
 def _nest(flat: Mapping[KeyPath, Any]) -> dict[str, Any]:
@@ -161,8 +181,8 @@ def _merge(flags: dict[str, Any], from_file: dict[str, Any]) -> Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Where values came from, to name the place in a message."""
+class ValueOrigins:
+    """Where values came from, so that a message can name the place."""
 
     flags: frozenset[KeyPath]
     file: Path | None
@@ -177,13 +197,13 @@ class Places:
         return f"{self.file}: {_dotted(path)}"
 
 
-def _explain(error: Mapping[str, Any], places: Places) -> str:
+def _explain(error: Mapping[str, Any], origins: ValueOrigins) -> str:
     """Say where a wrong key or value stands, what it is, and what would be right."""
     path = error["loc"]
     if error["type"] == "extra_forbidden":
-        return f"{places.spell(path)}: no such key; {_right_key(path)}"
+        return f"{origins.spell(path)}: no such key; {_right_key(path)}"
     wrong = error["msg"].removeprefix("Value error, ")
-    return f"{places.spell(path)}: {wrong[0].lower()}{wrong[1:]}, got {error['input']!r}"
+    return f"{origins.spell(path)}: {wrong[0].lower()}{wrong[1:]}, got {error['input']!r}"
 
 
 def _dotted(path: Iterable[int | str]) -> str:

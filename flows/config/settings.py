@@ -41,7 +41,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Discover(Section):
+class DiscoverSettings(Section):
     """Which files of a source become documents."""
 
     include: Texts = Field(default=(), description="Take only files that match one of these patterns; none takes all.")
@@ -55,7 +55,7 @@ class Discover(Section):
     max_file_bytes: int = Field(default=100_000_000, gt=0, description="Reject larger files unread.")
 
 
-class Parse(Section):
+class ParseSettings(Section):
     """How much one document may cost, and what opens an encrypted one."""
 
     timeout_s: float = Field(default=120.0, gt=0, description="Seconds of wall clock for one document.")
@@ -71,7 +71,7 @@ class Parse(Section):
     )
 
 
-class Archives(Section):
+class ArchivesSettings(Section):
     """What may come out of one archive or mail, with all that is nested in it."""
 
     max_members: int = Field(default=10_000, gt=0, description="Reject an archive of more files.")
@@ -80,7 +80,7 @@ class Archives(Section):
     max_depth: int = Field(default=4, gt=0, description="Open archives in archives down to so many levels.")
 
 
-class Embedding(Section):
+class EmbeddingSettings(Section):
     """Which model turns text into vectors; a store keeps to one."""
 
     model: str = Field(
@@ -100,7 +100,7 @@ class Embedding(Section):
     )
 
 
-class Chunk(Section):
+class ChunkSettings(Section):
     """What is added to a chunk's text for retrieval."""
 
     contextualizer: str = Field(
@@ -121,7 +121,7 @@ class Chunk(Section):
     )
 
 
-class Model(Section):
+class ModelSettings(Section):
     """The language model that is asked for contexts and cuts; none unless one is named. Keys: from the environment."""
 
     provider: Literal["", "openai", "anthropic"] = Field(
@@ -150,7 +150,7 @@ class Model(Section):
     )
 
 
-class Search(Section):
+class SearchSettings(Section):
     """How a query is answered."""
 
     weight: float = Field(
@@ -180,7 +180,7 @@ class Search(Section):
     )
 
 
-class Retention(Section):
+class RetentionSettings(Section):
     """How long snapshots and deleted documents are kept; what a tag names or a reader holds stays."""
 
     keep_snapshots: int = Field(default=100, ge=1, description="Most snapshots to keep.")
@@ -195,7 +195,7 @@ class Retention(Section):
     )
 
 
-class Gate(Section):
+class GateSettings(Section):
     """What a new snapshot has to pass to become current; without questions every one does."""
 
     questions: str = Field(
@@ -235,7 +235,7 @@ class RouteRule(Section):
 
 
 Routes = Annotated[tuple[RouteRule, ...], BeforeValidator(_decode)]
-Options = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
+SplitOptions = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
 
 
 class Settings(Section):
@@ -258,21 +258,21 @@ class Settings(Section):
         default="",
         description="Folder for the mirrors of stores on object stores; empty takes the user's cache folder.",
     )
-    discover: Discover = Discover()
-    parse: Parse = Parse()
-    archives: Archives = Archives()
-    embedding: Embedding = Embedding()
-    chunk: Chunk = Chunk()
-    search: Search = Search()
-    model: Model = Model()
-    retention: Retention = Retention()
-    gate: Gate = Gate()
+    discover: DiscoverSettings = DiscoverSettings()
+    parse: ParseSettings = ParseSettings()
+    archives: ArchivesSettings = ArchivesSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    chunk: ChunkSettings = ChunkSettings()
+    search: SearchSettings = SearchSettings()
+    model: ModelSettings = ModelSettings()
+    retention: RetentionSettings = RetentionSettings()
+    gate: GateSettings = GateSettings()
     routes: Routes = Field(
         default=(),
         description="How documents are split; the first glob that matches wins over the type.",
         examples=['[[routes]]\nglob = "manuals/**"\nstrategy = "structure"\noptions = { size = 200 }'],
     )
-    split: Options = Field(
+    split: SplitOptions = Field(
         default={},
         description="Default options of the splitting strategies.",
         examples=["[split.recursive]\nsize = 200"],

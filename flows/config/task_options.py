@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from docmill.flows.config.settings import RouteRule, Search, Settings
+from docmill.flows.config.settings import RouteRule, SearchSettings, Settings
 from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, model_dir
 from docmill.storage.embedding.space import late_space
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
 from docmill.storage.history.retention import Retention
-from docmill.storage.retrieval.candidates.search_options import How, Mode, Rewrite
+from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.chunking.chunk import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes
@@ -110,9 +110,9 @@ def asking_of(settings: Settings, **how: Any) -> Asking | None:
     return Asking(model, settings.store, budget=budget, **how) if model else None
 
 
-def how_of(chosen: Search) -> How:
+def how_of(chosen: SearchSettings) -> SearchArguments:
     """Return the options of a search by name."""
-    return cast(How, chosen.model_dump())
+    return cast(SearchArguments, chosen.model_dump())
 
 
 def rewrite_of(settings: Settings) -> Rewrite | None:
@@ -129,28 +129,42 @@ def routes_of(settings: Settings) -> RouteTable:
     """Return the default routes with those of the settings on top."""
     base = default_routes()
     _check_split(settings.split)
+    globs = [rule for rule in settings.routes if rule.glob]
+    return RouteTable(
+        by_glob=tuple((rule.glob, _route_of(settings, rule)) for rule in globs if rule.strategy),
+        by_type=_routes_by_type(settings, base),
+        default=_with_defaults(settings, base.default),
+        chosen=frozenset(rule.type for rule in settings.routes if rule.type),
+        options=settings.split,
+        contexts=tuple((rule.glob, rule.contextualizer) for rule in globs if not rule.strategy),
+    )
 
-    def options(strategy: str, own: object = None) -> dict[str, object]:
-        return {**settings.split.get(strategy, {}), **(own if isinstance(own, dict) else {})}
 
-    def named(rule: RouteRule) -> Route:
-        also = tuple(Route(one.strategy, options(one.strategy, one.options)) for one in rule.also)
-        return Route(rule.strategy, options(rule.strategy, rule.options), rule.contextualizer, also)
-
-    by_type = {kind: Route(r.strategy, options(r.strategy, dict(r.options))) for kind, r in base.by_type.items()}
+def _routes_by_type(settings: Settings, base: RouteTable) -> dict[str, Route]:
+    """Return the route of each content type; a later rule for the same type replaces an earlier one."""
+    by_type = {kind: _with_defaults(settings, route) for kind, route in base.by_type.items()}
     for rule in settings.routes:
         if rule.type and rule.strategy:
-            by_type[rule.type] = named(rule)
-        elif rule.type in by_type:
-            by_type[rule.type] = replace(by_type[rule.type], contextualizer=rule.contextualizer)
-        elif rule.type:
-            by_type[rule.type] = Route(base.default.strategy, {}, rule.contextualizer)
-    globs = [rule for rule in settings.routes if rule.glob]
-    by_glob = tuple((rule.glob, named(rule)) for rule in globs if rule.strategy)
-    contexts = tuple((rule.glob, rule.contextualizer) for rule in globs if not rule.strategy)
-    default = Route(base.default.strategy, options(base.default.strategy, dict(base.default.options)))
-    chosen = frozenset(r.type for r in settings.routes if r.type)
-    return RouteTable(by_glob, by_type, default, chosen, settings.split, contexts)
+            by_type[rule.type] = _route_of(settings, rule)
+        elif rule.type:  # a contextualizer alone keeps the strategy that the type has
+            before = by_type.get(rule.type, Route(base.default.strategy, {}))
+            by_type[rule.type] = replace(before, contextualizer=rule.contextualizer)
+    return by_type
+
+
+def _route_of(settings: Settings, rule: RouteRule) -> Route:
+    also = tuple(Route(one.strategy, _options(settings, one.strategy, one.options)) for one in rule.also)
+    return Route(rule.strategy, _options(settings, rule.strategy, rule.options), rule.contextualizer, also)
+
+
+def _with_defaults(settings: Settings, route: Route) -> Route:
+    """Return a built-in route with the options of [split] for its strategy."""
+    return Route(route.strategy, _options(settings, route.strategy, route.options))
+
+
+def _options(settings: Settings, strategy: str, own: Mapping[str, object]) -> dict[str, object]:
+    """Return the options of a strategy in [split], and over them a route's own."""
+    return {**settings.split.get(strategy, {}), **own}
 
 
 def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:

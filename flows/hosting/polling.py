@@ -14,6 +14,7 @@ from prefect.types.entrypoint import EntrypointType
 from docmill.flows.ingest import ingest
 
 STOP_S = 8.0
+"""Seconds that a run has to end by itself; less than the 10 that `docker stop` waits before it kills all."""
 
 
 class Polling(Runner):

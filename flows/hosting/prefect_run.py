@@ -16,8 +16,10 @@ from docmill.flows.runs.run_context import Held, hold
 from docmill.storage.errors import Transient
 
 RECORDS_S = 60.0
+"""Seconds to wait until the server has the records of all tasks; what comes later than that is lost with it."""
 RECORDS_OF_A_FAILURE_S = 3.0  # some of its tasks never ran, so there is no number to wait for
 CONNECT_S = 10.0
+"""Seconds in which a configured API has to accept a connection before the run gives up on it."""
 QUIET = {"PREFECT_LOGGING_LEVEL": "WARNING", "DO_NOT_TRACK": "1"}
 
 

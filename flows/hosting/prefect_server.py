@@ -17,7 +17,8 @@ from docmill.storage.files import flocked
 STARTING = "docmill-starting.lock"  # held by the one user that looks for a server or starts it
 LOG = "docmill-server.log"
 STARTUP_S = 180.0
-_POLL_S = 0.1
+"""Seconds in which the server has to answer. It makes its database first, which takes long on a slow disk."""
+_POLL_S = 0.1  # seconds between two looks whether the server answers
 
 
 @contextmanager

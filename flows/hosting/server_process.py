@@ -34,6 +34,7 @@ ENVIRONMENT = {
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
 }
 SHUTDOWN_S = 15.0
+"""Seconds from the end of the last lease to the end of the process, in which it answers what is under way."""
 
 
 def main(home: Path, port: int) -> None:

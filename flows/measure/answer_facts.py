@@ -1,8 +1,9 @@
 """Facts: have a model say what the right answers say, search, and have it judge whether that was found."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from docmill.flows.measure.evaluation import Subject, keep_values
@@ -20,14 +21,18 @@ from docmill.tasks.model.client import Desk
 from docmill.tasks.model.prompt import Prompt
 
 Facts = dict[str, tuple[str, ...]]
+"""The facts of each question, by its id."""
+
+TOPS = (3, 5, 10)
+"""How many chunks are read unless told otherwise: fewer than the 5 that a search gives, as many, and twice as many."""
 
 
 @dataclass(slots=True)
 class Judged:
     """What became of the facts when the first `top` chunks of a way to search were read.
 
-    `too_long` are those whose excerpts exceed the model's window, `failed` those that it gave no verdict on. `shares`
-    are of each question's facts those that were borne out.
+    `too_long` counts those whose excerpts exceed the model's window, `failed` those without a verdict. `shares` is
+    the share of each question's facts that were borne out.
     """
 
     way: Way
@@ -46,12 +51,16 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class JudgingTerms:
     """The ways to search, how many chunks are read, and how many tokens a prompt may have by estimate, 0 for any."""
 
     ways: Sequence[Way]
-    tops: Sequence[int] = (3, 5, 10)
+    tops: Sequence[int] = TOPS
     window: int = 0
+
+    def allow(self, prompt: Prompt) -> bool:
+        """Say whether the model's window holds a prompt."""
+        return not self.window or prompt.tokens <= self.window
 
 
 @dataclass(slots=True)
@@ -69,11 +78,16 @@ def facts_of(store: Store, questions: Sequence[Question], desk: Desk) -> Facts:
     answers = desk.ask(list(prompts.values()))
     found: Facts = {}
     for key, texts in passages.items():
-        said = [(text, answers[prompts[text]].text) for text in texts if prompts[text] in answers]
-        facts = tuple(dict.fromkeys(fact for text, reply in said for fact in read_facts(reply, facts_wanted(text))))
-        if facts:
+        replies = {text: answers[prompts[text]].text for text in texts if prompts[text] in answers}
+        if facts := _facts_in(replies):
             found[key] = facts
     return found
+
+
+def _facts_in(replies: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the distinct facts that the model stated, given its reply to each passage."""
+    stated = (read_facts(reply, facts_wanted(passage)) for passage, reply in replies.items())
+    return tuple(dict.fromkeys(chain.from_iterable(stated)))
 
 
 def _passages(store: Store, question: Question) -> list[str]:
@@ -85,28 +99,36 @@ def _passages(store: Store, question: Question) -> list[str]:
     return list(dict.fromkeys([*quoted, *documents]))
 
 
-def judge(store: Store, questions: Sequence[Question], facts: Facts, terms: Terms, desk: Desk) -> list[Judged]:
+def judge(store: Store, questions: Sequence[Question], facts: Facts, terms: JudgingTerms, desk: Desk) -> list[Judged]:
     """Return, for each way and number of chunks, how many facts the chunks bear out."""
     found, cases = list[Judged](), list[_Case]()
     for way in terms.ways:
         hits = {q.id: way.ask(store, q.text, max(terms.tops)) for q in questions if q.id in facts}
         for top in terms.tops:
             found.append(Judged(way, top))
-            cases += [_Case(key, facts[key], _prompt(some[:top], facts[key]), found[-1]) for key, some in hits.items()]
-    readable = [case for case in cases if not terms.window or case.prompt.tokens <= terms.window]
-    answers = desk.ask([case.prompt for case in readable])
+            cases += _cases(found[-1], hits, facts)
+    answers = desk.ask([case.prompt for case in cases if terms.allow(case.prompt)])
     for case in cases:
-        case.of.shares[case.question] = 0.0
-        if terms.window and case.prompt.tokens > terms.window:
+        if terms.allow(case.prompt):
+            answer = answers.get(case.prompt)
+            _count(case, read_verdicts(answer.text if answer else "", len(case.facts)))
+        else:
+            case.of.shares[case.question] = 0.0
             case.of.too_long += len(case.facts)
-            continue
-        answer = answers.get(case.prompt)
-        verdicts = read_verdicts(answer.text if answer else "", len(case.facts))
-        case.of.shares[case.question] = sum(verdicts) / len(case.facts)
-        case.of.true += sum(verdicts)
-        case.of.false += len(verdicts) - sum(verdicts)
-        case.of.failed += 0 if verdicts else len(case.facts)
     return found
+
+
+def _cases(judged: Judged, hits: Mapping[str, Sequence[Hit]], facts: Facts) -> Iterator[_Case]:
+    for key, some in hits.items():
+        yield _Case(key, facts[key], _prompt(some[: judged.top], facts[key]), judged)
+
+
+def _count(case: _Case, verdicts: Sequence[bool]) -> None:
+    """Add the verdicts on a case's facts; none at all is a failure of the model."""
+    case.of.shares[case.question] = sum(verdicts) / len(case.facts)
+    case.of.true += sum(verdicts)
+    case.of.false += len(verdicts) - sum(verdicts)
+    case.of.failed += 0 if verdicts else len(case.facts)
 
 
 def _prompt(hits: Sequence[Hit], facts: Sequence[str]) -> Prompt:

@@ -1,8 +1,8 @@
-"""Quality: what the chunks of a snapshot are worth without any question."""
+"""Quality: measures of a snapshot's chunks that need no questions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,12 @@ from docmill.tasks.evaluate import chunk_measures as measures
 from docmill.tasks.evaluate.chunk_measures import Written
 
 LEAST_TOKENS = 50
+"""Chunks of fewer tokens count as small unless told otherwise. A smaller number hides headings that stand alone; with a
+larger one short but complete paragraphs count, too."""
 _COHERENT = 60
+"""Chunks whose sentences are compared. Each of their sentences is embedded, which is all that the measure costs."""
 _TOPIC_CHUNKS = 5_000
+"""Chunks that topics are sought in; the time grows with them, and a sample says what all would."""
 
 Values = dict[str, dict[str, float]]
 
@@ -44,18 +48,30 @@ def chunk_quality(settings: Settings, store: Store, looking: Looking) -> Values:
     if not rows:
         return {}
     documents = _sample(store, rows, looking.documents)
-    sampled = [chunk for one in documents for chunk in one.chunks]
-    limit = store.snapshot.space.token_limit
-    whole = measures.sizes(rows, looking.least, limit) | measures.duplicates(rows)
-    whole |= measures.near_duplicates(_vectors(store, sampled)) | measures.boilerplate(documents)
-    whole |= measures.topics([chunk.text for chunk in rows[:_TOPIC_CHUNKS]])
-    found: Values = {name: {"all": value} for name, value in whole.items()}
-    _add(found, ((one.uri, measures.spread(one)) for one in documents))
-    _add(found, (pair for one in documents for pair in measures.boundaries(one)))
-    _add(found, ((chunk.chunk_id, measures.dependence(chunk)) for chunk in sampled))
+    found = _of_all(store, rows, documents, looking.least)
+    _add_items(found, documents)
     if looking.coherence:
         _add(found, _coherence(settings, store, documents))
     return found | (find_needles(settings, store) if looking.needles else {})
+
+
+def _of_all(store: Store, rows: list[ChunkRow], documents: list[Written], least: int) -> Values:
+    """Return the measures that have one value for the whole snapshot, or for the whole sample."""
+    whole = measures.sizes(rows, least, store.snapshot.space.token_limit) | measures.duplicates(rows)
+    whole |= measures.near_duplicates(_vectors(store, _chunks(documents))) | measures.boilerplate(documents)
+    whole |= measures.topics([chunk.text for chunk in rows[:_TOPIC_CHUNKS]])
+    return {name: {"all": value} for name, value in whole.items()}
+
+
+def _add_items(found: Values, documents: list[Written]) -> None:
+    """Add the measures that each document or chunk of the sample has."""
+    _add(found, ((one.uri, measures.spread(one)) for one in documents))
+    _add(found, chain.from_iterable(map(measures.boundaries, documents)))
+    _add(found, ((chunk.chunk_id, measures.dependence(chunk)) for chunk in _chunks(documents)))
+
+
+def _chunks(documents: list[Written]) -> list[ChunkRow]:
+    return [chunk for one in documents for chunk in one.chunks]
 
 
 def _add(found: Values, values: Iterator[tuple[str, Mapping[str, float]]]) -> None:
@@ -80,7 +96,7 @@ def _vectors(store: Store, rows: list[ChunkRow]) -> npt.NDArray[np.float32]:
 
 
 def _coherence(settings: Settings, store: Store, documents: list[Written]) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield of some chunks how near their sentences are to each other."""
+    """Yield how near the sentences of some chunks are to each other."""
     pairs = sorted(pair for one in documents for pair in measures.inner_sentences(one))[:_COHERENT]
     packs = tuple(store.root / piece.file.path for piece in store.snapshot.artifacts["embeddings"])
     target = store.root / "cache" / "quality" / "embeddings-sentences.parquet"

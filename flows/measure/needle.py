@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docmill.flows.config.settings import Gate, Settings
+from docmill.flows.config.settings import GateSettings, Settings
 from docmill.flows.config.task_options import way_of
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
@@ -19,7 +19,7 @@ DEPTHS = (0, 25, 50, 75, 100)
 LENGTHS = (2_000, 8_000, 32_000)
 _PLACES = ("Arden", "Belmont", "Corinth", "Dover", "Epirus", "Florian", "Galway", "Harfleur")
 _THINGS = ("locker", "cellar", "boathouse", "greenhouse", "archive", "workshop", "granary", "signal box")
-_NEAREST = 5
+_NEAREST = 5  # hits among which a needle counts as found, as many as a search gives by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def find_needles(settings: Settings, store: Store) -> dict[str, dict[str, float]
             path = Path(folder) / "hay" / needle.name
             path.parent.mkdir(exist_ok=True)
             path.write_text(plant(hay, needle), encoding="utf-8")
-        own = settings.model_copy(update={"store": Path(folder) / "store", "gate": Gate()})
+        own = settings.model_copy(update={"store": Path(folder) / "store", "gate": GateSettings()})
         if not chosen:
             return {}
         with LocalEngine() as engine:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from docmill.flows.config.settings import Gate, Retention, RouteRule, Settings
+from docmill.flows.config.settings import GateSettings, RetentionSettings, RouteRule, Settings
 from docmill.flows.config.task_options import routes_of, way_of
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
@@ -39,11 +39,13 @@ from docmill.tasks.model.journal import REPLIES
 FOLDER = "cache/tune"
 _LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "candidates", "tags")
 _ASKED_DOCUMENTS = 300
-_EVERYTHING = Retention(keep_snapshots=1_000_000, keep_days=36_500.0)
+"""Documents to make questions from. Fewer give too few questions for the rarer content types; all are read and parsed
+into sentences, which takes long for many."""
+_EVERYTHING = RetentionSettings(keep_snapshots=1_000_000, keep_days=36_500.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class TuneOptions:
     """What is tried, and what it may cost.
 
     `budget` is the most texts to embed. `characters` is how much of what was found is read: longer chunks find more,
@@ -113,7 +115,7 @@ class _Bench:
 
     root: Path
     sources: Sequence[str]
-    options: Options
+    options: TuneOptions
     tuning: Tuning
     hear: Callable[[Trial], None]
     known: dict[str, int] = field(default_factory=dict)
@@ -126,7 +128,7 @@ class _Bench:
     def store(self, settings: Settings) -> Store | None:
         """Return the trials' store with these settings; None where that would go beyond the budget."""
         free = settings.model.model_copy(update={"max_calls": 0})
-        changed = {"store": self.root, "retention": _EVERYTHING, "gate": Gate(), "model": free}
+        changed = {"store": self.root, "retention": _EVERYTHING, "gate": GateSettings(), "model": free}
         own = settings.model_copy(update=changed)
         key = own.model_dump_json(exclude={"search"})
         if key not in self.known:
@@ -149,7 +151,7 @@ def tune(
     settings: Settings,
     sources: Sequence[str],
     questions: Sequence[Question],
-    options: Options,
+    options: TuneOptions,
     hear: Callable[[Trial], None] = lambda _: None,
 ) -> Tuning:
     """Try what `options` say on the documents of `sources`; without questions make some of the documents.
@@ -250,37 +252,57 @@ def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
     """Try strategies for a content type, sizes of the best, then contexts for the best of all; take what is better."""
     tuning, options = bench.tuning, bench.options
     own = default_routes().by_type[kind].strategy
-    rule = next((one for one in reversed(tuning.settings.routes) if one.type == kind), None)
-    named, context = (rule.strategy or own, rule.contextualizer) if rule else (own, "")
+    rule = _rule_of(tuning.settings, kind, own)
+    named = rule.strategy or own
     race = _Race(bench, kind, questions, named, tuning.settings)
-    tried = {named: (race.mean, RouteRule(type=kind, strategy=named, options=rule.options if rule else {}))}
-
-    def run(what: str, strategy: str, more: dict[str, Any], context: str) -> None:
-        route = RouteRule(type=kind, strategy=strategy, options=more, contextualizer=context)
-        changed = tuning.settings.model_copy(update={"routes": (*tuning.settings.routes, route)})
-        try:
-            routes_of(changed)
-        except ConfigError as error:  # such as a size below the overlap that is set
-            tuning.skipped.append(f"{kind}, {what}: {error}")
-        else:
-            tried[what] = race.run(what, changed), route
-
-    def best() -> RouteRule:
-        return max(tried.values(), key=lambda pair: pair[0])[1]
-
+    in_use = RouteRule(type=kind, strategy=named, options=rule.options)
+    trials = _RouteTrials(tuning, race, kind, {named: (race.mean, in_use)})
     for strategy in dict.fromkeys((own, *options.strategies)):
         if strategy != named:
-            run(strategy, strategy, {}, context)
-    found = best()
+            trials.run(strategy, strategy, {}, rule.contextualizer)
+    best = trials.best()
     for size in options.sizes:
-        run(f"{found.strategy}, size {size}", found.strategy, {**found.options, "size": size}, context)
-    found = best()
+        sized = {**best.options, "size": size}
+        trials.run(f"{best.strategy}, size {size}", best.strategy, sized, rule.contextualizer)
+    best = trials.best()
     for name in options.contexts:
-        if name != (context or tuning.settings.chunk.contextualizer):
-            run(f"{found.strategy}, context {name}", found.strategy, found.options, name)
+        if name != (rule.contextualizer or tuning.settings.chunk.contextualizer):
+            trials.run(f"{best.strategy}, context {name}", best.strategy, best.options, name)
     if race.won:
         tuning.settings = race.won
         tuning.routes.append(race.won.routes[-1])
+
+
+def _rule_of(settings: Settings, kind: str, own: str) -> RouteRule:
+    """Return the last rule for a content type, which is in force; if there is none, a rule for its own strategy."""
+    rules = (rule for rule in reversed(settings.routes) if rule.type == kind)
+    return next(rules, RouteRule(type=kind, strategy=own))
+
+
+@dataclass
+class _RouteTrials:
+    """The routes that were tried for a content type, each by its name, with its mean."""
+
+    tuning: Tuning
+    race: "_Race"
+    kind: str
+    tried: dict[str, tuple[float, RouteRule]]
+
+    def run(self, what: str, strategy: str, options: dict[str, Any], context: str) -> None:
+        """Try a route; skip one that the settings do not allow, such as a size below the overlap that is set."""
+        route = RouteRule(type=self.kind, strategy=strategy, options=options, contextualizer=context)
+        settings = self.tuning.settings
+        changed = settings.model_copy(update={"routes": (*settings.routes, route)})
+        try:
+            routes_of(changed)
+        except ConfigError as error:
+            self.tuning.skipped.append(f"{self.kind}, {what}: {error}")
+        else:
+            self.tried[what] = self.race.run(what, changed), route
+
+    def best(self) -> RouteRule:
+        """Return the route of the best mean; of equal ones that tried first."""
+        return max(self.tried.values(), key=lambda pair: pair[0])[1]
 
 
 def _tune_weight(bench: _Bench, questions: Sequence[Question]) -> None:

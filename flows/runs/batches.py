@@ -22,9 +22,20 @@ from docmill.tasks.publishing.publish import artifact_paths
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 4 << 20
+"""A batch is what a crash makes a run do again, and what a worker returns at once. Smaller ones cost more files and
+orders; larger ones lose more work and keep the other workers waiting at the end."""
+
 BATCHES_AHEAD = 7
+"""Batches that workers may be on while the one before is embedded; with fewer they stand still meanwhile."""
+
 UNPACKED_BYTES = 256 << 20
+"""Bytes of an archive's files that are unpacked together, which bounds what the disk needs; a larger one comes alone."""
+
 EMBED_CHUNKS = 2048
+"""Chunks that are waited for before the model is asked. It takes texts of like length together, for which few chunks
+give little choice; with more, a crash loses more vectors."""
+
+_FIRST = -(1 << 62)  # before any file, whatever its size
 
 
 def process(run: Run, todo: Plan, embed: bool) -> Embedding:
@@ -81,7 +92,7 @@ def _turn(work: Work) -> int:
 
     So no worker is left alone with a long document at the end.
     """
-    return -1 - work.size if not work.place else -(1 << 62)
+    return -1 - work.size if not work.place else _FIRST
 
 
 def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator[Work]:

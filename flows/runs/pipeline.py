@@ -6,7 +6,7 @@ Documents travel in batches of files on disk; between steps only paths and small
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ from docmill.flows.config.task_options import (
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.engine import Engine
 from docmill.flows.runs.report import Report
-from docmill.flows.runs.run import How, Run
+from docmill.flows.runs.run import Run, RunOptions
 from docmill.storage.address import at_hand
 from docmill.storage.artifacts import staging
 from docmill.storage.columns import from_table
@@ -46,7 +46,7 @@ from docmill.tasks.publishing.plan import KnownDocument, Plan, State, check_loss
 from docmill.tasks.publishing.publish import PublishOrder, gather, publish_run
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
 from docmill.tasks.sources.discover import discover, open_source
-from docmill.tasks.sources.expand import expand
+from docmill.tasks.sources.expand import Expansion, expand
 from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import Found, Listing, Source
@@ -69,7 +69,7 @@ def ingest(
     out of date or could not be used. Raises `SourceError` for a source that is missing or would lose
     too many documents, `Locked` while another process writes, `Transient` when the disk is full.
     """
-    how = How(dry_run, allow_delete, retry, refresh_contexts)
+    how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
     settings = settings.model_copy(update={"store": at_hand(settings.store, settings.mirrors)})
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
@@ -95,7 +95,7 @@ def ingest(
         return run.report
 
 
-def _begin(settings: Settings, engine: Engine, folder: Path, how: How) -> Run:
+def _begin(settings: Settings, engine: Engine, folder: Path, how: RunOptions) -> Run:
     base = snapshots.newest(settings.store)
     space = space_of(settings)
     check_space(base, space)
@@ -107,12 +107,46 @@ def _begin(settings: Settings, engine: Engine, folder: Path, how: How) -> Run:
     return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
 
 
-def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
+@dataclass(frozen=True, slots=True)
+class _Discovered:
+    """What the sources hold, and what this run learned about their files for the next one."""
+
+    listings: Sequence[tuple[Source, Listing]]
+    expanded: Expansion
+    seen: Fingerprints
+    held: Listings
+
+
+def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
+    found = _discover(run, opened, how)
+    changes = _prepare(run, found.expanded, how)
+    if changes is None:
+        run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
+    elif how.dry_run:
+        _count_chunks(run.report, compare_chunks(run.root, run.base, changes))
+    else:
+        with run.step("commit"):
+            order = _order(run, changes)
+            del changes  # the commit reads the order: it need not be in memory twice
+            _commit(run, order)
+    if not how.dry_run:
+        listed = tuple(f"{source.url}/" for source in opened if source.url)
+        found.seen.save((file for _, listing in found.listings for file in listing.found), listed)
+        found.held.save()
+
+
+def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovered:
+    """Look for the files of the sources, fingerprint them, and look into archives."""
     with run.step("discover"):
         listings = [(source, _listing(run, source, how)) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
         prints = _fingerprints(run, listings, seen)
         expanded = expand(listings, prints, held, run.recipe, how.retry, run.incoming.bring)
+    return _Discovered(listings, expanded, seen, held)
+
+
+def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
+    """Plan, parse, split and embed; return what the commit has to change, None if nothing."""
     most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
     with run.step("plan"):
         state = _state(run, how.refresh_contexts)
@@ -120,34 +154,26 @@ def _execute(run: Run, opened: Sequence[Source], how: How) -> None:
         check_losses(state, todo.lost, most)
     with run.step("discover"):
         run.incoming.bring(work.path for work in todo.works)
-    run.report.problems += [
-        f"{s.uri}: skipped, {s.reason}: {s.message}" for _, listing in expanded.listings for s in listing.skipped
-    ]
+    run.report.problems += _skipped(expanded)
     embedded = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
         now = run.started.isoformat("T", "seconds")
         outcome = settle(run.root, run.base, state, todo, run.batches, run.recipe, now)
+        # Once more: only now is it known which documents gave no text.
         check_losses(state, todo.lost | {*outcome.gone}, most)
         _count(run.report, state, todo, outcome, embedded)
-        changes = (
-            None if todo.empty else gather(run.root, run.base, run.batches, state, todo, outcome, run.space, run.folder)
-        )
-    if changes is not None and how.dry_run:
-        _count_chunks(run.report, compare_chunks(run.root, run.base, changes))
-    elif changes is not None:
-        with run.step("commit"):
-            order = _order(run, changes)
-            del changes, outcome, state  # the commit reads the order: it need not be in memory twice
-            _commit(run, order)
-    else:
-        run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
-    if not how.dry_run:
-        listed = tuple(f"{source.url}/" for source in opened if source.url)
-        seen.save((file for _, listing in listings for file in listing.found), listed)
-        held.save()
+        if todo.empty:
+            return None
+        return gather(run.root, run.base, run.batches, state, todo, outcome, run.space, run.folder)
 
 
-def _listing(run: Run, source: Source, how: How) -> Listing:
+def _skipped(expanded: Expansion) -> Iterator[str]:
+    """Say why files were skipped."""
+    for _, listing in expanded.listings:
+        yield from (f"{one.uri}: skipped, {one.reason}: {one.message}" for one in listing.skipped)
+
+
+def _listing(run: Run, source: Source, how: RunOptions) -> Listing:
     options = discover_options(run.settings, may_be_empty=how.allow_delete)
     return run.incoming.discover(source, options) if source.url else discover(source, options)
 
@@ -194,10 +220,18 @@ def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded:
     documents.stale = len(todo.stale) + len(outcome.stale)
     documents.rejected = len(todo.rejected) + sum(row.uri not in state.documents for row in outcome.rejects)
     report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens
-    report.problems += [f"{row.uri}: {row.reason}: {row.message}" for row in outcome.rejects]
+    report.problems += _rejections(state, todo, outcome)
     report.rechunked = todo.rechunked
-    known = {uri: state.rejects[uri] for uri in (*todo.rejected, *todo.stale) if uri in state.rejects}
-    report.problems += [f"{uri}: {row.reason}: {row.message} (as before)" for uri, row in known.items()]
+
+
+def _rejections(state: State, todo: Plan, outcome: Outcome) -> Iterator[str]:
+    """Say why documents are not in the store as they are now: those of this run, then those of earlier ones."""
+    for row in outcome.rejects:
+        yield f"{row.uri}: {row.reason}: {row.message}"
+    for uri in dict.fromkeys((*todo.rejected, *todo.stale)):
+        if uri in state.rejects:
+            before = state.rejects[uri]
+            yield f"{uri}: {before.reason}: {before.message} (as before)"
 
 
 def _count_chunks(report: Report, moves: ChunkMoves) -> None:

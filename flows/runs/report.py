@@ -10,7 +10,7 @@ from docmill.tasks.model.client import Spent
 from docmill.tasks.publishing.gate import Finding
 
 EXIT_DONE = 0
-EXIT_PARTLY = 3
+EXIT_PARTLY = 3  # 1 and 2 are what Python and typer end with for errors
 EXIT_HELD = 4
 
 

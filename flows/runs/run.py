@@ -22,7 +22,7 @@ from docmill.tasks.sources.object_source import Incoming
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class RunOptions:
     """What is asked of one run besides its settings; see `docmill.flows.runs.pipeline.ingest`."""
 
     dry_run: bool = False

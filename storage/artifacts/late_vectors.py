@@ -15,7 +15,7 @@ from docmill.storage.tables.tables import read_table
 
 COLUMNS = ("text_key", "window_start", "window_end", "start", "end")
 """What must be known of a chunk; `text_key` is its document's."""
-_DOCUMENTS_AT_ONCE = 256
+_DOCUMENTS_AT_ONCE = 256  # texts that are in memory together; fewer read row groups more than once
 
 
 def late_rows(root: Path, snapshot: Snapshot, chunks: pa.Table) -> tuple[pa.Table, Packs]:

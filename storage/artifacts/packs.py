@@ -26,6 +26,7 @@ TEXTS = pa.schema(
     ]
 )
 _FEW_GROUPS = 8
+"""Row groups up to which one thread reads; to start others takes longer than so few."""
 _ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024}
 
 

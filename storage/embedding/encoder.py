@@ -25,9 +25,11 @@ __all__ = [
     "quiet",
 ]
 
-_TEXTS_AT_ONCE = 1024
+_TEXTS_AT_ONCE = 1024  # texts whose tokens are in memory together; fewer make batches of less equal lengths
 _CPU_BATCH_TOKENS = 2048  # stays in the caches: of 256 to 16384 the fastest, 0.75 of the time of 32 texts a batch
-_GPU_BATCH_TOKENS = 65536
+_GPU_BATCH_TOKENS = 65536  # a GPU needs many rows at once to be busy; more take more of its memory
+_SHOWN = 60  # characters of a text in a message, enough to find it by
+_TINY = 1e-12  # in place of the norm of a vector of zeros, which has no direction; it stays one of zeros
 
 
 class Network(Protocol):
@@ -135,7 +137,7 @@ class Encoder:
         if tokens > self._network.max_tokens:
             raise StoreError(
                 f"a text of {tokens} tokens is beyond the {self._network.max_tokens} of {self.space.model}; "
-                f"split it smaller: {text[:60]!r}"
+                f"split it smaller: {text[:_SHOWN]!r}"
             )
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
@@ -170,7 +172,7 @@ class Encoder:
 
 
 def _unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
     return vectors
 
 

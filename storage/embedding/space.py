@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import hash_file, write_whole
 from docmill.storage.keys import hash_bytes, key_of
 
-SPACE_VERSION = 1
-LATE_VERSION = 1
+SPACE_VERSION = 1  # raised when the same model and text give another vector, which makes every store embed anew
+LATE_VERSION = 1  # the same for late vectors alone
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 
 
@@ -91,10 +92,10 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
 def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
     """Return the space of a model's late vectors; raise ConfigError where its vectors are not means over tokens."""
     steps = _modules(model_dir(space.model, space.revision))[1:]
-    kinds = [kind for kind, _ in steps if kind not in ("Pooling", "Normalize")]
+    others = [kind for kind, _ in steps if kind not in ("Pooling", "Normalize")]
     pooled = [_pooling(read_config(module / "config.json")) for kind, module in steps if kind == "Pooling"]
-    if kinds or pooled != [["mean"]]:
-        said = ", ".join([*(name for names in pooled for name in names), *kinds]) or "nothing"
+    if others or pooled != [["mean"]]:
+        said = ", ".join([*chain.from_iterable(pooled), *others]) or "nothing"
         raise ConfigError(f"embedding.late needs a model that pools by the mean alone, {space.model} has {said}")
     return replace(space, late=True)
 

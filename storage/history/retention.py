@@ -17,7 +17,7 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.history import snapshots, tags
 from docmill.storage.history.snapshots import Snapshot, path_of
 
-_POLL_S = 0.01
+_POLL_S = 0.01  # seconds between two looks whether a reader holds a snapshot; the other process needs far less
 
 
 @dataclass(frozen=True, slots=True)

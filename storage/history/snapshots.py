@@ -22,14 +22,14 @@ from docmill.storage.lance.vectors import VectorState
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-FORMAT = 1
+FORMAT = 1  # raised when an older docmill must not read a snapshot
 FOLDER = "snapshots"
 CANDIDATES = "candidates"
 _CHECKSUM = b',\n "checksum": "'
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StoredPiece:
     """One immutable Parquet file of a table or an artifact: its rows, and its bucket in a table (0 in an artifact)."""
 
     file: FileRef
@@ -51,8 +51,8 @@ class Snapshot:
     created: str
     run_id: str
     buckets: int
-    tables: dict[str, tuple[Piece, ...]]
-    artifacts: dict[str, tuple[Piece, ...]]
+    tables: dict[str, tuple[StoredPiece, ...]]
+    artifacts: dict[str, tuple[StoredPiece, ...]]
     space: EmbeddingSpace
     vectors: VectorState
     keywords: KeywordState

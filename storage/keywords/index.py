@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.keywords.analysis.analyser import analyse
-from docmill.storage.keywords.keyword_writer import open_part
+from docmill.storage.keywords.keyword_writer import open_segment
 from docmill.storage.keywords.scoring import Floats, Scoring
 from docmill.storage.keywords.segments.state import KeywordState, check_analyser
 from docmill.storage.keywords.spectrum import read_spectrum
 from docmill.storage.keywords.topk import Rows, Slice, Term, all_scores, best_rows
 
-_LONGEST = 2**31 - 1
+_LONGEST = 2**31 - 1  # the longest length that an int32 holds, to begin a minimum with
 
 
 class KeywordHit(NamedTuple):
@@ -28,7 +28,7 @@ class KeywordHit(NamedTuple):
     terms: dict[str, float]
 
 
-class _Found(NamedTuple):
+class _FoundTerm(NamedTuple):
     """A term of the query in the dictionaries, before it has a weight."""
 
     text: str
@@ -45,7 +45,7 @@ class KeywordIndex:
         check_analyser(state)
         self.state = state
         self._scoring = scoring or Scoring()
-        self._parts = [open_part(root, segment) for segment in state.segments]
+        self._parts = [open_segment(root, segment) for segment in state.segments]
         self._average_idf = read_spectrum(root, state.spectrum).average_idf(state.rows)
         self._average_length = state.tokens / state.rows if state.rows else 0.0
         self._bases = [0, *accumulate(len(part.postings.lengths) for part in self._parts)]
@@ -107,7 +107,7 @@ class KeywordIndex:
             for term, weight, bound in zip(found, weights.tolist(), bounds.tolist(), strict=True)
         ]
 
-    def _find(self, text: str) -> _Found:
+    def _find(self, text: str) -> _FoundTerm:
         slices, frequency, highest, shortest = [], 0, 0, _LONGEST
         for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
             postings = part.postings
@@ -119,7 +119,7 @@ class KeywordIndex:
             frequency += last - first - part.tombstones.dead_in_term(place)
             highest = max(highest, int(postings.highest[place]))
             shortest = min(shortest, int(postings.shortest[place]))
-        return _Found(text, frequency, highest, shortest, tuple(slices))
+        return _FoundTerm(text, frequency, highest, shortest, tuple(slices))
 
     def _norms_of_alive(self) -> Floats:
         norms = np.empty(self._bases[-1])

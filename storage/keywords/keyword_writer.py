@@ -13,12 +13,12 @@ from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, choo
 from docmill.storage.keywords.segments.postings import Int64, Postings, check_distinct, read_postings, write_postings
 from docmill.storage.keywords.segments.state import KeywordState, Segment, check_analyser
 from docmill.storage.keywords.segments.tombstones import NONE, Tombstones, read_tombstones, write_tombstones
-from docmill.storage.keywords.spectrum import read_spectrum, write_spectrum
+from docmill.storage.keywords.spectrum import Spectrum, read_spectrum, write_spectrum
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A segment that is open: its postings, its tombstones, and its entry in the state once it is written."""
+class OpenSegment:
+    """A segment in memory: its postings, its tombstones, and its entry in the state, None until it is written."""
 
     postings: Postings
     tombstones: Tombstones = NONE
@@ -30,7 +30,7 @@ class Part:
         return len(self.postings.lengths) - len(self.tombstones.rows)
 
     def document_frequencies(self, terms: Int64) -> Int64:
-        """Return in how many alive chunks terms stand, by their place in the dictionary, -1 for a term it lacks."""
+        """Return how many alive chunks hold each term; `terms` are places in the dictionary, -1 for an unknown term."""
         if not len(self.postings.terms):
             return np.zeros(len(terms), np.int64)
         starts = self.postings.starts
@@ -38,9 +38,9 @@ class Part:
         return np.where(terms >= 0, counts, 0)
 
 
-def open_part(root: Path, segment: Segment) -> Part:
+def open_segment(root: Path, segment: Segment) -> OpenSegment:
     """Return a segment, memory-mapped."""
-    return Part(read_postings(root, segment.file), read_tombstones(root, segment.tombstones), segment)
+    return OpenSegment(read_postings(root, segment.file), read_tombstones(root, segment.tombstones), segment)
 
 
 def update(
@@ -57,14 +57,24 @@ def update(
     """
     state = state or KeywordState(language=language)
     check_analyser(state)
-    old = [open_part(root, segment) for segment in state.segments]
+    old = [open_segment(root, segment) for segment in state.segments]
     fresh = [_settle(root, postings) for postings in build(root, added, state.language)]
     check_distinct([part.postings for part in fresh])
     kept = [_bury(part, removed, fresh) for part in old]
-    if not fresh and all(part is before for part, before in zip(kept, old, strict=True)):
+    if not fresh and not _touched(old, kept):
         return state
     spectrum = read_spectrum(root, state.spectrum).change(*_frequencies(old, kept, fresh))
     parts = _compact([part for part in kept + fresh if part.alive])
+    return _write_state(root, state, parts, spectrum)
+
+
+def _touched(old: Sequence[OpenSegment], kept: Sequence[OpenSegment]) -> list[tuple[OpenSegment, OpenSegment]]:
+    """Return the segments that lost a chunk, each before and after."""
+    return [(before, after) for before, after in zip(old, kept, strict=True) if after is not before]
+
+
+def _write_state(root: Path, state: KeywordState, parts: Sequence[OpenSegment], spectrum: Spectrum) -> KeywordState:
+    """Write the files of the next state and return it."""
     return replace(
         state,
         segments=tuple(_write(root, part) for part in parts),
@@ -82,8 +92,8 @@ def rebuild(root: Path, added: Iterable[tuple[str, str]], language: str = "engli
 def compact(root: Path, state: KeywordState) -> KeywordState:
     """Return the same chunks in as few segments as their size allows, without the dead; write their files."""
     check_analyser(state)
-    parts = [open_part(root, segment) for segment in state.segments]
-    groups: list[list[Part]] = []
+    parts = [open_segment(root, segment) for segment in state.segments]
+    groups: list[list[OpenSegment]] = []
     size = 0
     for part in parts:
         if not groups or size + len(part.postings.rows) > FULL_POSTINGS:
@@ -95,20 +105,21 @@ def compact(root: Path, state: KeywordState) -> KeywordState:
     return replace(state, segments=tuple(_write(root, part) for part in merged if part.alive))
 
 
-def _merged(group: list[Part]) -> list[Part]:
+def _merged(group: list[OpenSegment]) -> list[OpenSegment]:
     if len(group) == 1 and not len(group[0].tombstones.rows):
         return group
-    return [Part(merge([(part.postings, part.tombstones.rows) for part in group]))]
+    return [OpenSegment(merge([(part.postings, part.tombstones.rows) for part in group]))]
 
 
-def _settle(root: Path, postings: Postings) -> Part:
+def _settle(root: Path, postings: Postings) -> OpenSegment:
     """Return new postings as a part; full ones, which will not merge, go to disk, so that memory stays bounded."""
     if len(postings.rows) < FULL_POSTINGS:
-        return Part(postings)
-    return open_part(root, _write(root, Part(postings)))
+        return OpenSegment(postings)
+    return open_segment(root, _write(root, OpenSegment(postings)))
 
 
-def _bury(part: Part, removed: Collection[str], fresh: Sequence[Part]) -> Part:
+def _bury(part: OpenSegment, removed: Collection[str], fresh: Sequence[OpenSegment]) -> OpenSegment:
+    """Return the segment without the chunks that are removed or come anew; the same object if it holds none of them."""
     lookup = part.postings.chunk_lookup
     found = [lookup.find_all(ids) for ids in (list(removed), *(other.postings.chunk_ids for other in fresh))]
     places = np.concatenate(found)
@@ -116,17 +127,20 @@ def _bury(part: Part, removed: Collection[str], fresh: Sequence[Part]) -> Part:
     return replace(part, tombstones=part.tombstones.bury(part.postings, rows)) if len(rows) else part
 
 
-def _touched_terms(old: Sequence[Part], kept: Sequence[Part], fresh: Sequence[Part]) -> pa.StringArray:
+def _touched_terms(
+    old: Sequence[OpenSegment], kept: Sequence[OpenSegment], fresh: Sequence[OpenSegment]
+) -> pa.StringArray:
     terms = [part.postings.terms for part in fresh]
-    for before, after in zip(old, kept, strict=True):
-        if after is not before:
-            stones = after.tombstones
-            changed = stones.counts != before.tombstones.dead_in(stones.terms.astype(np.int64))
-            terms.append(after.postings.terms.take(pa.array(stones.terms[changed])))
+    for before, after in _touched(old, kept):
+        stones = after.tombstones
+        changed = stones.counts != before.tombstones.dead_in(stones.terms.astype(np.int64))
+        terms.append(after.postings.terms.take(pa.array(stones.terms[changed])))
     return pc.unique(pa.concat_arrays(terms))
 
 
-def _frequencies(old: Sequence[Part], kept: Sequence[Part], fresh: Sequence[Part]) -> tuple[Int64, Int64]:
+def _frequencies(
+    old: Sequence[OpenSegment], kept: Sequence[OpenSegment], fresh: Sequence[OpenSegment]
+) -> tuple[Int64, Int64]:
     """Return the document frequencies of the terms that a change touches, before and after it."""
     terms = _touched_terms(old, kept, fresh)
     before, after = np.zeros((2, len(terms)), np.int64)
@@ -137,15 +151,15 @@ def _frequencies(old: Sequence[Part], kept: Sequence[Part], fresh: Sequence[Part
     return before, after
 
 
-def _compact(parts: Sequence[Part]) -> list[Part]:
+def _compact(parts: Sequence[OpenSegment]) -> list[OpenSegment]:
     sizes = [(len(p.postings.lengths), len(p.tombstones.rows), len(p.postings.rows)) for p in parts]
     groups = choose(sizes)
-    merged = [Part(merge([(parts[i].postings, parts[i].tombstones.rows) for i in group])) for group in groups]
+    merged = [OpenSegment(merge([(parts[i].postings, parts[i].tombstones.rows) for i in group])) for group in groups]
     gone = {i for group in groups for i in group}
     return [part for i, part in enumerate(parts) if i not in gone] + merged
 
 
-def _write(root: Path, part: Part) -> Segment:
+def _write(root: Path, part: OpenSegment) -> Segment:
     postings, tombstones = part.postings, part.tombstones
     segment = part.segment or Segment(write_postings(root, postings), len(postings.lengths), len(postings.rows))
     if segment.dead == len(tombstones.rows):
@@ -153,6 +167,6 @@ def _write(root: Path, part: Part) -> Segment:
     return replace(segment, tombstones=write_tombstones(root, tombstones), dead=len(tombstones.rows))
 
 
-def _alive_tokens(part: Part) -> int:
+def _alive_tokens(part: OpenSegment) -> int:
     lengths = part.postings.lengths
     return int(lengths.sum(dtype=np.int64) - lengths[part.tombstones.rows].sum(dtype=np.int64))

@@ -17,7 +17,10 @@ from docmill.storage.keywords.segments.postings import Counts, Int32
 
 Rows = npt.NDArray[np.intp]
 SLACK = 1e-9
+"""What the rounding of sums may take from a score: a candidate is let go only if it is worse by more."""
 _PROBE_COST = 6
+"""Postings that are read in the time of one look-up of a candidate. A smaller number looks up where reading is quicker,
+a larger one reads long postings for few candidates; the hits are the same."""
 
 
 @dataclass(frozen=True, slots=True)

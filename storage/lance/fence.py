@@ -15,9 +15,9 @@ from docmill.storage.failpoints import boundary
 INDEX_ROWS = 100_000
 """Rows from which on the table has an index; below, all vectors are held in memory and compared: 5 ms at 100,000."""
 
-MAX_FRAGMENTS = 64
-MAX_SEGMENTS = 8
-_IDS_AT_ONCE = 10_000
+MAX_FRAGMENTS = 64  # files of a table, all of which a reader opens; with fewer, they are rewritten more often
+MAX_SEGMENTS = 8  # of the vector index, for the same reason
+_IDS_AT_ONCE = 10_000  # in one predicate, which LanceDB parses as text
 _FOR_EVER = timedelta(days=36_500)
 _MARGINS_S = (0.0, 0.1, 5.0)
 

@@ -25,7 +25,9 @@ from docmill.storage.lance.matrix import Matrix
 
 FOLDER = "vectors"
 _SELECTED_SHARE = 20  # fewer than a twentieth of the rows are selected by their ids: 1,000 of 100,000 in 11 CPU ms
-_TIE_MARGIN = 8
+_TIE_MARGIN = 8  # hits fetched beyond the wanted ones: as many ties with the last need no second search
+_FIRST_FETCH = 1.5  # times the rows that should hold k hits; with fewer, more searches need a second fetch
+_NEXT_FETCH = 4  # times the rows of the fetch before; the fewer fetches, the more rows that nobody needed
 _PROBES = 40  # partitions of 8,192 rows; with 20 recall@10 at 1,000,000 rows is .01 lower
 _BITS = 4  # for each number of a vector: built in 3-4 times the time of one bit, searched in half of it
 _REFINED = {1: (10, 800)}
@@ -196,7 +198,7 @@ class VectorIndex:
     ) -> list[tuple[str, float]]:
         """Fetch more until the k-th hit is above all that was not fetched, which also settles ties."""
         share = 1.0 if wanted is None else min(1.0, len(wanted) / self._rows)
-        limit = int(1.5 * k * self._each / share) + _TIE_MARGIN
+        limit = int(_FIRST_FETCH * k * self._each / share) + _TIE_MARGIN
         exact = bool(where) or wanted is not None
         while True:
             fetched = self._fetch(vector, min(limit, self._rows), where, exact)
@@ -207,7 +209,7 @@ class VectorIndex:
             hits = [hit for hit in best.items() if wanted is None or hit[0] in wanted]
             if len(fetched) < limit or (len(hits) >= k and hits[k - 1][1] > fetched[-1][1]):
                 return hits[:k]
-            limit *= 4
+            limit *= _NEXT_FETCH
 
     def _fetch(self, vector: npt.NDArray[np.float32], limit: int, where: str, exact: bool) -> list[tuple[str, float]]:
         query = self._table.search(vector, vector_column_name="vector").distance_type("dot")

@@ -1,4 +1,4 @@
-"""Collection: what no snapshot on the object store names goes, once nobody can be fetching it any more.
+"""Collection: remove the objects that no snapshot names, once nobody can be fetching them any more.
 
 A snapshot that is dropped moves to `dropped/`; what it names stays for the grace, counted from then.
 """
@@ -14,13 +14,14 @@ from docmill.storage.history.retention import forget
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import needed_files, vector_files
-from docmill.storage.objects.bucket import Entry, Objects, Vanished, objects_of
+from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, objects_of
 from docmill.storage.objects.lease import confirm
 from docmill.storage.objects.transfer import VECTORS, fetch, key_of_file, sized
 
 DROPPED = "dropped"
 _COLLECTED = ("tables", "artifacts", "keywords", INVENTORIES, VECTORS, "clock")
 _AT_ONCE = 500
+"""Objects deleted between two confirmations of the lease; S3 takes 1000 keys a request at most."""
 _log = logging.getLogger("docmill.remote")
 
 
@@ -47,19 +48,13 @@ def _condemn(root: Path, numbers: Iterable[int]) -> None:
 def collect(root: Path, grace_hours: float) -> int:
     """Remove the objects that no snapshot names and return how many bytes they were.
 
-    What is younger than `grace_hours`, to the second, stays, and what a snapshot names that was dropped since then.
-    Where a snapshot is damaged, so that what it names is not known, all stays. The caller holds the writer's lock.
+    Objects younger than `grace_hours`, to the second, stay, and so do those named by a snapshot dropped since then.
+    All stay if a snapshot is damaged, as nobody knows what it names. The caller holds the writer's lock.
     """
     if mark_of(root) is None or not snapshots.all_known(root):
         return 0
     objects = objects_of(root)
-    horizon = confirm(objects, root) - timedelta(hours=grace_hours)
-    entries = objects.listing()
-    dropped = [entry for entry in entries if entry.key.startswith(f"{DROPPED}/")]
-    young = [entry.key for entry in dropped if entry.modified > horizon]
-    named = set(_named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)]))
-    garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]
-    garbage += [entry for entry in dropped if entry.modified <= horizon]  # the last, so that a crash forgets none
+    garbage = _garbage(objects, root, confirm(objects, root) - timedelta(hours=grace_hours))
     for first in range(0, len(garbage), _AT_ONCE):
         confirm(objects, root)
         objects.delete([entry.key for entry in garbage[first : first + _AT_ONCE]])
@@ -69,7 +64,18 @@ def collect(root: Path, grace_hours: float) -> int:
     return freed
 
 
-def _is_garbage(entry: Entry, named: set[str], horizon: datetime) -> bool:
+def _garbage(objects: Objects, root: Path, horizon: datetime) -> list[ObjectEntry]:
+    """Return what nobody can be fetching any more: put before `horizon`, and named by no snapshot still of use."""
+    entries = objects.listing()
+    dropped = [entry for entry in entries if entry.key.startswith(f"{DROPPED}/")]
+    young = [entry.key for entry in dropped if entry.modified > horizon]
+    named = set(_named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)]))
+    garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]
+    old = [entry for entry in dropped if entry.modified <= horizon]
+    return garbage + old  # the dropped snapshots come last, so that a crash forgets none
+
+
+def _is_garbage(entry: ObjectEntry, named: set[str], horizon: datetime) -> bool:
     return entry.key.split("/")[0] in _COLLECTED and entry.key not in named and entry.modified <= horizon
 
 

@@ -5,9 +5,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
-from docmill.storage.address import Mark, at_hand, belong, mark_of
+from docmill.storage.address import MirrorMark, at_hand, belong, mark_of
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, flocked, put_if_absent, remove, write_whole
 from docmill.storage.history import snapshots, tags
@@ -35,13 +36,15 @@ _MIRRORED = (
     EVALUATIONS,
 )
 _TRIES = 20
+"""A try of `take` fails only when a vacuum removes the snapshot while it is fetched; the next one takes a newer one.
+So many failures in a row mean an object store that lists what it does not hold."""
 
 
 def take(store: str | Path, at: int | str | None) -> tuple[Path, Snapshot, int]:
     """Return the folder of a store, a snapshot that can be searched there, and the open file that holds it.
 
-    Of a store on an object store the mirror is brought up to date first. What a vacuum removes meanwhile makes it
-    begin again with the newest snapshot.
+    The mirror of a store on an object store is brought up to date first. When a vacuum removes the newest snapshot
+    meanwhile, the next one is taken.
     """
     root = at_hand(store)
     if mark_of(root) is None:
@@ -65,9 +68,13 @@ def take(store: str | Path, at: int | str | None) -> tuple[Path, Snapshot, int]:
 
 def _fetch_searched(root: Path, snapshot: Snapshot) -> None:
     objects = objects_of(root)
-    tables = [piece.file for pieces in snapshot.tables.values() for piece in pieces]
-    fetch(objects, root, [*tables, *snapshot.keywords.files(), *_inventory(snapshot)])
+    fetch(objects, root, [*table_files(snapshot), *snapshot.keywords.files(), *_inventory(snapshot)])
     fetch(objects, root, vector_files(root, snapshot))
+
+
+def table_files(snapshot: Snapshot) -> list[FileRef]:
+    """Return the Parquet files of all tables of a snapshot."""
+    return [piece.file for pieces in snapshot.tables.values() for piece in pieces]
 
 
 def _inventory(snapshot: Snapshot) -> list[FileRef]:
@@ -75,7 +82,7 @@ def _inventory(snapshot: Snapshot) -> list[FileRef]:
 
 
 def ensure(root: Path, files: Sequence[FileRef]) -> None:
-    """Bring files of a snapshot that the caller holds, where `root` is a mirror."""
+    """Fetch files of a snapshot that the caller holds, if `root` is a mirror."""
     if mark_of(root):
         with _fetching(root):
             fetch(objects_of(root), root, files)
@@ -88,9 +95,10 @@ def complete(root: Path, others: Iterable[Snapshot] = (), tables_of: Iterable[Sn
     with _fetching(root):
         states = [snapshots.read(root), *others]
         objects = objects_of(root)
-        fetch(objects, root, [file for state in states for file in _inventory(state)])
-        tables = [piece.file for state in tables_of for pieces in state.tables.values() for piece in pieces]
-        fetch(objects, root, [*(file for state in states for file in all_files(root, state)), *tables])
+        # The inventories come first: they name the files of the vectors, which `all_files` asks for.
+        fetch(objects, root, chain.from_iterable(map(_inventory, states)))
+        files = [file for state in states for file in all_files(root, state)]
+        fetch(objects, root, [*files, *chain.from_iterable(map(table_files, tables_of))])
 
 
 def refresh(root: Path) -> None:
@@ -120,7 +128,7 @@ def _fetch_snapshot(objects: Objects, root: Path, name: str) -> None:
 
 
 def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
-    """Bring files in line that may come, change and go under one name; what a reader has open stays for now."""
+    """Bring files in line that may appear, change and go under one name; what a reader has open stays for now."""
     listed = {Path(entry.key).name for entry in objects.listing(folder)}
     for path in (root / folder).glob("*.json"):
         if path.name not in listed and not lock_is_held(path):
@@ -133,7 +141,7 @@ def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
                 write_whole(path, data)
 
 
-def _recognise(objects: Objects, root: Path, mark: Mark) -> None:
+def _recognise(objects: Objects, root: Path, mark: MirrorMark) -> None:
     """Empty a mirror of a store that was at this address before."""
     try:
         identity = objects.read(IDENTITY).decode()
@@ -148,17 +156,22 @@ def _recognise(objects: Objects, root: Path, mark: Mark) -> None:
 
 @contextmanager
 def _fetching(root: Path) -> Iterator[None]:
-    """Keep files that have come, and that no snapshot in the mirror names yet, from being tidied away."""
+    """Keep `tidy` from removing files that have been fetched and that no snapshot in the mirror names yet."""
     with flocked(root / "fetching", fcntl.LOCK_SH):
         yield
 
 
 def tidy(root: Path) -> None:
-    """Remove what no snapshot in the mirror names, unless somebody fetches here; the caller has the mirror's lock."""
+    """Remove what no snapshot in the mirror names, unless somebody is fetching; the caller has the mirror's lock."""
     with suppress(BlockingIOError), flocked(root / "fetching", fcntl.LOCK_EX | fcntl.LOCK_NB):
         states = snapshots.needed(root)
-        known = [state for state in states if state.inventory and (root / state.inventory.path).exists()]
-        named = {root / file.path for state in known for file in vector_files(root, state)}
-        unnamed = [path for path in (root / VECTORS).rglob("*") if path.is_file() and path not in named]
-        for path in (*garbage(root, states), *unnamed):
+        for path in (*garbage(root, states), *_unnamed_vectors(root, states)):
             remove(path)
+
+
+def _unnamed_vectors(root: Path, states: Sequence[Snapshot]) -> list[Path]:
+    """Return the files of vectors that no inventory in the mirror names."""
+    known = [state for state in states if state.inventory and (root / state.inventory.path).exists()]
+    named = {root / file.path for state in known for file in vector_files(root, state)}
+    files = filter(Path.is_file, (root / VECTORS).rglob("*"))
+    return [path for path in files if path not in named]

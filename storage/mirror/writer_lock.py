@@ -15,7 +15,7 @@ from docmill.storage.mirror.pull import IDENTITY, refresh, tidy
 from docmill.storage.objects.bucket import Objects, objects_of
 from docmill.storage.objects.lease import leased
 
-FORMAT = 1
+FORMAT = 1  # of the file that identifies a store
 
 
 @contextmanager

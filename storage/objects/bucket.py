@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 REQUEST_S = 20
 """Seconds that a request which decides something may take, with all its retries; a lease lasts for longer."""
 
-_TRANSFER_S = 900
-_PIECE = 4 << 20
+_TRANSFER_S = 900  # seconds that the transfer of one file may take, however large it is
+_PIECE = 4 << 20  # bytes of a download that are in memory
 _ROLE = re.compile(r"https?://169\.254\.\d+\.\d+/")
 """Where a machine in a cloud asks for the credentials of its role, which is done where the environment has none."""
 
@@ -35,7 +35,7 @@ class Vanished(StoreError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ObjectEntry:
     """An object as a listing shows it: `bytes` long and put at `modified`, by the object store's own clock.
 
     `tag` is its entity tag: another one says that the content may be another.
@@ -118,13 +118,13 @@ class Objects:
         """Return the length in bytes of every object, by key."""
         return {entry.key: entry.bytes for entry in self.listing()}
 
-    def listing(self, folder: str = "") -> list[Entry]:
+    def listing(self, folder: str = "") -> list[ObjectEntry]:
         """Return the objects below a folder, or all."""
         import obstore
 
         with self._explained(folder):
             found = [entry for page in obstore.list(self._store, folder or None) for entry in page]
-        return [Entry(one["path"], one["size"], one["last_modified"], one["e_tag"] or "") for one in found]
+        return [ObjectEntry(one["path"], one["size"], one["last_modified"], one["e_tag"] or "") for one in found]
 
     def has(self, key: str) -> bool:
         """Say whether there is an object."""

@@ -6,16 +6,31 @@ in the last 16 bytes of the file.
 
 import struct
 from collections.abc import Iterator
+from itertools import chain, pairwise
 from pathlib import Path
 
 from docmill.storage.errors import StoreError
 
 _MAGIC = b"LANC"
+_FOOTER = struct.Struct("<QHH4s")  # place of the manifest, major and minor version, magic
+_LENGTH = struct.Struct("<I")  # stands before each message
 _NEWEST = (1 << 64) - 1
+"""LanceDB names a manifest by the difference to this number, so that a listing begins with the newest version."""
+
 # Numbers of fields, by message.
 _FRAGMENTS, _VERSION, _INDEX_SECTION, _TRANSACTION = 2, 3, 6, 12
 _FRAGMENT_ID, _DATA_FILES, _DELETION_FILE = 1, 2, 3
 _READ_VERSION, _DELETION_ID = 2, 3
+_DATA_PATH = 1
+_INDICES, _UUID, _UUID_BYTES = 1, 1, 1
+
+_UUID_GROUPS = (0, 8, 12, 16, 20, None)  # where the groups of its hexadecimal digits begin; the last has no bound
+
+# Wire types, and the bits of a key and of a byte of a number: https://protobuf.dev/programming-guides/encoding
+_NUMBER, _EIGHT_BYTES, _TEXT, _FOUR_BYTES = 0, 1, 2, 5
+_FIXED_SIZES = {_EIGHT_BYTES: 8, _FOUR_BYTES: 4}
+_KIND_BITS, _KIND_MASK = 3, 0b111
+_VALUE_BITS, _VALUE_MASK, _MORE = 7, 0x7F, 0x80
 
 
 def version_files(table: Path, version: int) -> list[Path]:
@@ -24,11 +39,11 @@ def version_files(table: Path, version: int) -> list[Path]:
     if not path.is_file():
         raise StoreError(f"{path} is missing: the version {version} of {table.name}")
     data = path.read_bytes()
-    manifest = _message(data, struct.unpack_from("<Q", data, len(data) - 16)[0])
+    manifest = _message(data, _FOOTER.unpack_from(data, len(data) - _FOOTER.size)[0])
     found = [path, *_fragments(table, manifest), *_indices(table, data, manifest)]
     transactions = [table / "_transactions" / name.decode() for name in _texts(manifest, _TRANSACTION)]
     lost = [file for file in found if not file.is_file()]
-    if data[-4:] != _MAGIC or _number(manifest, _VERSION) != version or lost:
+    if data[-len(_MAGIC) :] != _MAGIC or _number(manifest, _VERSION) != version or lost:
         raise StoreError(f"{path} is not the manifest of version {version}, or {lost[:1]} is missing")
     return [*found, *(file for file in transactions if file.is_file())]
 
@@ -36,7 +51,7 @@ def version_files(table: Path, version: int) -> list[Path]:
 def _fragments(table: Path, manifest: bytes) -> Iterator[Path]:
     for fragment in _texts(manifest, _FRAGMENTS):
         for file in _texts(fragment, _DATA_FILES):
-            yield from (table / "data" / name.decode() for name in _texts(file, 1))
+            yield from (table / "data" / name.decode() for name in _texts(file, _DATA_PATH))
         for deletion in _texts(fragment, _DELETION_FILE):
             number, read = _number(fragment, _FRAGMENT_ID), _number(deletion, _READ_VERSION)
             stem = f"{number}-{read}-{_number(deletion, _DELETION_ID)}"
@@ -45,17 +60,30 @@ def _fragments(table: Path, manifest: bytes) -> Iterator[Path]:
 
 
 def _indices(table: Path, data: bytes, manifest: bytes) -> Iterator[Path]:
-    for place in (value for field, value in _fields(manifest) if field == _INDEX_SECTION and isinstance(value, int)):
-        for index in _texts(_message(data, place), 1):
-            for uuid in (part for whole in _texts(index, 1) for part in _texts(whole, 1)):
-                text = uuid.hex()
-                name = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-                yield from (file for file in (table / "_indices" / name).rglob("*") if file.is_file())
+    """Yield the files of the version's indexes; each lies in a folder that its UUID names."""
+    for section in _index_sections(data, manifest):
+        for index in _texts(section, _INDICES):
+            for uuid in chain.from_iterable(_texts(whole, _UUID_BYTES) for whole in _texts(index, _UUID)):
+                folder = table / "_indices" / _spelled(uuid)
+                yield from (file for file in folder.rglob("*") if file.is_file())
+
+
+def _spelled(uuid: bytes) -> str:
+    """Return a UUID in its five groups of digits."""
+    digits = uuid.hex()
+    return "-".join(digits[start:end] for start, end in pairwise(_UUID_GROUPS))
+
+
+def _index_sections(data: bytes, manifest: bytes) -> Iterator[bytes]:
+    for field, value in _fields(manifest):
+        if field == _INDEX_SECTION and isinstance(value, int):
+            yield _message(data, value)
 
 
 def _message(data: bytes, place: int) -> bytes:
-    (size,) = struct.unpack_from("<I", data, place)
-    return data[place + 4 : place + 4 + size]
+    """Return the message at `place`, where its length stands before it."""
+    (size,) = _LENGTH.unpack_from(data, place)
+    return data[place + _LENGTH.size : place + _LENGTH.size + size]
 
 
 def _texts(message: bytes, wanted: int) -> Iterator[bytes]:
@@ -72,17 +100,17 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
-        kind = key & 7
-        if kind == 0:
+        kind = key & _KIND_MASK
+        if kind == _NUMBER:
             value, at = _varint(message, at)
-            yield key >> 3, value
+            yield key >> _KIND_BITS, value
             continue
-        size = {1: 8, 5: 4}.get(kind)
-        if kind == 2:
+        size = _FIXED_SIZES.get(kind)
+        if kind == _TEXT:
             size, at = _varint(message, at)
         if size is None:
             raise StoreError(f"not a manifest of LanceDB: wire type {kind}")
-        yield key >> 3, message[at : at + size]
+        yield key >> _KIND_BITS, message[at : at + size]
         at += size
 
 
@@ -91,7 +119,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     while True:
         byte = data[at]
         at += 1
-        value |= (byte & 0x7F) << shift
-        if not byte & 0x80:
+        value |= (byte & _VALUE_MASK) << shift
+        if not byte & _MORE:
             return value, at
-        shift += 7
+        shift += _VALUE_BITS

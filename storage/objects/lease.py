@@ -16,21 +16,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from docmill.storage.address import Mark
+from docmill.storage.address import MirrorMark
 from docmill.storage.errors import DocmillError, Locked, Transient
 from docmill.storage.files import remove, write_whole
 from docmill.storage.objects.bucket import REQUEST_S, Objects, Vanished, Version
 
 KEY = "lease.json"
 TOKEN = "lease.json"
-LASTS_S = 90.0
-RENEWED_S = 20.0
-_POLL_S = 1.0
+LASTS_S = 90.0  # so long others wait for a holder that died; a shorter lease is lost to a slow network
+RENEWED_S = 20.0  # several renewals may fail before the lease runs out
+_POLL_S = 1.0  # seconds between two looks at a lease; each is a request that costs money
 assert LASTS_S > RENEWED_S + 3 * REQUEST_S  # a holder that deletes or commits has just renewed it
 
 
 @contextmanager
-def leased(objects: Objects, root: Path, mark: Mark, deadline: float) -> Iterator[None]:
+def leased(objects: Objects, root: Path, mark: MirrorMark, deadline: float) -> Iterator[None]:
     """Hold the lease of a store for the mirror `root`, whose lock the caller has.
 
     Raises `Locked` where another mirror's writer has it beyond `deadline`, of the monotonic clock.

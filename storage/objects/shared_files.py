@@ -12,7 +12,7 @@ from docmill.storage.address import mark_of
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import hash_file, write_whole
 from docmill.storage.keys import hash_bytes
-from docmill.storage.objects.bucket import Entry, Objects, Vanished, objects_of
+from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, objects_of
 
 _OBJECT = re.compile(r"[^/]+/(?P<name>.+)-(?P<hash>[0-9a-f]{32})\.parquet")
 NOTHING = "none"
@@ -70,9 +70,9 @@ def _fetch(objects: Objects, key: str, digest: str, path: Path) -> None:
     write_whole(path, data)
 
 
-def _newest(objects: Objects, folder: str) -> dict[str, tuple[str, Entry]]:
+def _newest(objects: Objects, folder: str) -> dict[str, tuple[str, ObjectEntry]]:
     """Return the hash and the object of each name; of two that were put at once the later one counts."""
-    found: dict[str, tuple[str, Entry]] = {}
+    found: dict[str, tuple[str, ObjectEntry]] = {}
     for entry in sorted(objects.listing(folder), key=lambda entry: (entry.modified, entry.key)):
         if named := _OBJECT.fullmatch(entry.key):
             found[named["name"]] = (named["hash"], entry)

@@ -13,8 +13,8 @@ from docmill.storage.objects.bucket import Objects
 
 INCOMING = "incoming"
 VECTORS = "vectors"
-_AT_ONCE = 16
-_SAID_EVERY_S = 5.0
+_AT_ONCE = 16  # files on their way; most of the time of a small one is waiting
+_SAID_EVERY_S = 5.0  # seconds between two lines of the log
 _RENAMED_BY_CONTENT = ("_versions", "_refs")
 _log = logging.getLogger("docmill.remote")
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 from weakref import finalize
@@ -19,10 +20,11 @@ from docmill.storage.errors import QueryError
 from docmill.storage.files import disk_use
 from docmill.storage.history import measurements, snapshots, tags
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror.pull import ensure, take
+from docmill.storage.mirror.pull import ensure, table_files, take
+from docmill.storage.retrieval import SearchArguments
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.candidates.search_options import How, Mode, Rewrite, SearchOptions, check_query
+from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchOptions, check_query
 from docmill.storage.retrieval.candidates.snapshot_sources import Sources
 from docmill.storage.retrieval.search_pipeline import search
 from docmill.storage.schema import ChunkRow, DocumentRow, Element
@@ -46,11 +48,11 @@ class Document:
 
 
 def open_store(path: str | Path, at: int | str | None = None) -> "Store":
-    """Open the newest snapshot of the store at `path`, or the one that `at` says by number or tag.
+    """Open the newest snapshot of the store at `path`, or the one that `at` names by number or tag.
 
-    `path` is a folder or `s3://BUCKET/PREFIX`, of which a mirror is brought up to date.
+    `path` is a folder or `s3://BUCKET/PREFIX`; the mirror of the latter is brought up to date.
 
-    What is opened stays as it is while others write, compact and vacuum, as long as the object is there.
+    An open store stays as it is while others write, compact and vacuum, as long as the object is there.
     Raises `StoreError` where there is no store.
     """
     root, snapshot, handle = take(path, at)
@@ -74,7 +76,7 @@ class Store:
         where: str | None = None,
         *,
         rewrite: Rewrite | None = None,
-        **how: Unpack[How],
+        **how: Unpack[SearchArguments],
     ) -> list[Hit]:
         """Return the `k` chunks that answer `text` best, best first; `how` are the options of `SearchOptions`.
 
@@ -92,7 +94,7 @@ class Store:
         where: str | None = None,
         *,
         rewrite: Rewrite | None = None,
-        **how: Unpack[How],
+        **how: Unpack[SearchArguments],
     ) -> list[list[Hit]]:
         """Return the hits of each query, in their order: as `search`, with the predicate evaluated once.
 
@@ -119,7 +121,7 @@ class Store:
         return Sources(self.root, self.snapshot)
 
     def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
-        """Return chunks by id, those that are there."""
+        """Return the chunks that exist, by id."""
         return self._sources.rows([key for key in ids if _ID.fullmatch(key)])
 
     def document(self, uri: str) -> Document:
@@ -136,7 +138,7 @@ class Store:
     def sql(self, statement: str) -> pa.Table:
         """Run one SELECT over the tables, `routing`, `snapshots` and `evaluations`, and nothing else.
 
-        `chunks_at(41)`, or `chunks_at('TAG')`, is the table of that snapshot; so it is with the other tables.
+        `chunks_at(41)` and `chunks_at('TAG')` are the table of that snapshot; the other tables have such a name, too.
         """
         files = {name: self._paths(name) for name in SCHEMAS}
         extra = {
@@ -147,14 +149,12 @@ class Store:
 
     def _past(self, statement: str) -> dict[str, dict[str, list[Path]]]:
         """Return the files of the kept snapshots that a statement names in a call of a macro."""
-        named = set(_AT.findall(statement))
-        found = {at: number for at, number in tags.tags(self.root).items() if at in named}
-        found |= {str(number): number for number in snapshots.numbers(self.root) if str(number) in named}
+        found = _named_snapshots(self.root, statement)
         if not found:
             return {}
         kept = {state.number: state for state in snapshots.each(self.root) if state.number in found.values()}
         states = {at: kept[number] for at, number in found.items() if number in kept}
-        ensure(self.root, [p.file for state in states.values() for pieces in state.tables.values() for p in pieces])
+        ensure(self.root, [*chain.from_iterable(map(table_files, states.values()))])
         return {at: {name: state.paths(self.root, name) for name in SCHEMAS} for at, state in states.items()}
 
     def _paths(self, table: str) -> list[Path]:
@@ -182,6 +182,13 @@ class Store:
         """Return the kept snapshots, oldest first, with what each run changed."""
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows
+
+
+def _named_snapshots(root: Path, statement: str) -> dict[str, int]:
+    """Return the numbers of the snapshots that a statement names; a number wins over a tag that looks like it."""
+    named = set(_AT.findall(statement))
+    known = tags.tags(root) | {str(number): number for number in snapshots.numbers(root)}
+    return {at: number for at, number in known.items() if at in named}
 
 
 def history_table(root: Path, last: int) -> pa.Table:

@@ -45,7 +45,7 @@ _SANDBOX = {
 }
 
 
-_ROWS_AT_ONCE = 10_000
+_ROWS_AT_ONCE = 10_000  # rows between two checks of the limit of memory
 _MACRO = """
 CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')
 """
@@ -104,11 +104,18 @@ def columns_of(table: pa.Table) -> list[list[Any]]:
     Bytes are given in hexadecimal. A date, an interval and the like is a text as DuckDB writes it: Python has no
     year 0, no infinity and no nanosecond. `Decimal` stays, as it is exact.
     """
-    named = table.rename_columns([f"c{place}" for place in range(table.num_columns)])
-    odd = [field.name for field in named.schema if not any(held(field.type) for held in _HELD)]
+    named = table.rename_columns([f"c{place}" for place in range(table.num_columns)])  # two may have one name
+    odd = [field.name for field in named.schema if not _is_held(field.type)]
     spelled = _as_json(named.select(odd)) if odd else {}
-    columns = (spelled[n] if n in spelled else named.column(n).to_pylist() for n in named.column_names)
-    return [[cell.hex() if isinstance(cell, bytes) else cell for cell in column] for column in columns]
+    return [spelled[name] if name in spelled else _values(named.column(name)) for name in named.column_names]
+
+
+def _is_held(kind: pa.DataType) -> bool:
+    return any(holds(kind) for holds in _HELD)
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    return [cell.hex() if isinstance(cell, bytes) else cell for cell in column.to_pylist()]
 
 
 def _as_json(table: pa.Table) -> dict[str, list[Any]]:

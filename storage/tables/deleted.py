@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.columns import CHUNKS, DELETED
-from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.history.snapshots import Snapshot, StoredPiece
 from docmill.storage.keys import bucket_of
 from docmill.storage.tables.tables import read_piece, read_table, write_single
 
 
 def deleted_tables(
     root: Path, base: Snapshot | None, gone: Collection[str], written: pa.Table, days: float
-) -> dict[str, tuple[Piece, ...]]:
+) -> dict[str, tuple[StoredPiece, ...]]:
     """Return the tables `deleted` and `deleted_chunks` after a commit.
 
     The documents `gone` enter unless they are among those `written`, which leave; so do those deleted `days` ago.

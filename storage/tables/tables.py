@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from docmill.storage.columns import SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import write_immutable
-from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.history.snapshots import Snapshot, StoredPiece
 from docmill.storage.keys import bucket_of
 from docmill.storage.schema import SCHEMA_VERSION
 from docmill.storage.schema_evolution import conform
@@ -32,7 +32,9 @@ R = TypeVar("R")
 Ints = npt.NDArray[np.integer]
 
 CHUNKS_PER_BUCKET = 2_000
-_PASSES = 32
+"""Chunks in a file of a table. A changed document rewrites its bucket: larger ones make small changes dear, smaller
+ones make many files."""
+_PASSES = 32  # over the new rows at most, however many there are; fewer passes hold more rows in memory
 _ROWS_AT_ONCE = 4_096  # new rows that are in memory while their buckets are written
 _ROWS_PER_GROUP = 512  # a hit's row is fetched with so many others
 _FILES_AT_ONCE = min(4, os.cpu_count() or 1)
@@ -69,7 +71,7 @@ def bucket_count(chunks: int, current: int) -> int:
     return wanted
 
 
-def read_piece(root: Path, piece: Piece, columns: list[str] | None = None) -> pa.Table:
+def read_piece(root: Path, piece: StoredPiece, columns: list[str] | None = None) -> pa.Table:
     """Read one Parquet file of a table, or some columns of it, as today's schema has them."""
     path = root / piece.file.path
     schema = SCHEMAS[path.parent.name]
@@ -103,7 +105,7 @@ def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:
         return list(pool.map(call, items))
 
 
-def _write(root: Path, name: str, table: pa.Table, bucket: int) -> Piece:
+def _write(root: Path, name: str, table: pa.Table, bucket: int) -> StoredPiece:
     # One schema object and one run of memory for each column: what a table was put together from leaves no trace.
     schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
     ordered = table.sort_by(_SORT[name]).combine_chunks().cast(schema)
@@ -120,22 +122,22 @@ def _write(root: Path, name: str, table: pa.Table, bucket: int) -> Piece:
             write_statistics=list(_BOUNDED),
         ),
     )
-    return Piece(file, ordered.num_rows, bucket)
+    return StoredPiece(file, ordered.num_rows, bucket)
 
 
-def write_single(root: Path, name: str, table: pa.Table) -> tuple[Piece, ...]:
+def write_single(root: Path, name: str, table: pa.Table) -> tuple[StoredPiece, ...]:
     """Write a table that is small enough for one file; no file where there is no row."""
     return (_write(root, name, table, 0),) if table.num_rows else ()
 
 
 def replace_documents(
     root: Path,
-    pieces: tuple[Piece, ...],
+    pieces: tuple[StoredPiece, ...],
     name: str,
     buckets: int,
     gone: Collection[str],
     added: Rows,
-) -> tuple[Piece, ...]:
+) -> tuple[StoredPiece, ...]:
     """Return the table without the rows of the documents `gone` and with the rows `added`.
 
     Only the buckets that hold either are written, and no more rows than some buckets have are in memory at a time.
@@ -146,12 +148,12 @@ def replace_documents(
     old = {piece.bucket: piece for piece in pieces}
     ids = pa.array(list(gone), pa.string())
 
-    def replaced(new: dict[int, pa.Table], bucket: int) -> Piece | None:
+    def replaced(new: dict[int, pa.Table], bucket: int) -> StoredPiece | None:
         left = [_without(read_piece(root, old[bucket]), ids)] if bucket in old else []
         table = pa.concat_tables([SCHEMAS[name].empty_table(), *left, *([new[bucket]] if bucket in new else [])])
         return _write(root, name, table, bucket) if table.num_rows else None
 
-    fresh: list[Piece | None] = []
+    fresh: list[StoredPiece | None] = []
     for group in _groups(touched, entering):
         fresh += at_once(partial(replaced, _rows_of(added, numbers, group, SCHEMAS[name])), group)
     kept = [piece for piece in pieces if piece.bucket not in set(touched)]
@@ -185,16 +187,16 @@ def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema:
     return {one: table.filter(pa.array(bucket == one)) for one in np.unique(bucket).tolist()}
 
 
-def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> tuple[Piece, ...]:
+def rebucket(root: Path, pieces: tuple[StoredPiece, ...], name: str, buckets: int) -> tuple[StoredPiece, ...]:
     """Return the table spread over another number of buckets.
 
     Both numbers are powers of two, so old buckets that are equal modulo the new number share new ones with no others.
     """
-    groups: dict[int, list[Piece]] = {}
+    groups: dict[int, list[StoredPiece]] = {}
     for piece in pieces:
         groups.setdefault(piece.bucket % buckets, []).append(piece)
 
-    def spread(group: Sequence[Piece]) -> list[Piece]:
+    def spread(group: Sequence[StoredPiece]) -> list[StoredPiece]:
         table = pa.concat_tables(read_piece(root, piece) for piece in group)
         return [_write(root, name, part, bucket) for bucket, part in partition(table, buckets).items()]
 
@@ -203,8 +205,8 @@ def rebucket(root: Path, pieces: tuple[Piece, ...], name: str, buckets: int) -> 
 
 
 def rewrite(
-    root: Path, pieces: tuple[Piece, ...], name: str, change: Callable[[pa.Table], pa.Table] = lambda table: table
-) -> tuple[Piece, ...]:
+    root: Path, pieces: tuple[StoredPiece, ...], name: str, change: Callable[[pa.Table], pa.Table] = lambda table: table
+) -> tuple[StoredPiece, ...]:
     """Return the table with every file as this docmill writes it, with the columns that older files lack.
 
     `change` may give rows other values, and leaves them their documents.

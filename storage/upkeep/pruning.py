@@ -1,6 +1,6 @@
-"""Artifacts that nothing names any more: which keys are of use, and packs written anew without the others."""
+"""Pruning: write packs anew without the artifacts that no kept snapshot names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,13 +11,18 @@ from docmill.storage.artifacts.packs import Packs, stream_pack
 from docmill.storage.artifacts.part_vectors import KEYS
 from docmill.storage.files import write_immutable
 from docmill.storage.history import snapshots
-from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.history.snapshots import Snapshot, StoredPiece
 from docmill.storage.tables.tables import read_piece
 
 MOST_PACKS = 32
+"""Packs of a kind that a snapshot may name. An artifact is looked for in one after the other; with fewer, packs are
+merged, which copies them, after every few ingests."""
 MOST_GARBAGE = 0.5
+"""Share of a pack's rows that nothing names above which it is written anew. A smaller share copies more than it
+frees; with a larger one a store keeps more than twice what it needs."""
 _SMALL_BYTES = 32 << 20
-_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 14}
+"""A pack up to this size merges with others for their number alone; larger ones take too long to copy for that."""
+_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 14}  # what is in memory while a pack is written
 _NAMED_BY = {
     "texts": (("documents", "text_key"), ("deleted", "text_key")),
     "embeddings": tuple((table, key) for table in ("chunks", "deleted_chunks") for key in KEYS),
@@ -29,26 +34,36 @@ def crowded(snapshot: Snapshot) -> bool:
     return any(len(pieces) > MOST_PACKS for pieces in snapshot.artifacts.values())
 
 
-def prune(root: Path, snapshot: Snapshot, kind: str, everything: bool = False) -> tuple[Piece, ...]:
+def prune(root: Path, snapshot: Snapshot, kind: str, everything: bool = False) -> tuple[StoredPiece, ...]:
     """Return the packs of a kind with those that are small or mostly of no use written anew as one.
 
     Of use is what any kept snapshot names. `everything` writes all packs anew that hold anything of no use.
     """
     wanted = _wanted(root, kind)
     pieces = snapshot.artifacts[kind]
-    small = [piece for piece in pieces if piece.file.bytes <= _SMALL_BYTES]
-    limit = 0.0 if everything else MOST_GARBAGE
-    chosen = {piece for piece in pieces if _garbage(root, piece, wanted) > limit}
-    if len(small) > (1 if everything else MOST_PACKS // 2):
-        chosen |= set(small)
+    chosen = _chosen(root, pieces, wanted, everything)
     if not chosen:
         return pieces
     kept = tuple(piece for piece in pieces if piece not in chosen)
-    groups: dict[str, list[Piece]] = {}
+    groups = _by_schema(root, [piece for piece in pieces if piece in chosen])
+    merged = [made for group in groups for made in _merge(root, group, kept, wanted, kind)]
+    return (*kept, *merged)
+
+
+def _chosen(root: Path, pieces: Sequence[StoredPiece], wanted: pa.Array, everything: bool) -> set[StoredPiece]:
+    """Return the packs to write anew: those with too much of no use, and the small ones where they are too many."""
+    most_garbage, most_small = (0.0, 1) if everything else (MOST_GARBAGE, MOST_PACKS // 2)
+    worn = {piece for piece in pieces if _garbage(root, piece, wanted) > most_garbage}
+    small = [piece for piece in pieces if piece.file.bytes <= _SMALL_BYTES]
+    return worn.union(small) if len(small) > most_small else worn
+
+
+def _by_schema(root: Path, pieces: Sequence[StoredPiece]) -> list[list[StoredPiece]]:
+    """Group packs that one file can hold: vectors of two spaces may differ in their dimension."""
+    groups: dict[str, list[StoredPiece]] = {}
     for piece in pieces:
-        if piece in chosen:  # vectors of two spaces may have two dimensions, which no file holds together
-            groups.setdefault(str(pq.read_schema(root / piece.file.path)), []).append(piece)
-    return (*kept, *(made for group in groups.values() for made in _merge(root, group, kept, wanted, kind)))
+        groups.setdefault(str(pq.read_schema(root / piece.file.path)), []).append(piece)
+    return list(groups.values())
 
 
 def _wanted(root: Path, kind: str) -> pa.Array:
@@ -67,18 +82,20 @@ def _flat(keys: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.list_flatten(keys) if pa.types.is_list(keys.type) else keys
 
 
-def _keys(root: Path, piece: Piece) -> pa.ChunkedArray:
+def _keys(root: Path, piece: StoredPiece) -> pa.ChunkedArray:
     return pq.read_table(root / piece.file.path, columns=["key"], partitioning=None).column("key")
 
 
-def _garbage(root: Path, piece: Piece, wanted: pa.Array) -> float:
+def _garbage(root: Path, piece: StoredPiece, wanted: pa.Array) -> float:
     """Return the share of a pack's rows that nothing names."""
     named = pc.sum(pc.is_in(_keys(root, piece), value_set=wanted)).as_py() or 0
     return 1 - named / piece.rows if piece.rows else 1.0
 
 
-def _merge(root: Path, chosen: list[Piece], kept: tuple[Piece, ...], wanted: pa.Array, kind: str) -> tuple[Piece, ...]:
-    """Write what is wanted of packs, and not in those that stay, as one pack."""
+def _merge(
+    root: Path, chosen: list[StoredPiece], kept: tuple[StoredPiece, ...], wanted: pa.Array, kind: str
+) -> tuple[StoredPiece, ...]:
+    """Write the wanted rows of packs as one pack, without those that the kept packs hold already."""
     held = [_keys(root, piece).combine_chunks() for piece in chosen]
     keys = pc.unique(pa.chunked_array(held, pa.string()))
     keys = keys.filter(pc.is_in(keys, value_set=wanted))
@@ -89,7 +106,7 @@ def _merge(root: Path, chosen: list[Piece], kept: tuple[Piece, ...], wanted: pa.
     file = write_immutable(
         root, f"artifacts/{kind}", ".parquet", lambda path: stream_pack(path, _parts(packs, left, kind), kind)
     )
-    return (Piece(file, len(left)),)
+    return (StoredPiece(file, len(left)),)
 
 
 def _parts(packs: Packs, keys: pa.StringArray, kind: str) -> Iterator[pa.Table]:

@@ -1,6 +1,6 @@
 """Repair: rebuild what can be rebuilt from the tables and artifacts, and say what cannot."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault, remove, write_immutable
 from docmill.storage.history import measurements, snapshots
-from docmill.storage.history.snapshots import Piece, Snapshot, vector_tag
+from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
 from docmill.storage.mirror import push
@@ -32,10 +32,13 @@ from docmill.storage.writer.commit import posting_rows, vector_rows
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
+_OF_DOCUMENTS = ("documents", "chunks")
+"""The tables that an ingest can make again from the sources; they share their buckets."""
+
 
 @dataclass(slots=True)
 class Repaired:
-    """What was done, a line each, and what is lost and can only come from the sources again."""
+    """What was done, one line each, and what is lost: only the sources can give it again."""
 
     done: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -64,19 +67,32 @@ def repair(root: Path, encode: Encode, wait_s: float = 0.0) -> Repaired:
 
 
 def _without_damage(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
-    """Return the snapshot without files that are damaged and without the documents that lose by it."""
-    names = ("documents", "chunks")
-    broken = {name: [p for p in base.tables.get(name, ()) if fault(root, p.file)] for name in base.tables}
-    buckets = {piece.bucket for name in names for piece in broken.get(name, ())}
-    tables = {
-        name: tuple(p for p in pieces if p not in broken[name] and not (name in names and p.bucket in buckets))
-        for name, pieces in base.tables.items()
-    }
-    result.lost += [f"the documents of {p.file.path}" for name in names for p in broken.get(name, ())]
-    result.lost += [f"the rows of {name}" for name in broken if name not in names and broken[name]]
-    packs = {kind: tuple(p for p in pieces if not fault(root, p.file)) for kind, pieces in base.artifacts.items()}
-    left = replace(base, tables=tables, artifacts={**base.artifacts, "texts": packs["texts"]})
-    return _without_textless(root, left, result)
+    """Return the snapshot without its damaged files and without the documents that these hold a part of."""
+    broken = {name: _damaged(root, pieces) for name, pieces in base.tables.items()}
+    result.lost += _losses(broken)
+    # A bucket of one of these tables has the rows of the same documents in the other: both go, or neither fits.
+    buckets = {piece.bucket for name in _OF_DOCUMENTS for piece in broken.get(name, ())}
+    lost = dict.fromkeys(_OF_DOCUMENTS, buckets)
+    tables = {name: _without(pieces, broken[name], lost.get(name, ())) for name, pieces in base.tables.items()}
+    texts = _without(base.artifacts["texts"], _damaged(root, base.artifacts["texts"]))
+    return _without_textless(root, replace(base, tables=tables, artifacts={**base.artifacts, "texts": texts}), result)
+
+
+def _damaged(root: Path, pieces: Sequence[StoredPiece]) -> list[StoredPiece]:
+    return [piece for piece in pieces if fault(root, piece.file)]
+
+
+def _without(
+    pieces: Sequence[StoredPiece], damaged: Collection[StoredPiece], buckets: Collection[int] = ()
+) -> tuple[StoredPiece, ...]:
+    return tuple(piece for piece in pieces if piece not in damaged and piece.bucket not in buckets)
+
+
+def _losses(broken: dict[str, list[StoredPiece]]) -> Iterator[str]:
+    """Say which rows are lost with the damaged files of each table."""
+    for name in _OF_DOCUMENTS:
+        yield from (f"the documents of {piece.file.path}" for piece in broken.get(name, ()))
+    yield from (f"the rows of {name}" for name, pieces in broken.items() if pieces and name not in _OF_DOCUMENTS)
 
 
 def _without_textless(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
@@ -93,50 +109,71 @@ def _without_textless(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
         if row["text_key"] in absent or counted.pop(row["document_id"], 0) != row["chunks"]
     }
     result.lost += gone.values()
-    leaving = {*gone, *counted}
+    leaving = {*gone, *counted}  # what is still counted has chunks and no document
     if not leaving:
         return base
     tables = {
         name: replace_documents(root, base.tables.get(name, ()), name, base.buckets, leaving, empty)
-        for name in ("documents", "chunks")
+        for name in _OF_DOCUMENTS
         for empty in [read_table(root, None, name)]
     }
     return replace(base, tables={**base.tables, **tables})
 
 
 def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode: Encode) -> Iterator[str]:
-    number = base.number + 1
+    """Rebuild the broken kinds of parts and commit them; yield what was done, one line each."""
+    mended = yield from _rebuild(root, mended, kinds, encode)
+    changed = mended is not base
+    if changed:
+        mended = _commit(root, base, mended, kinds)
+        yield f"committed snapshot {mended.number}"
+    yield from _remove_unreadable(root, mended, kinds)
+    if changed or kinds & {"current", "evaluations"}:
+        current.publish(root, mended)
+        yield f"current/ shows snapshot {mended.number}"
+
+
+def _rebuild(root: Path, mended: Snapshot, kinds: set[str], encode: Encode) -> Generator[str, None, Snapshot]:
+    """Return the snapshot with the broken indexes rebuilt from its tables."""
     chunks = read_table(root, mended, "chunks")
     if "embeddings" in kinds:
         packs, count = _restore_embeddings(root, mended, chunks, encode)
         mended = replace(mended, artifacts={**mended.artifacts, "embeddings": packs})
         yield f"embedded {count} texts again, whose vectors no pack holds any more"
     if "vectors" in kinds:
-        rows = vector_rows(root, mended.artifacts["embeddings"], chunks)
-        mended = replace(mended, vectors=vectors.rebuild(root, base.space, rows, vector_tag(number)))
+        rows, tag = vector_rows(root, mended.artifacts["embeddings"], chunks), vector_tag(mended.number + 1)
+        mended = replace(mended, vectors=vectors.rebuild(root, mended.space, rows, tag))
         yield f"rebuilt the vectors of {chunks.num_rows} chunks"
     if "keywords" in kinds:
         mended = replace(mended, keywords=keyword_writer.rebuild(root, posting_rows(chunks)))
         yield f"rebuilt the postings of {chunks.num_rows} chunks"
-    if mended is not base:
-        if "vectors" not in kinds:
-            mended = replace(mended, vectors=vectors.update(root, base.vectors, base.space, (), (), vector_tag(number)))
-        mended = replace(mended, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
-        push.commit(root, mended)
-        yield f"committed snapshot {number}"
+    return mended
+
+
+def _commit(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str]) -> Snapshot:
+    """Commit what was mended as the next snapshot."""
+    number = base.number + 1
+    if "vectors" not in kinds:  # every snapshot needs a tag of its own that keeps its version of the vectors
+        mended = replace(mended, vectors=vectors.update(root, base.vectors, base.space, (), (), vector_tag(number)))
+    mended = replace(mended, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
+    push.commit(root, mended)
+    return mended
+
+
+def _remove_unreadable(root: Path, mended: Snapshot, kinds: set[str]) -> Iterator[str]:
+    """Remove damaged files that the newest snapshot can do without."""
     for path in measurements.damaged(root) if "evaluations" in kinds else ():
         remove(path)
         yield f"removed {path.name}, the results of an evaluation, which could not be read: measure again"
     for file in older_snapshots.damaged_postings(root, mended) if kinds & {"past", "keywords"} else ():
         remove(root / file.path)
         yield f"removed {file.path}, postings of older snapshots; searches of these build them again"
-    if mended is not base or kinds & {"current", "evaluations"}:
-        current.publish(root, mended)
-        yield f"current/ shows snapshot {mended.number}"
 
 
-def _restore_embeddings(root: Path, base: Snapshot, chunks: pa.Table, encode: Encode) -> tuple[tuple[Piece, ...], int]:
-    """Return packs that are whole, with one more for the texts whose vector they lack, and how many these are."""
+def _restore_embeddings(
+    root: Path, base: Snapshot, chunks: pa.Table, encode: Encode
+) -> tuple[tuple[StoredPiece, ...], int]:
+    """Return the packs that are whole and one more for the texts whose vector they lack, and how many these are."""
     whole = tuple(piece for piece in base.artifacts["embeddings"] if not fault(root, piece.file))
     packs = Packs([root / piece.file.path for piece in whole])
     chunks = by_vector(chunks)
@@ -147,11 +184,11 @@ def _restore_embeddings(root: Path, base: Snapshot, chunks: pa.Table, encode: En
         return whole, 0
     table = pack_embeddings(list(first), _encoded(root, base, rows.take(pa.array(first.values())), encode))
     file = write_immutable(root, "artifacts/embeddings", ".parquet", lambda path: write_pack(path, table, "embeddings"))
-    return (*whole, Piece(file, table.num_rows)), len(first)
+    return (*whole, StoredPiece(file, table.num_rows)), len(first)
 
 
 def _encoded(root: Path, base: Snapshot, rows: pa.Table, encode: Encode) -> npt.NDArray[np.float32]:
-    """Return the vectors of chunks, late ones where the snapshot has such."""
+    """Return the vectors of chunks; they are late ones where the snapshot has such."""
     if base.space.late:
         encoder = load_encoder(base.space.model, base.space.revision)
         return encode_windows(windows_of(*late_rows(root, base, rows)), encoder)

@@ -31,15 +31,23 @@ from docmill.storage.upkeep import older_snapshots
 from docmill.storage.writer import current
 from docmill.storage.writer.commit import vector_rows
 
+Check = Callable[[Path, Snapshot], Iterator["Finding"]]
+Span = tuple[int, int, str]
+"""Of a chunk: start and end in the text of its document, and its own text."""
+
 _DOCUMENTS_AT_ONCE = 256
+"""Texts that are in memory together. With fewer, row groups of the packs are read more than once; with more, memory
+grows by a text each, and a text may be a whole book."""
 _LOOKS, _LOOK_S = 30, 0.1
+"""How often, and seconds apart, `current/` is looked at before it counts as outdated: a writer has that long, 3 s in
+all, from its commit to the moment that it shows it. Fewer looks would blame a store that is merely being written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A difference. `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations or past.
 
-    What is past, the newest snapshot does not need. `mend` says what to do.
+    The newest snapshot does not need what is past. `mend` says what to do.
     """
 
     kind: str
@@ -55,8 +63,8 @@ def verify(root: Path, deep: bool = False) -> list[Finding]:
     """Return what is wrong with the newest snapshot; nothing, when all parts agree.
 
     The files of older snapshots are looked for, too. `deep` also reads every file again to compare its content hash,
-    every key of a vector with its text, and every vector of the index with the one that was computed. What others
-    write meanwhile changes nothing.
+    every key of a vector with its text, and every vector of the index with the one that was computed. Others may
+    write meanwhile: the snapshot is held as it is.
     """
     snapshot, handle = hold(root, None)
     try:
@@ -68,17 +76,24 @@ def verify(root: Path, deep: bool = False) -> list[Finding]:
 def _findings(root: Path, snapshot: Snapshot, deep: bool) -> list[Finding]:
     findings = [Finding(kind, said, _repair(root)) for kind, said in far_faults(root, snapshot, deep)]
     findings += _check_files(root, snapshot, deep)
-    broken = {finding.kind for finding in findings} & {"keywords"}  # what is mapped could end this process
-    for kind, check in (_CHECKS | (_DEEP_CHECKS if deep else {})).items():
-        try:
-            findings += check(root, snapshot) if kind not in broken else ()
-        except (StoreError, OSError, pa.ArrowException, ValueError, KeyError) as error:
-            kind = "vectors" if kind == "values" else kind
-            findings.append(Finding(kind, str(error), _mend(root, kind)))
+    # A damaged file of the keyword index is not opened: it is mapped into memory, and reading it could end the process.
+    unsafe = {finding.kind for finding in findings} & {"keywords"}
+    checks = _CHECKS | (_DEEP_CHECKS if deep else {})
+    for kind in [kind for kind in checks if kind not in unsafe]:
+        findings += _checked(root, snapshot, kind, checks[kind])
     findings += [
         Finding("past", said, mend or _repair(root)) for said, mend in older_snapshots.faults(root, snapshot, deep)
     ]
     return list(dict.fromkeys(findings))
+
+
+def _checked(root: Path, snapshot: Snapshot, kind: str, check: Check) -> Iterator[Finding]:
+    """Yield what a check finds; that it cannot be done is a finding, too."""
+    try:
+        yield from check(root, snapshot)
+    except (StoreError, OSError, pa.ArrowException, ValueError, KeyError) as error:
+        named = "vectors" if kind == "values" else kind
+        yield Finding(named, str(error), _mend(root, named))
 
 
 def _repair(root: Path) -> str:
@@ -115,12 +130,9 @@ def _check_tables(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
 def _check_texts(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
     """Compare every chunk with its place in the canonical text."""
     documents = read_table(root, snapshot, "documents", ["document_id", "uri", "text_key"]).to_pylist()
-    chunks = read_table(root, snapshot, "chunks", ["document_id", "start", "end", "text"])
+    spans = _spans(root, snapshot)
     packs = Packs([root / piece.file.path for piece in snapshot.artifacts["texts"]])
     absent = packs.missing([row["text_key"] for row in documents])
-    spans: dict[str, list[tuple[int, int, str]]] = {}
-    for key, start, end, text in zip(*(column.to_pylist() for column in chunks.columns), strict=True):
-        spans.setdefault(key, []).append((start, end, text))
     for row in documents:
         if row["text_key"] in absent:
             yield Finding("texts", f"the text of {row['uri']} is in no pack", _mend(root, "texts"))
@@ -129,10 +141,24 @@ def _check_texts(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
         some = held[first : first + _DOCUMENTS_AT_ONCE]
         texts = packs.take([row["text_key"] for row in some]).to_pylist()
         for row, text in zip(some, map(decode_parsed, texts), strict=True):
-            wrong = [s for s in spans.get(row["document_id"], []) if text.text[s[0] : s[1]] != s[2]]
-            if wrong:
-                where = f"{row['uri']}[{wrong[0][0]}:{wrong[0][1]}]"
-                yield Finding("texts", f"{where} is not the text of its chunk", _mend(root, "texts"))
+            yield from _check_spans(root, row["uri"], text.text, spans.get(row["document_id"], []))
+
+
+def _spans(root: Path, snapshot: Snapshot) -> dict[str, list[Span]]:
+    """Return the chunks of each document: start, end and text."""
+    chunks = read_table(root, snapshot, "chunks", ["document_id", "start", "end", "text"])
+    spans: dict[str, list[Span]] = {}
+    for key, start, end, text in zip(*(column.to_pylist() for column in chunks.columns), strict=True):
+        spans.setdefault(key, []).append((start, end, text))
+    return spans
+
+
+def _check_spans(root: Path, uri: str, text: str, spans: list[Span]) -> Iterator[Finding]:
+    """Yield the first chunk of a document whose text is not at its place: one tells enough."""
+    for start, end, chunk in spans:
+        if text[start:end] != chunk:
+            yield Finding("texts", f"{uri}[{start}:{end}] is not the text of its chunk", _mend(root, "texts"))
+            return
 
 
 def _check_embeddings(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
@@ -167,7 +193,7 @@ def _check_values(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _sorted(vectors: pa.Table) -> pa.Table:
-    """Return the chunk and the bytes of each vector, in order of both: LanceDB keeps none among those of a chunk."""
+    """Return the chunk and the bytes of each vector, sorted by both: LanceDB keeps no order within a chunk."""
     flat = vectors.column("vector").combine_chunks().flatten().to_numpy()
     rows = [row.tobytes() for row in flat.reshape(len(vectors), -1)] if len(vectors) else []
     table = pa.table({"chunk_id": vectors.column("chunk_id"), "bytes": pa.array(rows, pa.binary())})
@@ -198,7 +224,7 @@ def _check_keywords(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _compare(root: Path, kind: str, chunks: pa.ChunkedArray, indexed: pa.Array) -> Iterator[Finding]:
-    """Compare the ids of an index with those that belong there, one with several vectors as often as it has them."""
+    """Compare the ids of an index with those that belong there: a chunk's id as often as it has vectors."""
     wanted, here = Counter(chunks.to_pylist()), Counter(indexed.to_pylist())
     if more := len([key for key in here if 0 < wanted[key] < here[key]]):
         yield Finding(kind, f"{more} chunks are indexed twice", _mend(root, kind))
@@ -225,7 +251,7 @@ def _check_evaluations(root: Path, _: Snapshot) -> Iterator[Finding]:
         yield Finding("evaluations", message, _mend(root, "evaluations"))
 
 
-_CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
+_CHECKS: dict[str, Check] = {
     "tables": _check_tables,
     "texts": _check_texts,
     "embeddings": _check_embeddings,
@@ -234,7 +260,7 @@ _CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
     "current": _check_current,
     "evaluations": _check_evaluations,
 }
-_DEEP_CHECKS: dict[str, Callable[[Path, Snapshot], Iterator[Finding]]] = {
+_DEEP_CHECKS: dict[str, Check] = {
     "space": _check_space,
     "values": _check_values,
 }

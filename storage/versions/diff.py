@@ -20,8 +20,9 @@ KINDS = ("added", "removed", "changed", "moved")
 class Change:
     """A document or a chunk that differs; `kind` is one of `KINDS`.
 
-    `before` and `after` are None where there is none: of a document its uri, of a chunk `uri[start:end]`.
-    `text` is a unified diff of a changed chunk's text, line by line, empty for all else.
+    `before` and `after` name it: a document by its uri, a chunk as `uri[start:end]`. One that was added has no
+    `before`, one that was removed no `after`. `text` holds the lines of a unified diff for a changed chunk; it is
+    empty for all else.
     """
 
     kind: str
@@ -30,9 +31,13 @@ class Change:
     text: tuple[str, ...] = ()
 
 
+Pair = tuple[ChunkRow | None, ChunkRow | None]
+"""A chunk of the old snapshot and the one in its place in the new; one of them is None where nothing stands there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What is between snapshots `old` and `new`, in the order of uris and positions."""
+    """The changes from snapshot `old` to snapshot `new`, in the order of uris and positions."""
 
     old: int
     new: int
@@ -43,9 +48,9 @@ class Difference:
 def diff(root: Path, old: Snapshot, new: Snapshot, texts: bool = False) -> Difference:
     """Compare two snapshots.
 
-    A document has moved when its bytes stand under another uri; a chunk when its text stands elsewhere, in its own
-    document or in another. A chunk has changed when another text took its place. Only files that are not in both
-    snapshots are read.
+    A document has moved when its bytes are found under another uri. A chunk has moved when its text is found
+    elsewhere, in its own document or in another; it has changed when another text took its place. Only files that
+    are not in both snapshots are read.
     """
     before, after = _documents(root, old, new), _documents(root, new, old)
     moved = _moves(before, after)
@@ -55,7 +60,7 @@ def diff(root: Path, old: Snapshot, new: Snapshot, texts: bool = False) -> Diffe
 
 
 def _own(root: Path, snapshot: Snapshot, other: Snapshot, name: str) -> list[pa.Table]:
-    """Read the files of a table that `other` does not have; equal rows of a bucket are in equal files."""
+    """Read the files of a table that `other` does not have; buckets with equal rows are equal files."""
     shared = {piece.file.path for piece in other.tables.get(name, ())}
     return [read_piece(root, piece) for piece in snapshot.tables.get(name, ()) if piece.file.path not in shared]
 
@@ -103,43 +108,58 @@ def _chunk_changes(
     before: dict[str, list[ChunkRow]], after: dict[str, list[ChunkRow]], moved: dict[str, str], texts: bool
 ) -> Iterator[Change]:
     pairs = list(_pairs(before, after, moved))
-    gone: dict[str, deque[ChunkRow]] = {}
-    for was, now in pairs:
-        if was and not (now and _same(was, now)):
-            gone.setdefault(_text(was), deque()).append(was)
-    elsewhere, taken = _elsewhere(pairs, gone)
+    origins = _origins([pair for pair in pairs if not _same(*pair)])
+    taken = {row.chunk_id for row in origins.values()}
     for was, now in pairs:
         if was and now and _same(was, now):
-            if _place(was) != _place(now):
-                yield Change("moved", _place(was), _place(now))
-            continue
-        came = elsewhere.get(now.chunk_id) if now else None
-        if now and came:
-            yield Change("moved", _place(came), _place(now))
-        left = was is not None and was.chunk_id in taken
-        if was and now and not came and not left:
-            yield Change("changed", _place(was), _place(now), tuple(_lines(was, now)) if texts else ())
+            yield from _moved(was, now)
         else:
-            if was and not left:
-                yield Change("removed", _place(was), None)
-            if now and not came:
-                yield Change("added", None, _place(now))
+            yield from _replaced(was, now, origins, taken, texts)
 
 
-def _elsewhere(
-    pairs: Iterable[tuple[ChunkRow | None, ChunkRow | None]], gone: dict[str, deque[ChunkRow]]
-) -> tuple[dict[str, ChunkRow], set[str]]:
-    """Return where new chunks stood before in another place, by id, and the ids of the chunks that they were."""
+def _moved(was: ChunkRow, now: ChunkRow) -> Iterator[Change]:
+    """Yield the move of a chunk that kept its text, if it has another place."""
+    if _place(was) != _place(now):
+        yield Change("moved", _place(was), _place(now))
+
+
+def _replaced(
+    was: ChunkRow | None, now: ChunkRow | None, origins: dict[str, ChunkRow], taken: set[str], texts: bool
+) -> Iterator[Change]:
+    """Yield what became of a place whose text is another one; a chunk that only moved is neither added nor removed."""
+    if now and now.chunk_id in origins:
+        yield Change("moved", _place(origins[now.chunk_id]), _place(now))
+        now = None
+    if was and was.chunk_id in taken:
+        was = None  # the pair of the place to which it moved reports it
+    if was and now:
+        yield Change("changed", _place(was), _place(now), tuple(_lines(was, now)) if texts else ())
+    elif was:
+        yield Change("removed", _place(was), None)
+    elif now:
+        yield Change("added", None, _place(now))
+
+
+def _origins(replaced: Iterable[Pair]) -> dict[str, ChunkRow]:
+    """Return the old chunk of equal text for each new chunk that has one, by the id of the new chunk.
+
+    `replaced` are the pairs of unequal texts. Each old chunk is the origin of one new chunk at most.
+    """
+    replaced = list(replaced)
+    gone: dict[str, deque[ChunkRow]] = {}
+    for was, _ in replaced:
+        if was:
+            gone.setdefault(_text(was), deque()).append(was)
     found = {}
-    for was, now in pairs:
-        if now and not (was and _same(was, now)) and gone.get(_text(now)):
+    for _, now in replaced:
+        if now and gone.get(_text(now)):
             found[now.chunk_id] = gone[_text(now)].popleft()
-    return found, {row.chunk_id for row in found.values()}
+    return found
 
 
 def _pairs(
     before: dict[str, list[ChunkRow]], after: dict[str, list[ChunkRow]], moved: dict[str, str]
-) -> Iterator[tuple[ChunkRow | None, ChunkRow | None]]:
+) -> Iterator[Pair]:
     """Yield each chunk of a document beside the one in its place in the other snapshot."""
     left = set(moved.values())
     for uri in sorted(before.keys() | after.keys()):
@@ -147,17 +167,11 @@ def _pairs(
             yield from _align(before.get(moved.get(uri, uri), []), after.get(uri, []))
 
 
-def _align(before: Sequence[ChunkRow], after: Sequence[ChunkRow]) -> Iterator[tuple[ChunkRow | None, ChunkRow | None]]:
+def _align(before: Sequence[ChunkRow], after: Sequence[ChunkRow]) -> Iterator[Pair]:
     """Pair equal texts first, then what stands between them, in order."""
     was, now = _keyed(before), _keyed(after)
-    between: dict[object, deque[ChunkRow]] = {}
+    between = _between(was, now)
     anchor: object = None
-    for key, row in was.items():
-        if key in now:
-            anchor = key
-        else:
-            between.setdefault(anchor, deque()).append(row)
-    anchor = None
     for key, row in now.items():
         if key in was:
             yield from ((left, None) for left in between.pop(anchor, ()))
@@ -170,8 +184,20 @@ def _align(before: Sequence[ChunkRow], after: Sequence[ChunkRow]) -> Iterator[tu
         yield from ((left, None) for left in rows)
 
 
+def _between(was: dict[object, ChunkRow], now: dict[object, ChunkRow]) -> dict[object, deque[ChunkRow]]:
+    """Return the old chunks that are gone, by the key of the last chunk before them that stayed."""
+    between: dict[object, deque[ChunkRow]] = {}
+    anchor: object = None  # before the first chunk that stayed
+    for key, row in was.items():
+        if key in now:
+            anchor = key
+        else:
+            between.setdefault(anchor, deque()).append(row)
+    return between
+
+
 def _keyed(rows: Sequence[ChunkRow]) -> dict[object, ChunkRow]:
-    """Return chunks by text and how many equal ones came before."""
+    """Return chunks by their text and their number among equal ones: a text may stand in a document twice."""
     seen: dict[str, int] = {}
     keyed: dict[object, ChunkRow] = {}
     for row in rows:
@@ -180,8 +206,8 @@ def _keyed(rows: Sequence[ChunkRow]) -> dict[object, ChunkRow]:
     return keyed
 
 
-def _same(was: ChunkRow, now: ChunkRow) -> bool:
-    return _text(was) == _text(now)
+def _same(was: ChunkRow | None, now: ChunkRow | None) -> bool:
+    return was is not None and now is not None and _text(was) == _text(now)
 
 
 def _text(row: ChunkRow) -> str:
@@ -193,7 +219,7 @@ def _place(row: ChunkRow) -> str:
 
 
 def _lines(was: ChunkRow, now: ChunkRow) -> Iterator[str]:
-    """Yield a unified diff of two chunks, contexts included; a chunk's size is bounded, so is the work."""
+    """Yield a unified diff of two chunks with their contexts. The work is bounded, as the size of a chunk is."""
     old = [*was.context.splitlines(), "", *was.text.splitlines()]
     new = [*now.context.splitlines(), "", *now.text.splitlines()]
     yield from list(difflib.unified_diff(old, new, n=1, lineterm=""))[2:]

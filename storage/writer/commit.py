@@ -20,7 +20,7 @@ from docmill.storage.columns import COSTS, RUNS, from_table, to_table
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import Piece, Snapshot, vector_tag
+from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
 from docmill.storage.keys import bucket_of
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
@@ -45,7 +45,7 @@ from docmill.storage.writer import current
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_BATCH_ROWS = 4096
+_BATCH_ROWS = 4096  # rows that are in memory together on their way to vectors and postings
 _VECTORED = ["chunk_id", *KEYS]
 _ROWS_AT_ONCE = 5_000  # so many enter tables, vectors and postings side by side; more take turns, in less memory
 
@@ -64,7 +64,7 @@ class Changes:
     documents: pa.Table
     chunks: Rows
     rejects: pa.Table
-    artifacts: dict[str, tuple[Piece, ...]]
+    artifacts: dict[str, tuple[StoredPiece, ...]]
     space: EmbeddingSpace
     undelete_days: float = Retention().undelete_days
     costs: tuple[CostRow, ...] = ()
@@ -115,7 +115,7 @@ def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> 
     touched = {bucket_of(key, base.buckets) for key in documents}
     wanted = pa.array(list(documents), pa.string())
 
-    def found(piece: Piece) -> pa.Table:
+    def found(piece: StoredPiece) -> pa.Table:
         table = read_piece(root, piece, [*_VECTORED, "document_id"])
         return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
 
@@ -207,11 +207,11 @@ def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.k
 
 
 def join_artifacts(
-    old: dict[str, tuple[Piece, ...]], new: dict[str, tuple[Piece, ...]]
-) -> dict[str, tuple[Piece, ...]]:
+    old: dict[str, tuple[StoredPiece, ...]], new: dict[str, tuple[StoredPiece, ...]]
+) -> dict[str, tuple[StoredPiece, ...]]:
     """Return the packs of both, each once, the new ones last."""
 
-    def merged(kind: str) -> tuple[Piece, ...]:
+    def merged(kind: str) -> tuple[StoredPiece, ...]:
         pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
         return tuple(pieces.values())
 
@@ -220,7 +220,7 @@ def join_artifacts(
 
 def _tables(
     root: Path, base: Snapshot | None, changes: Changes, buckets: int, run: RunRow
-) -> dict[str, tuple[Piece, ...]]:
+) -> dict[str, tuple[StoredPiece, ...]]:
     bases = dict(base.tables) if base else {}
     if base and base.buckets != buckets:
         bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}
@@ -248,7 +248,7 @@ def _costs(root: Path, base: Snapshot | None, added: tuple[CostRow, ...], number
 
 
 def vector_rows(
-    root: Path, embeddings: tuple[Piece, ...], chunks: Rows, wanted: pa.Array | None = None
+    root: Path, embeddings: tuple[StoredPiece, ...], chunks: Rows, wanted: pa.Array | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from the store's packs.
 

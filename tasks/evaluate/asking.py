@@ -7,8 +7,9 @@ from typing import Any
 from docmill.storage.errors import QueryError
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.reader.store import Store
+from docmill.storage.retrieval import SearchArguments
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import How, Mode, Rewrite, SearchOptions
+from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchOptions
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure
 from docmill.tasks.evaluate.questions import Question
@@ -22,7 +23,7 @@ class Way:
     """One way to search: a mode, other options of `SearchOptions`, and what rewrites a query where these want it."""
 
     mode: Mode
-    how: How = field(default_factory=How)
+    how: SearchArguments = field(default_factory=SearchArguments)
     rewrite: Rewrite | None = None
 
     @property

@@ -23,7 +23,7 @@ from docmill.storage.files import TEMPORARY
 from docmill.storage.history import snapshots
 from docmill.storage.history.garbage import sweep
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import Piece, Snapshot, vector_tag
+from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
 from docmill.storage.keys import embedding_key
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.pull import complete
@@ -126,7 +126,7 @@ def _texts(table: pa.Table) -> list[str]:
     return [*map(indexed_text, *(table.column(name).to_pylist() for name in ("context", "text")))]
 
 
-def _pieces(base: Snapshot) -> Iterator[Piece]:
+def _pieces(base: Snapshot) -> Iterator[StoredPiece]:
     for name in _TABLES:
         yield from base.tables.get(name, ())
 
@@ -154,7 +154,7 @@ def _embed(root: Path, base: Snapshot, space: EmbeddingSpace, progress: Callable
     return done
 
 
-def _lacking(source: _Source, packs: Packs) -> Iterator[tuple[Piece, pa.Array]]:
+def _lacking(source: _Source, packs: Packs) -> Iterator[tuple[StoredPiece, pa.Array]]:
     """Yield the rows of each file whose vectors no pack has, one row for each vector."""
     seen: set[str] = set()
     for piece in _pieces(source.base):
@@ -166,7 +166,7 @@ def _lacking(source: _Source, packs: Packs) -> Iterator[tuple[Piece, pa.Array]]:
             yield piece, pa.array(sorted(first.values()), pa.int64())
 
 
-def _groups(root: Path, left: Sequence[tuple[Piece, pa.Array]]) -> Iterator[pa.Table]:
+def _groups(root: Path, left: Sequence[tuple[StoredPiece, pa.Array]]) -> Iterator[pa.Table]:
     """Yield rows, so many at a time as one pack holds: that much is lost when a run is killed."""
     held: list[pa.Table] = []
     for piece, rows in left:

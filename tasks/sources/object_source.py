@@ -11,7 +11,7 @@ from docmill.storage.address import url_of
 from docmill.storage.errors import SourceError
 from docmill.storage.files import remove, temporary
 from docmill.storage.keys import key_of
-from docmill.storage.objects.bucket import Entry, Objects, Vanished, connect
+from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, connect
 from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Source
 
 _AT_ONCE = 16
@@ -68,7 +68,7 @@ class Incoming:
         """Remove what was fetched: what a later run needs of it is in the store."""
         remove(self._folder)
 
-    def _offer(self, source: Source, objects: Objects, entry: Entry) -> Found:
+    def _offer(self, source: Source, objects: Objects, entry: ObjectEntry) -> Found:
         changed = int(entry.modified.timestamp() * _NS)
         origin = f"{source.url}/{entry.key} {entry.tag or changed}"
         path = str(self._folder / key_of(origin) / PurePosixPath(entry.key).name[-_NAME_CHARACTERS:])
@@ -83,7 +83,7 @@ class Incoming:
             draft.replace(path)
 
 
-def _files(objects: Objects) -> dict[str, Entry]:
+def _files(objects: Objects) -> dict[str, ObjectEntry]:
     """Return the objects below a prefix by key, without those that only stand for a folder.
 
     Consoles make these: empty, with a key that ends in a slash, which a listing does not show.

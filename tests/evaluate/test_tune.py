@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.flows.config.settings import RouteRule, Settings
-from docmill.flows.measure.tune import Options, Tuning, tune
+from docmill.flows.measure.tune import TuneOptions, Tuning, tune
 from docmill.flows.measure.tuned_settings import as_toml, merged
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.history import snapshots
@@ -21,7 +21,7 @@ from docmill.tasks.evaluate.questions import load_questions
 from tests.kit.workbench import Workbench
 
 NAMES = ("anvil", "bellows", "chisel", "drill", "easel", "file", "gimlet", "hammer", "jig", "kiln", "lathe", "mallet")
-TRIED = Options(
+TRIED = TuneOptions(
     characters=60, strategies=("structure", "sentence"), sizes=(20,), contexts=("structural",), weights=(0.0, 0.5)
 )
 
@@ -209,9 +209,9 @@ def test_a_file_that_says_it_in_another_way_is_left_alone() -> None:
 def test_what_cannot_be_tried_is_refused_before_the_first_trial() -> None:
     for wrong in ({"sizes": (3,)}, {"contexts": ("nope",)}, {"strategies": ("nope",)}, {"measure": "nDCG@0"}):
         with pytest.raises(ConfigError):
-            Options(**wrong)
+            TuneOptions(**wrong)
     with pytest.raises(QueryError, match="weight"):
-        Options(weights=(1.5,))
+        TuneOptions(weights=(1.5,))
 
 
 def test_questions_of_no_document_are_no_content_type(bench: Workbench) -> None:

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from docmill.flows.cli.commands.search_sql import Format, render
+from docmill.flows.cli.commands.search_sql import TableFormat, render
 from docmill.storage.errors import QueryError
 from docmill.storage.sql.sandbox import columns_of, query
 
 ODD = "DATE 'infinity' AS d, make_timestamp_ns(1) AS t, INTERVAL '2 days' AS i, true AS b, [NULL, 1] AS l"
 
 
-def written(sql: str, form: Format) -> str:
+def written(sql: str, form: TableFormat) -> str:
     return render(query({}, {}, sql), form).decode()
 
 
@@ -30,18 +30,18 @@ def test_columns_are_values_that_every_format_has_a_word_for() -> None:
 
 def test_values_that_python_lacks_are_written_as_sql_does() -> None:
     words = ["infinity", "1970-01-01 00:00:00.000000001", "2 days"]
-    assert written(f"SELECT {ODD}", Format.table).splitlines()[2].split("  ") == [*words, "true", "[null, 1]"]
-    assert written(f"SELECT {ODD}", Format.csv).splitlines()[1] == ",".join([*words, "true", '"[null, 1]"'])
-    assert list(json.loads(written(f"SELECT {ODD}", Format.json))[0].values()) == [*words, True, [None, 1]]
+    assert written(f"SELECT {ODD}", TableFormat.table).splitlines()[2].split("  ") == [*words, "true", "[null, 1]"]
+    assert written(f"SELECT {ODD}", TableFormat.csv).splitlines()[1] == ",".join([*words, "true", '"[null, 1]"'])
+    assert list(json.loads(written(f"SELECT {ODD}", TableFormat.json))[0].values()) == [*words, True, [None, 1]]
 
 
 def test_sums_and_decimals_are_numbers() -> None:
     sql = "SELECT sum(n) AS n, 1.50 AS d FROM range(4) t(n)"
-    assert written(sql, Format.json) == '[{"n": 6, "d": 1.5}]\n'
-    assert written(sql, Format.table).splitlines() == ["n     d", "─  ────", "6  1.50"]
-    assert written(sql, Format.csv) == "n,d\n6,1.50\n"
+    assert written(sql, TableFormat.json) == '[{"n": 6, "d": 1.5}]\n'
+    assert written(sql, TableFormat.table).splitlines() == ["n     d", "─  ────", "6  1.50"]
+    assert written(sql, TableFormat.csv) == "n,d\n6,1.50\n"
 
 
 def test_parquet_says_what_it_cannot_hold() -> None:
     with pytest.raises(QueryError, match=r"parquet cannot hold a column .*interval.*; cast it"):
-        written(f"SELECT {ODD}", Format.parquet)
+        written(f"SELECT {ODD}", TableFormat.parquet)

@@ -26,7 +26,7 @@ from docmill.storage.keywords.reference import MemoryIndex
 from docmill.storage.keywords.scoring import Scoring
 from docmill.storage.keywords.segments import build, merge_segments
 from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, MOST_SEGMENTS, choose
-from docmill.storage.keywords.segments.sorted_strings import Lookup
+from docmill.storage.keywords.segments.sorted_strings import StringLookup
 from docmill.storage.keywords.segments.state import KeywordState
 from tests.kit.drawing import examples
 
@@ -318,12 +318,12 @@ def test_few_and_many_are_found_alike() -> None:
     shuffled = [""] * 1000
     for value, place in zip(values, order, strict=True):
         shuffled[place] = value
-    for lookup in (Lookup(pa.array(values)), Lookup(pa.array(shuffled), order)):
+    for lookup in (StringLookup(pa.array(values)), StringLookup(pa.array(shuffled), order)):
         wanted = ["word7", "word70", "", "a", "zebra", "word6993"]
         few = lookup.find_all(wanted)
         assert few.tolist() == lookup.find_all(wanted * 100)[:6].tolist()
         assert [lookup.values[int(place)].as_py() for place in few if place >= 0] == ["word7", "word70", "word6993"]
-    assert Lookup(pa.array([], pa.string())).find("a") == -1
+    assert StringLookup(pa.array([], pa.string())).find("a") == -1
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ import pytest
 from docmill.storage.embedding.encoder import Encoder, TokenVectors, load_encoder
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.reader.store import Store, open_store
+from docmill.storage.retrieval import SearchArguments
 from docmill.storage.retrieval.candidates.fusion import FUSIONS, fuse
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY, How, Mode
-from docmill.storage.retrieval.candidates.token_vectors import Tokens
+from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY, Mode
+from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.retrieval.steps.rerank import late_interaction
 from tests.kit.fake_encoder import TokenCounts
 from tests.kit.workbench import Workbench
@@ -23,7 +24,7 @@ BIRDS = ["heron", "plover", "godwit", "curlew", "dunlin", "knot", "ruff", "snipe
 PARAGRAPHS = [
     f"The {bird} of the {i} marsh eats what the tide leaves, and rests when it turns." for i, bird in enumerate(BIRDS)
 ]
-WAYS: list[How] = [
+WAYS: list[SearchArguments] = [
     {},
     {"fusion": "rrf"},
     {"fusion": "weighted_rrf", "weight": 0.2},
@@ -65,7 +66,9 @@ def store(laid: Path) -> Store:
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector", "keyword"])
 @pytest.mark.parametrize("how", WAYS, ids=str)
-def test_whatever_the_steps_hits_are_distinct_ranked_and_explained(store: Store, how: How, mode: str) -> None:
+def test_whatever_the_steps_hits_are_distinct_ranked_and_explained(
+    store: Store, how: SearchArguments, mode: str
+) -> None:
     hits = store.search("heron of the marsh", 4, mode, **how)  # type: ignore[arg-type]
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
     assert len({hit.chunk_id for hit in hits}) == len(hits) > 1
@@ -78,7 +81,7 @@ def test_whatever_the_steps_hits_are_distinct_ranked_and_explained(store: Store,
 
 
 @pytest.mark.parametrize("how", WAYS, ids=str)
-def test_a_filter_holds_in_every_step_before_ranking(store: Store, how: How) -> None:
+def test_a_filter_holds_in_every_step_before_ranking(store: Store, how: SearchArguments) -> None:
     hits = store.search("heron of the marsh", 20, where="uri = 'mills.md'", **how)
     assert {hit.uri for hit in hits} == {"mills.md"}
     assert store.search("heron", where="uri = 'none'", **how) == []
@@ -180,7 +183,7 @@ def test_the_tokens_read_last_are_kept_while_there_is_room(fake_model: str) -> N
 
     model = load_encoder(fake_model)
     size = model.encode_tokens(["one two"])[0].vectors.nbytes
-    tokens = Tokens(Listening(model.space, model._network), 2 * size)
+    tokens = TokenMemory(Listening(model.space, model._network), 2 * size)
     for text in ("one two", "two six", "one two", "ten six", "one two", "two six"):
         (found,) = tokens.of([text])
         assert found.ids == model.encode_tokens([text])[0].ids
@@ -304,7 +307,7 @@ def test_what_looks_like_sql_is_only_text(store: Store, query: str) -> None:
     ],
     ids=str,
 )
-def test_a_wrong_option_is_refused(store: Store, how: How) -> None:
+def test_a_wrong_option_is_refused(store: Store, how: SearchArguments) -> None:
     with pytest.raises(QueryError, match=next(iter(how))):
         store.search("heron", **how)
 

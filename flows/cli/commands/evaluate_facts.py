@@ -1,7 +1,8 @@
 """The command that has a language model judge whether a search finds the facts of the right answers."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +10,12 @@ from docmill.flows.cli.commands.evaluate_questions import save_rows
 from docmill.flows.cli.commands.search_sql import At, Mode
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_rows
+
+if TYPE_CHECKING:
+    from docmill.flows.measure.answer_facts import Facts
+    from docmill.storage.reader.store import Store
+    from docmill.tasks.evaluate.questions import Question
+    from docmill.tasks.model.client import Desk
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
@@ -46,24 +53,37 @@ def facts(
     asked, asking, store = load_questions(questions, qrels), asking_of(settings), open_store(settings.store, at)
     if asking is None:
         raise flow.without_model()
-    terms = flow.Terms([way_of(settings, one.value) for one in mode or list(Mode)], top or [3, 5, 10], window)
+    terms = flow.JudgingTerms([way_of(settings, one.value) for one in mode or list(Mode)], top or flow.TOPS, window)
     with Desk(asking) as desk:
-        known = flow.read_kept(kept) if kept and kept.exists() else flow.facts_of(store, asked, desk)
-        if kept and not kept.exists():
-            flow.keep(kept, known)
+        known = _known(kept, store, asked, desk)
         found = flow.judge(store, asked, known, terms, desk)
         left = desk.spent.left
     subject = subject_of(questions, qrels, {"model": settings.model.model, "window": window}, "facts")
     save_rows(lambda: flow.keep_shares(store, at or "", subject, found))
     note(f"{sum(map(len, known.values()))} facts of {len(known)} of {len(asked)} questions")
-    rows = [_row(one) for one in found]
+    _print([_row(one) for one in found], as_json)
+    if left or any(one.failed for one in found) or len(known) < len(asked):
+        note(f"the model gave no usable answer to some prompts ({left} beyond --max-calls or --max-cost)")
+        raise typer.Exit(1)
+
+
+def _known(kept: Path | None, store: "Store", asked: Sequence["Question"], desk: "Desk") -> "Facts":
+    """Return the facts in the file `kept`; if it is new, have the model state them and write them there."""
+    from docmill.flows.measure import answer_facts as flow
+
+    if kept and kept.exists():
+        return flow.read_kept(kept)
+    known = flow.facts_of(store, asked, desk)
+    if kept:
+        flow.keep(kept, known)
+    return known
+
+
+def _print(rows: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json(rows)
     else:
         print_rows([{**row, "accuracy": f"{row['accuracy']:.3f}"} for row in rows])
-    if left or any(one.failed for one in found) or len(known) < len(asked):
-        note(f"the model gave no usable answer to some prompts ({left} beyond --max-calls or --max-cost)")
-        raise typer.Exit(1)
 
 
 def _row(one: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The command that measures a store's search by questions whose answers are known."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from docmill.flows.cli.terminal.output import note, print_json, print_rows
 
 if TYPE_CHECKING:
     from docmill.flows.measure.evaluation import Measured
+    from docmill.tasks.evaluate.questions import Question
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
@@ -24,6 +26,8 @@ WEIGHT = typer.Option("--weight", min=0, max=1, help="Weight of the vectors in a
 HTML = typer.Option("--html", metavar="OUT", help="Write a page that draws the means with their intervals.")
 VALUES = typer.Option("--values/--no-values", help="Keep the value of each question, not just the mean.")
 KEEP = typer.Option("--keep/--no-keep", help="Keep the results as rows of `evaluations`.")
+_NAMED = 3
+"""Unknown documents that are named; the note stays one line, and a few names show what is wrong with the rest."""
 
 
 def register(app: typer.Typer) -> None:
@@ -49,8 +53,6 @@ def questions(
     """Measure how well the store answers questions whose answers are known."""
     settings = settings_of(context)
     from docmill.flows.measure import evaluation
-    from docmill.storage.reader.store import open_store
-    from docmill.tasks.evaluate.asking import strangers
     from docmill.tasks.evaluate.questions import load_questions
     from docmill.tasks.evaluate.ranking import MEASURES
     from docmill.tasks.evaluate.ranking import run_file as as_run
@@ -59,32 +61,46 @@ def questions(
     ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [])
     found = evaluation.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
     if keep:
-        save_rows(
-            lambda: evaluation.keep(settings.store, found, evaluation.subject_of(file, qrels, {"depth": depth}), values)
-        )
-    for at_one in dict.fromkeys(one.of for one in found):
-        if missing := strangers(open_store(settings.store, at_one), asked):
-            named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-            note(f"questions ask for {len(missing)} documents that snapshot {at_one} does not hold: {named}")
+        subject = partial(evaluation.subject_of, file, qrels, {"depth": depth})
+        save_rows(lambda: evaluation.keep(settings.store, found, subject(), values))
+    _note_strangers(settings.store, found, asked)
     note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, the first {depth} hits")
+    _print(found, as_json)
+    if run_file is not None:
+        run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
+    if html is not None:
+        title = f"{file.name}: {len(asked)} questions"
+        _write_page(html, title, f"The first {depth} hits; bars are 95 % intervals.", found)
+
+
+def _note_strangers(store: Path, found: Sequence["Measured"], asked: Sequence["Question"]) -> None:
+    """Say which documents the questions ask for that a snapshot does not hold: no search can find these."""
+    from docmill.storage.reader.store import open_store
+    from docmill.tasks.evaluate.asking import strangers
+
+    for at in dict.fromkeys(one.of for one in found):
+        if missing := strangers(open_store(store, at), asked):
+            more = ", ..." if len(missing) > _NAMED else ""
+            named = ", ".join(missing[:_NAMED]) + more
+            note(f"questions ask for {len(missing)} documents that snapshot {at} does not hold: {named}")
+
+
+def _print(found: Sequence["Measured"], as_json: bool) -> None:
+    from docmill.flows.measure import evaluation
+
     if as_json:
         print_json([_as_json(one, found[0]) for one in found])
     else:
         print_rows(evaluation.compared(found))
-    if run_file is not None:
-        run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
-    if html is not None:
-        from docmill.flows.cli.terminal.chart import Compared, chart
 
-        html.write_text(
-            chart(
-                f"{file.name}: {len(asked)} questions",
-                f"The first {depth} hits; bars are 95 % intervals.",
-                [Compared(one.title, one.evaluation.values) for one in found],
-            ),
-            encoding="utf-8",
-        )
-        note(f"wrote {html}")
+
+def _write_page(path: Path, title: str, caption: str, found: Sequence["Measured"]) -> None:
+    """Write the page that draws the means."""
+    from docmill.flows.cli.terminal.chart import Compared, chart
+
+    drawn = [Compared(one.title, one.evaluation.values) for one in found]
+    path.write_text(chart(title, caption, drawn), encoding="utf-8")
+    note(f"wrote {path}")
 
 
 def save_rows(save: Callable[[], None]) -> None:

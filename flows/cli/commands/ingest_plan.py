@@ -41,7 +41,7 @@ def ingest(
     as_json: AsJson = False,
 ) -> None:
     """Bring the store up to date with its sources, in one snapshot."""
-    order = Order(tuple(sources or ()), dry_run, allow_delete, retry, refresh_contexts)
+    order = IngestOrder(tuple(sources or ()), dry_run, allow_delete, retry, refresh_contexts)
     print_report(run(settings_of(context), order), as_json)
 
 
@@ -53,7 +53,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say what `ingest` would do, with the chunks and tokens to embed."""
-    order = Order(tuple(sources or ()), True, allow_delete, refresh_contexts=refresh_contexts)
+    order = IngestOrder(tuple(sources or ()), True, allow_delete, refresh_contexts=refresh_contexts)
     print_report(run(settings_of(context), order), as_json)
 
 
@@ -71,7 +71,7 @@ def serve(
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class IngestOrder:
     """What one run is asked to do; no sources are those of the settings."""
 
     sources: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Order:
     refresh_contexts: bool = False
 
 
-def run(settings: "Settings", order: Order) -> "Report":
+def run(settings: "Settings", order: IngestOrder) -> "Report":
     """Ingest, on the engine that the settings name; `auto` plans without Prefect."""
     from docmill.flows.runs.engine import choose_engine
 

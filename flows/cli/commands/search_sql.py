@@ -30,7 +30,7 @@ class Mode(StrEnum):
     keyword = "keyword"
 
 
-class Format(StrEnum):
+class TableFormat(StrEnum):
     """How a table is written."""
 
     table = "table"
@@ -133,14 +133,14 @@ def _place(store: "Store", hit: "Hit") -> str:
 def sql(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help=f"One SELECT over {_VIEWS}.")],
-    form: Annotated[Format, typer.Option("--format", help="How to write the rows.")] = Format.table,
+    form: Annotated[TableFormat, typer.Option("--format", help="How to write the rows.")] = TableFormat.table,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
     at: At = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Ask the store in SQL."""
-    form = Format.json if as_json else form
-    if form is Format.parquet and output is None and is_terminal():
+    form = TableFormat.json if as_json else form
+    if form is TableFormat.parquet and output is None and is_terminal():
         raise typer.BadParameter("parquet is not for a terminal; name a file with --output")
     settings = settings_of(context)
     from docmill.storage.reader.store import open_store
@@ -152,20 +152,20 @@ def sql(
         typer.get_binary_stream("stdout").write(data)
 
 
-def render(table: "pa.Table", form: Format) -> bytes:
+def render(table: "pa.Table", form: TableFormat) -> bytes:
     """Return the rows of a table in a format; raise `QueryError` where it cannot hold them."""
     twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
-    if twice and form in (Format.json, Format.parquet):
+    if twice and form in (TableFormat.json, TableFormat.parquet):
         raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
-    if form is Format.parquet:
+    if form is TableFormat.parquet:
         return _parquet(table)
     from docmill.storage.sql.sandbox import columns_of
 
     rows = list(zip(*columns_of(table), strict=True))
-    if form is Format.json:
+    if form is TableFormat.json:
         return f"{as_json_text([dict(zip(table.column_names, row, strict=True)) for row in rows])}\n".encode()
     words = [[_word(value) for value in row] for row in rows]
-    if form is Format.csv:
+    if form is TableFormat.csv:
         return _csv(table.column_names, words)
     return f"{aligned(table.column_names, words)}\n".encode()
 

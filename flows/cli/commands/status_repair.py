@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.ingest_plan import Order, print_report, run
+from docmill.flows.cli.commands.ingest_plan import IngestOrder, print_report, run
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
 
@@ -116,7 +116,7 @@ def rejects(
     """List the files that could not be used, with the reason."""
     settings = settings_of(context)
     if retry:
-        print_report(run(settings, Order(retry=True)), as_json)
+        print_report(run(settings, IngestOrder(retry=True)), as_json)
     from docmill.storage.reader.store import open_store
 
     columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"

@@ -50,7 +50,7 @@ def tune(
 ) -> None:
     """Find strategies, sizes, contexts and weights that answer questions on these documents better."""
     settings = settings_of(context)
-    from docmill.flows.measure.tune import Options
+    from docmill.flows.measure.tune import TuneOptions
     from docmill.flows.measure.tune import tune as search_settings
     from docmill.tasks.evaluate.questions import load_questions
 
@@ -61,7 +61,7 @@ def tune(
     asked = load_questions(questions, qrels) if questions else []
     given = {"strategies": strategy, "sizes": size, "contexts": contexts, "weights": weight}
     chosen = {name: tuple(values) for name, values in given.items() if values}
-    options = Options(budget=budget, measure=measure, characters=characters, **chosen)  # type: ignore[arg-type]
+    options = TuneOptions(budget=budget, measure=measure, characters=characters, **chosen)  # type: ignore[arg-type]
     found = search_settings(settings, sources or (), asked, options, _tell)
     _report(found, as_json)
     _save(found, write, output, context.meta["config"])

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from docmill.storage.schema import Draft
     from docmill.tasks.chunking.route import Routed
 
-_HUES = 6
+_HUES = 6  # as many as the style below has: --h0 to --h5
 _ROW = 6_000  # characters of text beside each other, so that the ways of splitting stay level
-_TITLE = 400
+_TITLE = 400  # characters of a context in the note that a browser shows under the pointer
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1d1f23; --back: #fbfbf9; --soft: #6a6f78; --line: #d9d9d4; --card: #fff;

@@ -8,6 +8,7 @@ from docmill.flows.cli.terminal.output import plain
 from docmill.storage.keywords.analysis.analyser import analyse
 
 WIDTH = 240
+"""Characters: three lines of a terminal of 80 columns."""
 _WORD = re.compile(r"\w+")
 
 

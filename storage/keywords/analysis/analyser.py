@@ -19,13 +19,15 @@ from typing import Any
 from docmill.storage.errors import ConfigError
 from docmill.storage.keywords.analysis.stopwords import STOP_WORDS, without_accents
 
-ANALYSER_VERSION = 1
+ANALYSER_VERSION = 1  # raised when a text gives other terms: postings of another version are rebuilt
 LONGEST_TERM = 64
+"""Characters of a term; longer runs are hashes and encoded data, which nobody asks for whole."""
 
 _KEPT = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.,+#"
 _SEPARATE = bytes(byte if byte >= 128 or byte in _KEPT else 32 for byte in range(256))
-_LONGEST_CACHED = 32
+_LONGEST_CACHED = 32  # characters; longer pieces hardly repeat
 _CACHE_SIZE = 1 << 17
+"""Pieces whose terms are kept. A full cache is emptied, so a smaller one forgets the common words more often."""
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
 _JOINERS = "\u00ad\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u20e3"  # soft hyphen, zero width, emoji style
@@ -38,6 +40,9 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _PARTS = re.compile("U+(?=Ul)|U?[lod]+|U+d*")
 _NUMBERED = re.compile(r"(\D{2,})(\d+)")
 _FEW_PARTS = 5
+_CRUMB = 2.5
+"""Characters a part, on the average, below which more than so few parts are crumbs: base64 and hashes change case and
+digits every one or two characters, names of code do not."""
 _PLURAL_ACRONYM = re.compile("[A-Z]{2,}s")
 _REMOVE_JOINERS = dict.fromkeys(map(ord, _JOINERS))
 
@@ -156,7 +161,7 @@ def _split_identifier(word: str) -> list[str]:
         for part in _PARTS.finditer(kinds):
             numbered = _NUMBERED.fullmatch(piece[part.start() : part.end()])
             parts += numbered.groups() if numbered else [piece[part.start() : part.end()]]
-    crumbs = len(parts) > _FEW_PARTS and 2 * len(word) < 5 * len(parts)
+    crumbs = len(parts) > _FEW_PARTS and len(word) < _CRUMB * len(parts)
     return [word] if crumbs else parts
 
 

@@ -13,9 +13,11 @@ from docmill.storage.keywords.segments.merge_segments import merge
 from docmill.storage.keywords.segments.postings import Int32, Int64, Postings, make_postings, spill_postings
 
 TOKENS_PER_SEGMENT = 1 << 23
+"""Tokens after which a segment is closed, which bounds the memory of building it. Fewer leave small segments behind,
+which are written again when they merge."""
 _TOKENS_AT_ONCE = 1 << 19  # counting them takes 30 bytes for each; what comes of it waits on disk and is merged
-_BATCH_CHUNKS = 2048
-_CACHED_WORDS = 1 << 18
+_BATCH_CHUNKS = 2048  # chunks whose words Arrow tells apart together; Python sees each word of them once
+_CACHED_WORDS = 1 << 18  # words whose terms are kept while a segment is built; the first are the common ones
 
 
 class _Numbers(dict[str, tuple[int, ...]]):
@@ -34,7 +36,7 @@ class _Numbers(dict[str, tuple[int, ...]]):
         return numbers
 
 
-class _Draft:
+class _PostingsDraft:
     """Chunks on their way into postings: the numbers of their terms, and how many each has."""
 
     def __init__(self, numbers: _Numbers) -> None:
@@ -89,17 +91,17 @@ def build(root: Path, added: Iterable[tuple[str, str]], language: str) -> Iterat
     """Yield postings of (chunk id, text) pairs, each of a bounded number of tokens."""
     analyser, stream = load_analyser(language), iter(added)
     numbers, done, size = _Numbers(analyser), list[Postings](), 0
-    draft = _Draft(numbers)
+    draft = _PostingsDraft(numbers)
     while batch := list(islice(stream, _BATCH_CHUNKS)):
         draft.add(*zip(*batch, strict=True))
         if draft.size >= _TOKENS_AT_ONCE:
             done.append(spill_postings(root, draft.postings()))
             size += draft.size
-            draft = _Draft(numbers)
+            draft = _PostingsDraft(numbers)
         if size >= TOKENS_PER_SEGMENT:
             yield _joined(done)
             numbers, done, size = _Numbers(analyser), [], 0
-            draft = _Draft(numbers)
+            draft = _PostingsDraft(numbers)
     if draft.chunk_ids:
         done.append(draft.postings())
     if done:

@@ -10,9 +10,16 @@ import pyarrow.compute as pc
 from docmill.storage.keywords.segments.postings import Int32, Int64, Postings, make_postings
 
 MOST_SEGMENTS = 8
+"""Small segments that may stand side by side. A query looks in every one of them; with fewer, postings are
+rewritten more often."""
 MOST_DEAD = 0.2
+"""Share of dead rows above which a segment is rewritten. Searches read the postings of dead rows and drop them; with a
+smaller share, few deletions rewrite a large segment."""
 FULL_POSTINGS = 1 << 22
+"""A segment of so many postings no longer merges, which bounds the memory and the time of one merge."""
 _GROWTH = 3
+"""How many times larger than all before it together a segment may be and still merge with them. A smaller factor
+leaves more segments; with a larger one a big segment is rewritten for the sake of a few small ones."""
 
 
 def choose(sizes: Sequence[tuple[int, int, int]]) -> list[list[int]]:
@@ -23,17 +30,29 @@ def choose(sizes: Sequence[tuple[int, int, int]]) -> list[list[int]]:
     until more than MOST_DEAD of their rows are dead.
     """
     postings = [size[2] for size in sizes]
-    small = sorted((i for i in range(len(sizes)) if postings[i] < FULL_POSTINGS), key=postings.__getitem__)
-    group: list[int] = []
-    if len(small) > MOST_SEGMENTS:
-        total = 0
-        for i in small:
-            if len(group) > 1 and (postings[i] > _GROWTH * total or total + postings[i] > 2 * FULL_POSTINGS):
-                break
-            group.append(i)
-            total += postings[i]
+    group = _small_ones(postings)
     worn = [[i] for i, (rows, dead, _) in enumerate(sizes) if dead > MOST_DEAD * rows and i not in group]
-    return [sorted(group), *worn] if group else worn
+    return [group, *worn] if group else worn
+
+
+def _small_ones(postings: Sequence[int]) -> list[int]:
+    """Return the small segments to merge into one, none where there are not too many of them."""
+    small = sorted((i for i, size in enumerate(postings) if size < FULL_POSTINGS), key=postings.__getitem__)
+    if len(small) <= MOST_SEGMENTS:
+        return []
+    group: list[int] = []
+    total = 0
+    for i in small:
+        if len(group) > 1 and not _fits(postings[i], total):
+            break
+        group.append(i)
+        total += postings[i]
+    return sorted(group)
+
+
+def _fits(size: int, total: int) -> bool:
+    """Say whether a segment may join others of `total` postings."""
+    return size <= _GROWTH * total and total + size <= 2 * FULL_POSTINGS
 
 
 def merge(parts: Iterable[tuple[Postings, Int32]]) -> Postings:

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef
 from docmill.storage.keywords.segments.arrays import map_arrays, read_arrays, write_arrays
-from docmill.storage.keywords.segments.sorted_strings import Lookup
+from docmill.storage.keywords.segments.sorted_strings import StringLookup
 
 SUFFIX = ".postings.arrow"
-_SLICE = 1 << 18
+_SLICE = 1 << 18  # postings that are worked on together, which bounds the memory of their copies
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -43,14 +43,14 @@ class Postings:
     lengths: Int32
 
     @cached_property
-    def term_lookup(self) -> Lookup:
+    def term_lookup(self) -> StringLookup:
         """Where a term stands in the dictionary."""
-        return Lookup(self.terms)
+        return StringLookup(self.terms)
 
     @cached_property
-    def chunk_lookup(self) -> Lookup:
+    def chunk_lookup(self) -> StringLookup:
         """Which row a chunk has."""
-        return Lookup(self.chunk_ids, self.order)
+        return StringLookup(self.chunk_ids, self.order)
 
     def entries_of(self, rows: Int32) -> Int64:
         """Return where in `self.rows` any of the given rows stands, ascending: one pass over the postings."""

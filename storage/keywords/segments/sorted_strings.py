@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _FEW = 256
+"""Values for each wanted string from which on one search each beats a pass over all values."""
 
 
-class Lookup:
+class StringLookup:
     """Find strings in `values`, which are sorted by their UTF-8 bytes, or are in the order that `order` gives."""
 
     def __init__(self, values: pa.StringArray, order: npt.NDArray[np.int32] | None = None) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 Ranking = Sequence[tuple[str, float]]
 Scores = dict[str, float]
 
-_RRF_K = 60
+_RRF_K = 60  # of the paper that `reciprocal` cites; a larger one makes the first ranks count less
 
 
 def linear(ranking: Ranking, weight: float) -> Scores:

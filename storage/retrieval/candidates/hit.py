@@ -6,7 +6,7 @@ from docmill.storage.schema import ChunkRow
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class StepNote:
     """What a step of a search did with a hit, in words, and the hit's score after it."""
 
     step: str
@@ -44,7 +44,7 @@ class Hit:
     vector_rank: int | None = None
     keyword_rank: int | None = None
     terms: dict[str, float] = field(default_factory=dict)
-    steps: tuple[Note, ...] = ()
+    steps: tuple[StepNote, ...] = ()
 
 
 @dataclass(slots=True)
@@ -61,11 +61,11 @@ class Candidate:
     matched: str = ""
     span: tuple[int, int] | None = None
     text: str = ""
-    notes: list[Note] = field(default_factory=list)
+    notes: list[StepNote] = field(default_factory=list)
 
     def note(self, step: str, said: str) -> None:
         """Remember what a step did."""
-        self.notes.append(Note(step, self.score, said))
+        self.notes.append(StepNote(step, self.score, said))
 
 
 def in_order(candidates: list[Candidate]) -> list[Candidate]:

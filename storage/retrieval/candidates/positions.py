@@ -26,7 +26,7 @@ class Place(NamedTuple):
         return Place(self.document, self.ordinal + step)
 
 
-class Places:
+class ChunkPlaces:
     """The places of a snapshot's chunks; the bucket of a chunk is read when it is first asked for, and kept."""
 
     def __init__(self, root: Path, snapshot: Snapshot) -> None:

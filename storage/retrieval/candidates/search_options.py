@@ -16,11 +16,15 @@ Rewrite = Callable[[str], Sequence[str]]
 
 CANDIDATES_PER_HIT = 10
 MIN_CANDIDATES = 50
+"""Candidates of each index: so many for each hit, and so many at least. A chunk beyond them has no score from that
+index; with more, a search takes longer."""
 CHUNKS_PER_HIT = 4
+"""Chunks looked at for a hit where several become one: those of one parent, and neighbours that a hit grows by."""
 LONGEST_QUERY = 20_000
+"""Characters; a longer text is a document rather than a question, and all of it would be analysed."""
 
 
-class How(TypedDict, total=False):
+class SearchArguments(TypedDict, total=False):
     """The options of a search by name, as `SearchOptions` describes them."""
 
     weight: float

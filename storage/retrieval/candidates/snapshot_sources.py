@@ -24,8 +24,8 @@ from docmill.storage.lance.fence import schema
 from docmill.storage.lance.matrix import Matrix
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.mirror.pull import ensure
-from docmill.storage.retrieval.candidates.positions import Places
-from docmill.storage.retrieval.candidates.token_vectors import Tokens
+from docmill.storage.retrieval.candidates.positions import ChunkPlaces
+from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.schema import ChunkRow
 from docmill.storage.tables.row_reader import OpenedTable
 from docmill.storage.tables.tables import read_table
@@ -34,7 +34,7 @@ from docmill.storage.writer.commit import posting_rows, vector_rows
 Vector = npt.NDArray[np.float32]
 
 
-class Piece(NamedTuple):
+class ChunkPiece(NamedTuple):
     """A chunk as a piece of its document; those of one kind follow each other."""
 
     key: str
@@ -51,7 +51,7 @@ class Sources:
     def __init__(self, root: Path, snapshot: Snapshot) -> None:
         self.root = root
         self.snapshot = snapshot
-        self.places = Places(root, snapshot)
+        self.places = ChunkPlaces(root, snapshot)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -84,12 +84,14 @@ class Sources:
         rows = from_table(self._chunks.rows("chunk_id", ids), ChunkRow)
         return {row.chunk_id: row for row in rows}
 
-    def pieces(self, document: str) -> list[Piece]:
+    def pieces(self, document: str) -> list[ChunkPiece]:
         """Return the chunks of a document."""
         names = ("chunk_id", "start", "end", "tokens", "strategy", "role", "depth", "about_end")
         table = self._chunks.rows("document_id", [document])
         rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
-        return [Piece(key, start, end, tokens, (*kind,), summed > 0) for key, start, end, tokens, *kind, summed in rows]
+        return [
+            ChunkPiece(key, start, end, tokens, (*kind,), summed > 0) for key, start, end, tokens, *kind, summed in rows
+        ]
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vectors of chunks, (dim,) of unit L2 norm; of one with parts that of their mean."""
@@ -116,9 +118,9 @@ class Sources:
         return Packs([self.root / file.path for file in files])
 
     @cached_property
-    def tokens(self) -> Tokens:
+    def tokens(self) -> TokenMemory:
         """The tokens of the store's texts, by its encoder."""
-        return Tokens(self.encoder)
+        return TokenMemory(self.encoder)
 
     @cached_property
     def _vectors(self) -> VectorIndex | Matrix:

@@ -10,7 +10,7 @@ KEPT_BYTES = 128 * 2**20
 """Of vectors of tokens; with 384 dimensions those of 87,000 tokens."""
 
 
-class Tokens:
+class TokenMemory:
     """What an encoder says of the tokens of texts, each text read once while there is room. Thread-safe."""
 
     def __init__(self, encoder: Encoder, room: int = KEPT_BYTES) -> None:

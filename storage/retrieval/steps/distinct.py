@@ -14,7 +14,11 @@ from docmill.storage.schema import ChunkRow
 Span = tuple[int, int]
 
 _OVERLAP = 0.5
+"""Share of the shorter span beyond which two hits show the same passage. With a smaller number, neighbours that were
+cut with an overlap hide each other; with a larger one, the same passage fills several hits."""
 _LIKENESS = 0.9
+"""Share of all words of two hits that both hold, from which on they say the same. A smaller number takes forms that
+differ in a figure or a name for repetitions."""
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
 _WORD = re.compile(r"\w+")
 

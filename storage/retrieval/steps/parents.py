@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from docmill.storage.retrieval.candidates.hit import Candidate
 from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.candidates.snapshot_sources import Piece
+from docmill.storage.retrieval.candidates.snapshot_sources import ChunkPiece
 from docmill.storage.retrieval.steps.distinct import Span, overlap
 
 
@@ -32,7 +32,7 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
     A candidate that an earlier hit has taken in is no hit of its own.
     """
     held: dict[str, list[Span]] = {}
-    pieces: dict[str, list[Piece]] = {}
+    pieces: dict[str, list[ChunkPiece]] = {}
     kept: list[Candidate] = []
     for one in candidates:
         row = query.rows([one.key])[one.key]
@@ -49,7 +49,7 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
     return kept
 
 
-def _grow(one: Candidate, pieces: Sequence[Piece], query: Query, earlier: Sequence[Span]) -> Span:
+def _grow(one: Candidate, pieces: Sequence[ChunkPiece], query: Query, earlier: Sequence[Span]) -> Span:
     """Return the span of a candidate, which is set where it has grown; `earlier` are those of better hits."""
     own = next(piece for piece in pieces if piece.key == one.key)
     span, tokens, chunks, sides = (own.start, own.end), own.tokens, 1, [_after, _before]
@@ -69,7 +69,7 @@ def _grow(one: Candidate, pieces: Sequence[Piece], query: Query, earlier: Sequen
     return span
 
 
-def _after(pieces: Sequence[Piece], span: Span, own: Piece) -> Piece | None:
+def _after(pieces: Sequence[ChunkPiece], span: Span, own: ChunkPiece) -> ChunkPiece | None:
     """Return the nearest chunk after a span: of the own kind where there is one, which may begin within, as windows do.
 
     So neither a parent nor a part or a summary of it is its neighbour, nor what another strategy made of the same text.
@@ -79,7 +79,7 @@ def _after(pieces: Sequence[Piece], span: Span, own: Piece) -> Piece | None:
     return min(found, key=lambda one: (one.start, one.kind != own.kind), default=None)
 
 
-def _before(pieces: Sequence[Piece], span: Span, own: Piece) -> Piece | None:
+def _before(pieces: Sequence[ChunkPiece], span: Span, own: ChunkPiece) -> ChunkPiece | None:
     """Return the nearest chunk before a span, likewise."""
     some = (one for one in pieces if one.start < span[0] and not one.summary)
     found = (one for one in some if one.end <= span[0] or one.kind == own.kind)

@@ -14,10 +14,10 @@ from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import indexed_text
 
-_HITS = 3
-_TERMS = 10
-_SHARE = 0.3
-_REPEATED = 3
+_HITS = 3  # first hits taken for right; each further one is more likely wrong, and its words lead away
+_TERMS = 10  # words added at most
+_SHARE = 0.3  # of the hits' mean vector that is added to the question's; with more, the question counts less
+_REPEATED = 3  # how often the question's words are said, so that they weigh more than the words added
 
 
 def by_feedback(query: Query) -> list[Candidate]:

@@ -32,8 +32,9 @@ from docmill.storage.embedding import encoder
 from docmill.storage.embedding.encoder import Encoder, load_encoder
 from docmill.storage.keys import embedding_key, hash_bytes
 from docmill.storage.reader.store import Store, open_store
+from docmill.storage.retrieval import SearchArguments
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import How, Mode
+from docmill.storage.retrieval.candidates.search_options import Mode
 from docmill.tasks.evaluate.overlap import Passage, overlap
 from tests.bench.sets import Asked, Collection, read_beir, read_excerpts, read_faq
 
@@ -52,7 +53,7 @@ ENSEMBLE = {
     "options": {"size": 200},
     "also": [{"strategy": "sentence", "options": {"size": 80}}],
 }
-WAYS: Mapping[str, tuple[Mode, How]] = {
+WAYS: Mapping[str, tuple[Mode, SearchArguments]] = {
     "vectors": ("vector", {}),
     "keywords": ("keyword", {}),
     "hybrid, rrf": ("hybrid", {"fusion": "rrf"}),
@@ -199,9 +200,9 @@ def rows(trial: Trial, ways: Sequence[str]) -> Iterator[str]:
         yield " | ".join([name, *values, f"{median(times):.0f}", f"{median(busy):.0f}"])
 
 
-def widened(trial: Trial) -> Mapping[str, tuple[Mode, How]]:
+def widened(trial: Trial) -> Mapping[str, tuple[Mode, SearchArguments]]:
     """Return the ways that read chunks again, and those that give more than a chunk where that is measured."""
-    late: Mapping[str, tuple[Mode, How]] = {"hybrid, rerank late": ("hybrid", {"rerank": "late"})}
+    late: Mapping[str, tuple[Mode, SearchArguments]] = {"hybrid, rerank late": ("hybrid", {"rerank": "late"})}
     if trial.worth is not excerpts_held:
         return late
     return {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from docmill.flows.config.settings import Parse, Settings
+from docmill.flows.config.settings import ParseSettings, Settings
 from docmill.flows.config.task_options import recipe_of, space_of
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
@@ -161,7 +161,7 @@ def test_switching_ocr_on_changes_the_keys_of_what_it_may_read() -> None:
     assert parser_key(FileType("markdown"), OCR) == parser_key(FileType("markdown"), ParseOptions())
     settings = Settings()
     space = space_of(settings)
-    scanning = settings.model_copy(update={"parse": Parse(ocr=True, ocr_languages="deu")})
+    scanning = settings.model_copy(update={"parse": ParseSettings(ocr=True, ocr_languages="deu")})
     assert recipe_of(scanning, space).parse == ParseOptions(ocr=True, ocr_languages="deu")
     recipes = (recipe_of(scanning, space), recipe_of(settings, space))
     assert len({recipe.attempt_key("no_text", "pdf 2") for recipe in recipes}) == 2

@@ -9,7 +9,7 @@ import pytest
 from docmill.storage.columns import CHUNKS
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import StoreError
-from docmill.storage.history.snapshots import Piece, Snapshot
+from docmill.storage.history.snapshots import Snapshot, StoredPiece
 from docmill.storage.keys import bucket_of, chunk_keys, document_key
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance.vectors import VectorState
@@ -118,7 +118,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         read_piece(tmp_path, piece)
 
 
-def snapshot_of(pieces: tuple[Piece, ...], buckets: int) -> Snapshot:
+def snapshot_of(pieces: tuple[StoredPiece, ...], buckets: int) -> Snapshot:
     """Return a snapshot of nothing but a table of chunks."""
     space = EmbeddingSpace("tests", "0" * 32, 4, True, 256)
     return Snapshot(1, "", "", buckets, {"chunks": pieces}, {}, space, VectorState("", 1, 0), KeywordState())
