@@ -94,7 +94,8 @@ def ingest(
         >>> report.snapshot, report.documents.added, report.exit_status
         (1, 3, 0)
     """
-    from docmill.flows.hosting.start_run import RunOptions, start_run
+    from docmill.flows.hosting.start_run import start_run
+    from docmill.flows.runs.run_options import RunOptions
 
     loaded = _settings(store, options, settings, config)
     return start_run(loaded, _listed(sources), RunOptions(False, allow_delete, retry, refresh_contexts))
@@ -120,7 +121,8 @@ def plan(
         >>> docmill.plan("docs", store="store").embedded  # texts that a run would embed
         0
     """
-    from docmill.flows.hosting.start_run import RunOptions, start_run
+    from docmill.flows.hosting.start_run import start_run
+    from docmill.flows.runs.run_options import RunOptions
 
     loaded = _settings(store, options, settings, config)
     return start_run(loaded, _listed(sources), RunOptions(True, allow_delete, retry, refresh_contexts))
@@ -144,7 +146,7 @@ def _settings(
         values["store",] = str(store)
     if settings is not None:
         return with_values(settings, values)
-    return load(values, Path(config) if config is not None else None)
+    return load(values, Path(config) if config is not None else None, as_flags=False)
 
 
 def __getattr__(name: str) -> Any:

@@ -6,7 +6,6 @@ import sys
 import sysconfig
 import venv
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,7 +62,7 @@ class Installed:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """Build the wheel and install it into an environment that knows the packages of this one, but not the checkout."""
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
@@ -75,7 +74,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
-    yield Installed(folder / "venv", wheel)
+    return Installed(folder / "venv", wheel)
 
 
 def test_the_wheel_has_one_top_level(installed: Installed) -> None:

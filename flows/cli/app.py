@@ -13,6 +13,7 @@ from docmill.flows.cli.commands import (
     tag_diff,
     tune_settings,
 )
+from docmill.storage.memory import prefer_system_pool
 
 app = typer.Typer(
     name="docmill",
@@ -38,6 +39,7 @@ for module in (
 
 def main() -> None:
     """Run the command line."""
+    prefer_system_pool()
     app()
 
 

@@ -56,8 +56,10 @@ def _walk(section: type[Section], path: KeyPath) -> Iterator[Key]:
             yield Key((*path, name), field)
 
 
-def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None) -> Settings:
+def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None, *, as_flags: bool = True) -> Settings:
     """Return the settings; `flags` maps the path of a key to its value.
+
+    Errors spell these keys as flags of the command line, else as they stand in docmill.toml.
 
     Without `config` the file is the one that DOCMILL_CONFIG names, else docmill.toml here or in the nearest
     folder above. Relative paths in the file are taken from the file's folder.
@@ -67,7 +69,22 @@ def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None)
     try:
         return _merge(_nest(flags or {}), _anchor(_read_file(file), file.parent) if file else {})
     except ValidationError as error:
-        origins = ValueOrigins(frozenset(flags or ()), file)
+        origins = ValueOrigins(frozenset(flags or ()), file, as_flags)
+        raise ConfigError("; ".join(_explain(e, origins) for e in error.errors())) from None
+
+
+def with_values(settings: Settings, values: Mapping[KeyPath, Any]) -> Settings:
+    """Return settings with some keys set otherwise; raise ConfigError for a wrong key or value."""
+    merged = settings.model_dump()
+    for path, value in values.items():
+        table = merged
+        for step in path[:-1]:
+            table = table.setdefault(step, {})
+        table[path[-1]] = value
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        origins = ValueOrigins(frozenset(values), None, as_flags=False)
         raise ConfigError("; ".join(_explain(e, origins) for e in error.errors())) from None
 
 
@@ -186,15 +203,17 @@ class ValueOrigins:
 
     flags: frozenset[KeyPath]
     file: Path | None
+    as_flags: bool = True
 
     def spell(self, path: tuple[int | str, ...]) -> str:
         """Return what a person wrote to set the key at `path`."""
         key = next((k for k in keys() if k.path == path[: len(k.path)]), None)
         if key and key.path in self.flags:
-            return key.flag
+            return key.flag if self.as_flags else key.dotted
         if key and os.environ.get(key.variable):
             return key.variable
-        return f"{self.file}: {_dotted(path)}"
+        given = path in self.flags or self.file is None
+        return _dotted(path) if given else f"{self.file}: {_dotted(path)}"
 
 
 def _explain(error: Mapping[str, Any], origins: ValueOrigins) -> str:

@@ -24,7 +24,8 @@ from docmill.flows.config.task_options import (
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.engine import Engine
 from docmill.flows.runs.report import Report
-from docmill.flows.runs.run import Run, RunOptions
+from docmill.flows.runs.run import Run
+from docmill.flows.runs.run_options import RunOptions
 from docmill.storage.address import at_hand
 from docmill.storage.artifacts import staging
 from docmill.storage.columns import from_table

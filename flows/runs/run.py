@@ -21,16 +21,6 @@ from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.sources.object_source import Incoming
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What is asked of one run besides its settings; see `docmill.flows.runs.pipeline.ingest`."""
-
-    dry_run: bool = False
-    allow_delete: bool = False
-    retry: bool = False
-    refresh_contexts: bool = False
-
-
 @dataclass(slots=True)
 class Run:
     """One run in progress. `folder` is its staging, `batches` what is finished and of use to it."""

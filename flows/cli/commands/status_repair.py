@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.ingest_plan import IngestOrder, print_report, run
+from docmill.flows.cli.commands.ingest_plan import print_report, run
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
 
@@ -114,9 +114,11 @@ def rejects(
     as_json: AsJson = False,
 ) -> None:
     """List the files that could not be used, with the reason."""
+    from docmill.flows.runs.run_options import RunOptions
+
     settings = settings_of(context)
     if retry:
-        print_report(run(settings, IngestOrder(retry=True)), as_json)
+        print_report(run(settings, (), RunOptions(retry=True)), as_json)
     from docmill.storage.reader.store import open_store
 
     columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"
