@@ -38,9 +38,7 @@ from docmill.tasks.model.journal import REPLIES
 
 FOLDER = "cache/tune"
 _LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "candidates", "tags")
-_ASKED_DOCUMENTS = 300
-"""Documents to make questions from. Fewer give too few questions for the rarer content types; all are read and parsed
-into sentences, which takes long for many."""
+_ASKED_DOCUMENTS = 300  # all are read whole; fewer leave too few questions for the rarer content types
 _EVERYTHING = RetentionSettings(keep_snapshots=1_000_000, keep_days=36_500.0)
 
 
@@ -255,8 +253,8 @@ def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
     rule = _rule_of(tuning.settings, kind, own)
     named = rule.strategy or own
     race = _Race(bench, kind, questions, named, tuning.settings)
-    in_use = RouteRule(type=kind, strategy=named, options=rule.options)
-    trials = _RouteTrials(tuning, race, kind, {named: (race.mean, in_use)})
+    trials = _RouteTrials(tuning, race, kind)
+    trials.tried[named] = race.mean, RouteRule(type=kind, strategy=named, options=rule.options)
     for strategy in dict.fromkeys((own, *options.strategies)):
         if strategy != named:
             trials.run(strategy, strategy, {}, rule.contextualizer)
@@ -286,13 +284,12 @@ class _RouteTrials:
     tuning: Tuning
     race: "_Race"
     kind: str
-    tried: dict[str, tuple[float, RouteRule]]
+    tried: dict[str, tuple[float, RouteRule]] = field(default_factory=dict)
 
     def run(self, what: str, strategy: str, options: dict[str, Any], context: str) -> None:
         """Try a route; skip one that the settings do not allow, such as a size below the overlap that is set."""
         route = RouteRule(type=self.kind, strategy=strategy, options=options, contextualizer=context)
-        settings = self.tuning.settings
-        changed = settings.model_copy(update={"routes": (*settings.routes, route)})
+        changed = self.tuning.settings.model_copy(update={"routes": (*self.tuning.settings.routes, route)})
         try:
             routes_of(changed)
         except ConfigError as error:

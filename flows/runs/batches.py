@@ -29,7 +29,7 @@ BATCHES_AHEAD = 7
 """Batches that workers may be on while the one before is embedded; with fewer they stand still meanwhile."""
 
 UNPACKED_BYTES = 256 << 20
-"""Bytes of an archive's files that are unpacked together, to bound the disk in use; a larger file comes alone."""
+"""Bytes of an archive's files that are unpacked together, which bounds what the disk needs; a larger comes alone."""
 
 EMBED_CHUNKS = 2048
 """Chunks that are waited for before the model is asked. It takes texts of like length together, for which few chunks

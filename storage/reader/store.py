@@ -21,10 +21,15 @@ from docmill.storage.files import disk_use
 from docmill.storage.history import measurements, snapshots, tags
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.pull import ensure, table_files, take
-from docmill.storage.retrieval import SearchArguments
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchOptions, check_query
+from docmill.storage.retrieval.candidates.search_options import (
+    Mode,
+    Rewrite,
+    SearchArguments,
+    SearchOptions,
+    check_query,
+)
 from docmill.storage.retrieval.candidates.snapshot_sources import Sources
 from docmill.storage.retrieval.search_pipeline import search
 from docmill.storage.schema import ChunkRow, DocumentRow, Element

@@ -7,9 +7,8 @@ from typing import Any
 from docmill.storage.errors import QueryError
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.reader.store import Store
-from docmill.storage.retrieval import SearchArguments
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchOptions
+from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments, SearchOptions
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure
 from docmill.tasks.evaluate.questions import Question

@@ -11,10 +11,9 @@ import pytest
 from docmill.storage.embedding.encoder import Encoder, TokenVectors, load_encoder
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.reader.store import Store, open_store
-from docmill.storage.retrieval import SearchArguments
 from docmill.storage.retrieval.candidates.fusion import FUSIONS, fuse
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY, Mode
+from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY, Mode, SearchArguments
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.retrieval.steps.rerank import late_interaction
 from tests.kit.fake_encoder import TokenCounts

@@ -32,9 +32,8 @@ from docmill.storage.embedding import encoder
 from docmill.storage.embedding.encoder import Encoder, load_encoder
 from docmill.storage.keys import embedding_key, hash_bytes
 from docmill.storage.reader.store import Store, open_store
-from docmill.storage.retrieval import SearchArguments
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.storage.retrieval.candidates.search_options import Mode
+from docmill.storage.retrieval.candidates.search_options import Mode, SearchArguments
 from docmill.tasks.evaluate.overlap import Passage, overlap
 from tests.bench.sets import Asked, Collection, read_beir, read_excerpts, read_faq
 
