@@ -15,8 +15,8 @@ _ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "tuple[s
 
 def _schema(row: type, **narrow: pa.DataType) -> pa.Schema:
     def kind(name: str, annotation: Any) -> pa.DataType:
-        spelled = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-        spelled = "tuple[str, ...]" if spelled.startswith("tuple") else spelled
+        spelled = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+        spelled = "tuple[str, ...]" if spelled.startswith("tuple") else spelled.removesuffix(" | None")
         return narrow.get(name, _ARROW[spelled])
 
     return pa.schema([(f.name, kind(f.name, f.type)) for f in fields(row)])
@@ -24,8 +24,8 @@ def _schema(row: type, **narrow: pa.DataType) -> pa.Schema:
 
 REGION = pa.struct(
     [
-        ("start", pa.int64()),
-        ("end", pa.int64()),
+        ("start_char", pa.int64()),
+        ("end_char", pa.int64()),
         ("content_type", pa.string()),
         ("score", pa.float64()),
         ("runner_up", pa.string()),

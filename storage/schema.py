@@ -1,7 +1,7 @@
 """What a row is: for code a frozen dataclass, for disk its Arrow schema (`storage/columns.py`).
 
-The Parquet schema is versioned by `SCHEMA_VERSION` and only grows: a column is never renamed or
-dropped, and `storage/schema_evolution.py` fills a column that an older file lacks with "", 0 or [], never with null.
+The Parquet schema is versioned by `SCHEMA_VERSION`. `storage/schema_evolution.py` reads what an older docmill wrote: it
+knows the columns that were renamed, and fills a column that an older file lacks with "", 0 or [], never with null.
 Offsets are half-open and count code points of a document's canonical text.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-SCHEMA_VERSION = 1  # written into every file
+SCHEMA_VERSION = 2  # written into every file; 1 said start and end, and 0 for a page that there is not
 MISSING, REFUSED, STALE = "missing", "refused", "stale"
 CONTEXT_STATES = {
     MISSING: "a language model should say something here and could not be asked yet; the next run tries again",
@@ -70,12 +70,12 @@ class Parsed:
 class Draft:
     """A chunk before it belongs to a document at a uri: what is cached by content."""
 
-    start: int
-    end: int
+    start_char: int
+    end_char: int
     text: str
     context: str
     headings: tuple[str, ...]
-    page: int
+    page: int | None
     line: int
     content_type: str
     strategy: str
@@ -132,7 +132,7 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """One chunk of a snapshot; `document.text[start:end] == text`. `page` 0 means none.
+    """One chunk of a snapshot; `document.text[start_char:end_char] == text`. `page` is None where the format has none.
 
     `role` is what a chunk is to its strategy where that makes several kinds: section, paragraph, sentence,
     summary. `depth` is how many chunks stand above it, `parent_id` the nearest of them or "", which stands
@@ -149,12 +149,12 @@ class ChunkRow:
     document_id: str
     uri: str
     ordinal: int
-    start: int
-    end: int
+    start_char: int
+    end_char: int
     text: str
     context: str
     headings: tuple[str, ...]
-    page: int
+    page: int | None
     line: int
     content_type: str
     strategy: str

@@ -1,4 +1,4 @@
-"""Schemas only grow: how rows that an older docmill wrote are read as today's rows."""
+"""Schema evolution: how rows that an older docmill wrote are read as today's rows."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from docmill.storage.columns import SCHEMAS
 from docmill.storage.errors import StoreError
+from docmill.storage.first_format import as_today, is_first
 from docmill.storage.keys import key_of
 
 _BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
@@ -52,6 +53,8 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """
     if table.schema.equals(schema):
         return table
+    if is_first(table.schema):
+        table = as_today(table)
     if unknown := [name for name in table.schema.names if name not in schema.names]:
         raise StoreError(f"a newer docmill wrote the columns {', '.join(unknown)}; use that one")
 
@@ -65,13 +68,13 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def lacking(paths: Sequence[Path], schema: pa.Schema) -> set[str]:
     """Return the columns of `schema` that any of the files lacks."""
-    return {name for path in paths for name in schema.names if name not in _columns(path)}
+    return {name for path in paths for name in schema.names if name not in schema_of(path).names}
 
 
 @lru_cache(maxsize=4096)
-def _columns(path: Path) -> frozenset[str]:
+def schema_of(path: Path) -> pa.Schema:
     """Return the columns of a file; a file of the store never changes under its name."""
     try:
-        return frozenset(pq.read_schema(path).names)
+        return pq.read_schema(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise StoreError(f"{path} cannot be read: {error}; see: docmill verify") from error

@@ -242,7 +242,7 @@ def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Ques
 
 def _type(store: Store, row: dict[str, Any], question: Question) -> str:
     place = locate(store.document(row["uri"]).text, question.targets[0]) if question.targets[0].quotation else None
-    regions = (one for one in row["regions"] if place and one["start"] <= place[0] < one["end"])
+    regions = (one for one in row["regions"] if place and one["start_char"] <= place[0] < one["end_char"])
     return str(next((one["content_type"] for one in regions), row["content_type"]))
 
 

@@ -13,7 +13,7 @@ from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keys import late_key
 from docmill.storage.tables.tables import read_table
 
-COLUMNS = ("text_key", "window_start", "window_end", "start", "end")
+COLUMNS = ("text_key", "window_start", "window_end", "start_char", "end_char")
 """What must be known of a chunk; `text_key` is its document's."""
 _DOCUMENTS_AT_ONCE = 256  # texts that are in memory together; fewer read row groups more than once
 

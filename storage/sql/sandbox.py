@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from docmill.storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.schema_evolution import blank_sql, lacking
+from docmill.storage.first_format import former_schema, former_sql, is_first
+from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
 from docmill.storage.sql.views import ROUTING
 
 if TYPE_CHECKING:
@@ -157,20 +158,35 @@ def _connect(
 
 def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, paths: Sequence[Path]) -> None:
     """Make the files of a table known as a view; columns that an older file lacks are blank and not null."""
+    _check_present(paths)
+    first = [path for path in paths if is_first(schema_of(path))]
+    today = [path for path in paths if path not in first]
+    parts = [_part(connection, f"first_{view}", name, first)] if first else []
+    parts += [_part(connection, f"stored_{view}", name, today)] if today or not first else []
+    connection.execute(f'CREATE VIEW "{view}" AS {" UNION ALL BY NAME ".join(parts)}')
+
+
+def _part(connection: "duckdb.DuckDBPyConnection", stored: str, name: str, paths: Sequence[Path]) -> str:
+    """Hand over files of one format, and return the SELECT that gives them today's columns."""
     import pyarrow.dataset as ds
 
-    _check_present(paths)
-    held = ds.dataset([str(path) for path in paths], schema=SCHEMAS[name], format="parquet")
-    absent = lacking(paths, SCHEMAS[name])
-    connection.register(f"stored_{view}" if absent else view, held if paths else SCHEMAS[name].empty_table())
-    if absent:
-        columns = (
-            f'coalesce("{field.name}", {blank_sql(field.type)}) AS "{field.name}"'
-            if field.name in absent
-            else f'"{field.name}"'
-            for field in SCHEMAS[name]
-        )
-        connection.execute(f'CREATE VIEW "{view}" AS SELECT {", ".join(columns)} FROM "stored_{view}"')
+    schema, spell = SCHEMAS[name], _quoted
+    if paths and is_first(schema_of(paths[0])):
+        schema, spell = former_schema(schema), former_sql
+    held = ds.dataset([str(path) for path in paths], schema=schema, format="parquet")
+    connection.register(stored, held if paths else schema.empty_table())
+    absent = lacking(paths, schema)
+    columns = [
+        f'coalesce({spell(field)}, {blank_sql(field.type)}) AS "{field.name}"'
+        if was.name in absent
+        else f'{spell(field)} AS "{field.name}"'
+        for field, was in zip(SCHEMAS[name], schema, strict=True)
+    ]
+    return f'SELECT {", ".join(columns)} FROM "{stored}"'
+
+
+def _quoted(field: pa.Field) -> str:
+    return f'"{field.name}"'
 
 
 def _check_present(paths: Sequence[Path]) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from docmill.storage.columns import SCHEMAS
+from docmill.storage.first_format import both_schemas, either_sql
 from docmill.storage.schema_evolution import blank_sql, sql_type
 
 _AT = """\
@@ -42,11 +43,12 @@ ORDER BY number;
 
 ROUTING = """\
 SELECT
-    uri, document_id, r."start" AS "start", r."end" AS "end", r.content_type AS content_type, r.score AS score,
+    uri, document_id, r.start_char AS start_char, r.end_char AS end_char,
+    r.content_type AS content_type, r.score AS score,
     r.runner_up AS runner_up, r.runner_up_score AS runner_up_score, r.evidence AS evidence,
     r.strategy AS strategy, r.options AS options
 FROM (SELECT uri, document_id, unnest(regions) AS r FROM documents)
-ORDER BY uri, "start"
+ORDER BY uri, start_char
 """
 """A row for each region of each document: what it is, why, and how it is split."""
 
@@ -71,11 +73,11 @@ def views_sql(root: Path) -> str:
 
 
 def _table_at(root: Path, name: str) -> str:
-    columns = (f'coalesce("{field.name}", {blank_sql(field.type)}) AS "{field.name}"' for field in SCHEMAS[name])
+    """Return the macro of a table in a kept snapshot, whose files may be of format 1."""
     return _AT.format(
         name=name,
-        columns=", ".join(columns),
-        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in SCHEMAS[name]),
+        columns=", ".join(f'{either_sql(field, blank_sql(field.type))} AS "{field.name}"' for field in SCHEMAS[name]),
+        nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in both_schemas(SCHEMAS[name])),
         files=_pattern(root, f"*/{name}/*.parquet"),  # in current/ there is always one
         snapshots=_pattern(root, "snapshots/*.json"),
     )

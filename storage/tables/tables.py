@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from docmill.storage.columns import SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import write_immutable
+from docmill.storage.first_format import former, is_first
 from docmill.storage.history.snapshots import Snapshot, StoredPiece
 from docmill.storage.keys import bucket_of
 from docmill.storage.schema import SCHEMA_VERSION
@@ -77,7 +78,8 @@ def read_piece(root: Path, piece: StoredPiece, columns: list[str] | None = None)
     schema = SCHEMAS[path.parent.name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
-        held = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
+        names = former(columns) if columns and is_first(file.schema_arrow) else columns
+        held = None if names is None else [name for name in names if name in file.schema_arrow.names]
         return conform(file.read(held, use_threads=False), wanted)
 
 

@@ -146,7 +146,7 @@ def _check_texts(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
 
 def _spans(root: Path, snapshot: Snapshot) -> dict[str, list[Span]]:
     """Return the chunks of each document: start, end and text."""
-    chunks = read_table(root, snapshot, "chunks", ["document_id", "start", "end", "text"])
+    chunks = read_table(root, snapshot, "chunks", ["document_id", "start_char", "end_char", "text"])
     spans: dict[str, list[Span]] = {}
     for key, start, end, text in zip(*(column.to_pylist() for column in chunks.columns), strict=True):
         spans.setdefault(key, []).append((start, end, text))

@@ -215,7 +215,7 @@ def _text(row: ChunkRow) -> str:
 
 
 def _place(row: ChunkRow) -> str:
-    return f"{row.uri}[{row.start}:{row.end}]"
+    return f"{row.uri}[{row.start_char}:{row.end_char}]"
 
 
 def _lines(was: ChunkRow, now: ChunkRow) -> Iterator[str]:

@@ -149,12 +149,12 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequenc
     places, starts = Places(part.parsed), [one.region.start for one in routed]
     return [
         Draft(
-            start=span.start,
-            end=span.end,
+            start_char=span.start,
+            end_char=span.end,
             text=part.text[span.start : span.end],
             context=context,
             headings=setting.headings(span),
-            page=places.page(span.start),
+            page=places.page(span.start) or None,
             line=places.line(span.start),
             content_type=one.region.verdict.content_type,
             strategy=part.strategy_at(span.start, node.strategy or one.route.strategy),
@@ -174,7 +174,7 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequenc
 
 
 def _with_windows(drafts: Sequence[Draft], tokens: Tokens, room: int) -> list[Draft]:
-    found = windows(tokens, [Span(draft.start, draft.end) for draft in drafts], room)
+    found = windows(tokens, [Span(draft.start_char, draft.end_char) for draft in drafts], room)
     return [replace(draft, window_start=at.start, window_end=at.end) for draft, at in zip(drafts, found, strict=True)]
 
 
@@ -186,7 +186,7 @@ def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -
             for one in drafts
         )
     return tuple(
-        (late_key(text[first : one.window_end], one.start - first, one.end - first, space_id),)
+        (late_key(text[first : one.window_end], one.start_char - first, one.end_char - first, space_id),)
         for one in drafts
         for first in [one.window_start]
     )

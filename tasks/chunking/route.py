@@ -69,8 +69,8 @@ class Routed:
         if self.route.also:
             options["also"] = [asdict(one) for one in self.route.also]
         return {
-            "start": self.region.start,
-            "end": self.region.end,
+            "start_char": self.region.start,
+            "end_char": self.region.end,
             **asdict(self.region.verdict),
             "strategy": self.route.strategy,
             "options": json.dumps(options, ensure_ascii=False, sort_keys=True),

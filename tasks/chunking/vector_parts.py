@@ -17,7 +17,7 @@ def divide(draft: Draft, tokens: Tokens, size: int, limit: int) -> tuple[int, ..
     A part has whole sentences, where none is longer than `size` by itself, and with the chunk's context at most
     `limit` tokens, special ones included.
     """
-    span = Span(draft.start, draft.end)
+    span = Span(draft.start_char, draft.end_char)
     own = tokens.exact([span])[0]
     room = min(size, limit - (draft.tokens - own))
     if own <= room:

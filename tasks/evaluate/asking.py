@@ -65,7 +65,7 @@ class Reading:
         found, left = [], self.characters
         for hit in hits:
             if left > 0:
-                found.append(replace(hit, text=hit.text[:left], end=min(hit.end, hit.start + left)))
+                found.append(replace(hit, text=hit.text[:left], end_char=min(hit.end_char, hit.start_char + left)))
             left -= len(hit.text)
         return found
 

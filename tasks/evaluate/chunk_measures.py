@@ -62,8 +62,8 @@ def spread(document: Written) -> dict[str, float]:
     text = document.parsed.text
     counts = np.zeros(len(text) + 1, np.int32)
     for chunk in document.chunks:
-        counts[chunk.start] += 1
-        counts[chunk.end] -= 1
+        counts[chunk.start_char] += 1
+        counts[chunk.end_char] -= 1
     held = np.cumsum(counts)[:-1]
     black = np.array([not character.isspace() for character in text], bool)
     total = max(1, int(black.sum()))
@@ -80,8 +80,8 @@ def boundaries(document: Written) -> Iterator[tuple[str, dict[str, float]]]:
     spans += [(one.start, one.end) for one in document.parsed.elements]
     starts, ends = {start for start, _ in spans}, {end for _, end in spans}
     for chunk in document.chunks:
-        begins = chunk.start in starts or text[: chunk.start].rstrip(" \t>#*-")[-1:] in ("", "\n")
-        stops = chunk.end in ends or text[chunk.end :].lstrip(" \t")[:1] in ("", "\n")
+        begins = chunk.start_char in starts or text[: chunk.start_char].rstrip(" \t>#*-")[-1:] in ("", "\n")
+        stops = chunk.end_char in ends or text[chunk.end_char :].lstrip(" \t")[:1] in ("", "\n")
         inside = not begins, not stops
         yield chunk.chunk_id, {"begins inside a sentence": float(inside[0]), "ends inside a sentence": float(inside[1])}
 
@@ -126,7 +126,11 @@ def inner_sentences(document: Written) -> Iterator[tuple[str, list[str]]]:
     """Yield the sentences of each chunk that has two or more, by chunk id."""
     spans = list(sentences(document.parsed))
     for chunk in document.chunks:
-        held = [document.parsed.text[s.start : s.end] for s in spans if chunk.start <= s.start and s.end <= chunk.end]
+        held = [
+            document.parsed.text[s.start : s.end]
+            for s in spans
+            if chunk.start_char <= s.start and s.end <= chunk.end_char
+        ]
         if len(held) > 1:
             yield chunk.chunk_id, held
 

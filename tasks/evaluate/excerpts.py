@@ -58,7 +58,8 @@ class Excerpts:
         }
 
     def _passages(self, hits: Iterable[Hit], first: bool) -> list[Passage]:
-        return [self._first(Passage(h.uri, h.start, h.end)) if first else Passage(h.uri, h.start, h.end) for h in hits]
+        found = [Passage(hit.uri, hit.start_char, hit.end_char) for hit in hits]
+        return [self._first(one) for one in found] if first else found
 
     def _first(self, one: Passage) -> Passage:
         """Return where the text of a passage stands first."""
@@ -67,7 +68,7 @@ class Excerpts:
 
     @cached_property
     def _chunks(self) -> list[Passage]:
-        rows = self.store.sql('SELECT uri, "start", "end" FROM chunks')
+        rows = self.store.sql("SELECT uri, start_char, end_char FROM chunks")
         wanted = {one.document for references in self._references.values() for one in references}
         found = zip(*(column.to_pylist() for column in rows.columns), strict=True)
         return [Passage(*row) for row in found if row[0] in wanted]

@@ -320,7 +320,7 @@ def test_a_summary_points_to_the_chunks_that_it_sums_up(bench: Workbench, server
     found = [row for row in rows(bench) if row.role == "summary"]
     assert [text[row.about_start : row.about_end].strip().splitlines()[0] for row in found].count("# One") == 2
     assert max((row.about_start, row.about_end) for row in found if row.about_start == 0)[1] == len(text)
-    assert all(row.about_start <= row.start < row.end <= row.about_end for row in found)
+    assert all(row.about_start <= row.start_char < row.end_char <= row.about_end for row in found)
     assert asked(server) == 0
 
 

@@ -282,7 +282,7 @@ def test_a_repeated_chunk_is_taken_for_its_first_place_where_asked(bench: Workbe
     bench.write({"ice.md": "Ice melts.\n\nSnow.\n\nIce melts."})
     bench.ingest()
     question = Question("1", "?", (Target("ice", "Ice melts.", start=19),))
-    hits = [hit for hit in bench.store.search("ice melts", k=9, mode="keyword", distinct=False) if hit.start == 19]
+    hits = [hit for hit in bench.store.search("ice melts", k=9, mode="keyword", distinct=False) if hit.start_char == 19]
     excerpts = Excerpts(bench.store, [question])
     assert excerpts.measure({"1": hits}, "IoU@1") == {"1": 1.0}
     assert excerpts.measure({"1": hits}, "IoU_first@1") == {"1": 0.0}

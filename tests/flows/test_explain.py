@@ -77,7 +77,7 @@ def test_every_region_says_why_and_by_which_rule() -> None:
     assert [one["content_type"] for one in regions][1] == "table"
     assert regions[1]["rule"] == "the default for table"
     assert regions[1]["evidence"] == [f"a table of {len(TABLE) - 1:,} characters stands inside other text"]
-    assert [one["end"] for one in regions] == [*(one["start"] for one in regions[1:]), len(MIXED)]
+    assert [one["end_char"] for one in regions] == [*(one["start_char"] for one in regions[1:]), len(MIXED)]
 
 
 def test_a_file_of_a_source_is_routed_by_its_uri(folder: Path) -> None:
@@ -125,9 +125,9 @@ def test_other_strategies_are_tried_beside_the_routes() -> None:
     assert isinstance(splits, list)
     assert [one["name"] for one in splits] == ["routes", "fixed overlap=20 size=60", "recursive size=60"]
     fixed, recursive = splits[1]["chunks"], splits[2]["chunks"]
-    assert any(after["start"] < before["end"] for before, after in pairwise(fixed))
+    assert any(after["start_char"] < before["end_char"] for before, after in pairwise(fixed))
     assert {chunk["strategy"] for chunk in recursive} == {"recursive"}
-    assert all(MIXED[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in fixed)
+    assert all(MIXED[chunk["start_char"] : chunk["end_char"]] == chunk["text"] for chunk in fixed)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_a_first_run_commits_every_document(bench: Workbench) -> None:
 def test_every_chunk_is_a_span_of_its_document(bench: Workbench) -> None:
     bench.ingest()
     for chunk in bench.chunks():
-        assert bench.store.document(chunk.uri).text[chunk.start : chunk.end] == chunk.text
+        assert bench.store.document(chunk.uri).text[chunk.start_char : chunk.end_char] == chunk.text
 
 
 def test_a_second_run_does_nothing(bench: Workbench) -> None:

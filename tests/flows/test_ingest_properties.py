@@ -33,7 +33,7 @@ def test_ingesting_twice_is_ingesting_once(tmp_path_factory: pytest.TempPathFact
     assert second.documents.unchanged == first.documents.added
     assert (bench.files("chunks"), bench.files("documents")) == once
     for chunk in bench.chunks():
-        assert bench.store.document(chunk.uri).text[chunk.start : chunk.end] == chunk.text
+        assert bench.store.document(chunk.uri).text[chunk.start_char : chunk.end_char] == chunk.text
 
 
 class Changes(RuleBasedStateMachine):

@@ -164,7 +164,7 @@ def test_ingest_gives_every_chunk_the_vector_of_its_window(bench: Workbench) -> 
     chunks, found = bench.chunks(), vectors(bench)
     for chunk, vector in zip(chunks, found, strict=True):
         text, first = window_of(bench, chunk)
-        place = chunk.start - first, chunk.end - first
+        place = chunk.start_char - first, chunk.end_char - first
         assert chunk.embedding_key == late_key(text, *place, space.id)
         assert vector == pytest.approx(encoder.encode_late([Window(text, (place,))])[0], abs=1e-6)
     assert space.late

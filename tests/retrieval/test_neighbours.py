@@ -33,11 +33,11 @@ def test_what_stands_for_the_same_text_is_no_neighbour(
     rows = {row.chunk_id: row for row in bench.chunks()}
     for hits in bench.store.search_all(BIRDS, 3, widen=80):
         for one, other in itertools.combinations(hits, 2):
-            assert one.end <= other.start or other.end <= one.start
+            assert one.end_char <= other.start_char or other.end_char <= one.start_char
         for hit in hits:
             own = rows[hit.chunk_id]
             alike = [row for row in rows.values() if (row.strategy, row.depth) == (own.strategy, own.depth)]
-            held = sum(hit.start <= row.start and row.end <= hit.end for row in alike)
+            held = sum(hit.start_char <= row.start_char and row.end_char <= hit.end_char for row in alike)
             said = [note.said for note in hit.steps if note.step == "widen"]
             assert [f"{held} chunks"] == [one.split(",")[0] for one in said] or (held, said) == (1, [])
 

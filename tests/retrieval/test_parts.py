@@ -58,7 +58,7 @@ def test_parts_make_up_their_chunk_and_each_fits_the_model(seed: int, size: int,
     drafts = split(Parsed(text, (), "A Title"), "narrative", route, tokenizer(), options)
     assert max(draft.tokens for draft in drafts) > LIMIT
     for draft in drafts:
-        assert text[draft.start : draft.end] == draft.text
+        assert text[draft.start_char : draft.end_char] == draft.text
         parts = part_texts(draft.text, draft.parts)
         assert "".join("".join(parts).split()) == "".join(draft.text.split())
         assert all(counted(indexed_text(draft.context, part)) <= LIMIT for part in parts)

@@ -72,7 +72,7 @@ def test_whatever_the_steps_hits_are_distinct_ranked_and_explained(
     assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
     assert len({hit.chunk_id for hit in hits}) == len(hits) > 1
     for hit in hits:
-        assert store.document(hit.uri).text[hit.start : hit.end] == hit.text
+        assert store.document(hit.uri).text[hit.start_char : hit.end_char] == hit.text
         assert (hit.vector_rank is None) == (hit.vector_score is None)
         assert (hit.keyword_rank is None) == (hit.keyword_score is None) == (not hit.terms)
         assert sum(hit.terms.values()) == pytest.approx(hit.keyword_score or 0.0)
@@ -100,7 +100,7 @@ def test_fusions_are_what_their_papers_say() -> None:
 def test_spread_gives_a_chunk_a_share_of_its_neighbours(store: Store) -> None:
     alone = {hit.chunk_id: hit.score for hit in store.search("godwit curlew dunlin", 50, spread=0.0, distinct=False)}
     hits = store.search("godwit curlew dunlin", 50, spread=0.5, distinct=False)
-    places = {(hit.uri, hit.start): hit for hit in hits}
+    places = {(hit.uri, hit.start_char): hit for hit in hits}
     for uri in ("birds.md", "copy.md"):
         own = [places[key] for key in sorted(places) if key[0] == uri]
         scores = [0.0, *(alone[hit.chunk_id] for hit in own), 0.0]
@@ -120,7 +120,7 @@ def test_overlapping_windows_are_one_hit(tmp_path: Path, fake_model: str) -> Non
     bench = Workbench(tmp_path, {"embedding": {"model": fake_model}, "routes": routes})
     bench.write({"birds.txt": " ".join(PARAGRAPHS)})
     bench.ingest()
-    spans = sorted((hit.start, hit.end) for hit in open_store(bench.root).search("curlew of the marsh", 9))
+    spans = sorted((hit.start_char, hit.end_char) for hit in open_store(bench.root).search("curlew of the marsh", 9))
     assert len(spans) > 2
     assert all(
         2 * (end - start) <= 1 + min(end - first, last - start)
@@ -223,7 +223,7 @@ def test_widened_hits_are_whole_chunks_within_the_bound_and_apart(store: Store) 
         by_document.setdefault(hit.uri, []).append(hit)
         assert len(hit.text.split()) < 80
     for own in by_document.values():
-        spans = sorted((hit.start, hit.end) for hit in own)
+        spans = sorted((hit.start_char, hit.end_char) for hit in own)
         assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
 
 

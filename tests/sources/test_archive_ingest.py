@@ -45,7 +45,7 @@ def test_the_members_of_an_archive_are_documents_below_its_name(tmp_path: Path, 
     assert (report.documents.added, report.parsed, report.exit_status) == (3, 3, 0)
     assert rows(bench, "uri, parent") == [(f"{name}/{inner}", name) for inner in sorted(FILES)]
     for chunk in bench.chunks():
-        assert bench.store.document(chunk.uri).text[chunk.start : chunk.end] == chunk.text
+        assert bench.store.document(chunk.uri).text[chunk.start_char : chunk.end_char] == chunk.text
     assert summary(bench.ingest()) == {"unchanged": 3}
     assert verify(bench.root, deep=True) == []
 

@@ -82,7 +82,7 @@ def test_objects_become_the_documents_that_files_would(prefix: Prefix, tmp_path:
     assert prefix.bench.chunks() == files.chunks()
     store = prefix.bench.store
     (hit,) = store.search("red knob", k=1)
-    assert (hit.uri, store.document(hit.uri).text[hit.start : hit.end]) == ("guide.md", hit.text)
+    assert (hit.uri, store.document(hit.uri).text[hit.start_char : hit.end_char]) == ("guide.md", hit.text)
 
 
 def test_what_has_not_changed_is_not_read_again(prefix: Prefix) -> None:

@@ -69,7 +69,7 @@ def test_a_tokenizer_whose_words_do_not_add_up_is_obeyed_as_well(parsed: Parsed)
     by = byte_pairs()
     found = chunk(parsed, "", STRUCTURE, by, ChunkOptions(64, context_tokens=8))
     assert all(draft.tokens == len(by.encode(indexed_text(draft.context, draft.text))) <= 64 for draft in found)
-    assert must_cover(parsed) <= {i for draft in found for i in range(draft.start, draft.end)}
+    assert must_cover(parsed) <= {i for draft in found for i in range(draft.start_char, draft.end_char)}
 
 
 @pytest.mark.parametrize("strategy", ["recursive", "structure", "sentence"])

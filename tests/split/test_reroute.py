@@ -38,7 +38,7 @@ def bench(laid: Workbench, tmp_path: Path) -> Workbench:
 
 
 def chunks_of(bench: Workbench, *uris: str) -> set[tuple[Any, ...]]:
-    return {(c.chunk_id, c.start, c.text, c.strategy, c.embedding_key) for c in bench.chunks() if c.uri in uris}
+    return {(c.chunk_id, c.start_char, c.text, c.strategy, c.embedding_key) for c in bench.chunks() if c.uri in uris}
 
 
 def vectors(bench: Workbench, keys: list[str]) -> list[Any]:
@@ -59,11 +59,11 @@ def test_each_region_goes_to_the_strategy_of_its_type(bench: Workbench) -> None:
 
 
 def test_no_chunk_reaches_across_a_region(bench: Workbench) -> None:
-    bounds = bench.store.sql("SELECT \"start\" FROM routing WHERE uri = 'mixed.md'").column(0).to_pylist()
+    bounds = bench.store.sql("SELECT start_char FROM routing WHERE uri = 'mixed.md'").column(0).to_pylist()
     assert len(bounds) == 3
     for chunk in bench.chunks():
         if chunk.uri == "mixed.md":
-            assert not any(chunk.start < bound < chunk.end for bound in bounds)
+            assert not any(chunk.start_char < bound < chunk.end_char for bound in bounds)
 
 
 def test_headings_above_a_region_stand_in_its_context(bench: Workbench) -> None:
@@ -142,12 +142,12 @@ def test_wrong_front_matter_is_a_reject_that_says_what_is_right(bench: Workbench
 
 
 def test_routing_says_what_each_region_is_and_why(bench: Workbench) -> None:
-    rows = bench.store.sql("SELECT * FROM routing WHERE uri = 'mixed.md' ORDER BY \"start\"").to_pylist()
+    rows = bench.store.sql("SELECT * FROM routing WHERE uri = 'mixed.md' ORDER BY start_char").to_pylist()
     text = bench.store.document("mixed.md").text
-    assert [row["start"] for row in rows[1:]] == [row["end"] for row in rows[:-1]]
-    assert (rows[0]["start"], rows[-1]["end"]) == (0, len(text))
+    assert [row["start_char"] for row in rows[1:]] == [row["end_char"] for row in rows[:-1]]
+    assert (rows[0]["start_char"], rows[-1]["end_char"]) == (0, len(text))
     table = rows[1]
-    assert text[table["start"] :].startswith("## Weights")
+    assert text[table["start_char"] :].startswith("## Weights")
     assert (table["content_type"], table["score"], table["strategy"]) == ("table", 1.0, "table")
     assert table["evidence"] == [f"a table of {len(TABLE) - 1:,} characters stands inside other text"]
     assert table["runner_up"] in ("structured", "technical", "narrative", "data")

@@ -94,19 +94,19 @@ def check(parsed: Parsed, found: list[Draft], limit: int) -> None:
     """Assert what holds for the chunks of every strategy."""
     boundaries = cluster_boundaries(parsed.text)
     for draft in found:
-        assert draft.text == parsed.text[draft.start : draft.end]
+        assert draft.text == parsed.text[draft.start_char : draft.end_char]
         assert draft.text.strip()
         assert draft.tokens == len(tokenizer().encode(indexed_text(draft.context, draft.text)))
         assert draft.tokens <= limit
-        assert {draft.start, draft.end} <= boundaries
-        assert draft.line == 1 + parsed.text[: draft.start].replace("\r\n", "\n").replace("\r", "\n").count("\n")
-    spans = [(draft.start, -draft.end) for draft in found if draft.role != "summary"]
+        assert {draft.start_char, draft.end_char} <= boundaries
+        assert draft.line == 1 + parsed.text[: draft.start_char].replace("\r\n", "\n").replace("\r", "\n").count("\n")
+    spans = [(draft.start_char, -draft.end_char) for draft in found if draft.role != "summary"]
     assert spans == sorted(set(spans))
     for row, draft in enumerate(found):
         parent = found[row - draft.above]
         assert draft.depth == (parent.depth + 1 if draft.above else 0)
-        assert parent.start <= draft.start < draft.end <= parent.end
-    assert must_cover(parsed) <= {i for draft in found for i in range(draft.start, draft.end)}
+        assert parent.start_char <= draft.start_char < draft.end_char <= parent.end_char
+    assert must_cover(parsed) <= {i for draft in found for i in range(draft.start_char, draft.end_char)}
 
 
 @each_case
@@ -147,7 +147,7 @@ def test_megabytes_are_split(strategy: str, size: int, unit: str) -> None:
 def whole_line_is_in_chunks(text: str, strategy: str) -> None:
     found = chunks(Parsed(text, ()), strategy)
     assert max(draft.tokens for draft in found) <= 256
-    assert sum(draft.end - draft.start for draft in found if not draft.depth) >= len("".join(text.split()))
+    assert sum(draft.end_char - draft.start_char for draft in found if not draft.depth) >= len("".join(text.split()))
 
 
 @each_strategy

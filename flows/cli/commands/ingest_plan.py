@@ -77,12 +77,13 @@ def serve(
 
 def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> "Report":
     """Run the ingest with a progress bar; say which engine was chosen."""
-    from docmill.flows.hosting.start_run import engine_of, start_run
+    from docmill.flows.hosting.start_run import engine_of, sources_of, start_run
 
+    named = sources_of(settings, sources)
     if settings.engine == "auto" and not options.dry_run:
         note(f"engine {engine_of(settings, options)}, chosen by --engine auto")
     with progress_bar() as progress:
-        return start_run(settings, sources, options, progress)
+        return start_run(settings, named, options, progress)
 
 
 def print_report(report: "Report", as_json: bool) -> None:

@@ -127,7 +127,7 @@ def _explained(hit: "Hit") -> Iterator[str]:
 def _place(store: "Store", hit: "Hit") -> str:
     if hit.page:
         return f"{plain(hit.uri)} page {hit.page}"
-    return f"{plain(hit.uri)}:{store.document(hit.uri).text.count(chr(10), 0, hit.start) + 1}"
+    return f"{plain(hit.uri)}:{store.document(hit.uri).text.count(chr(10), 0, hit.start_char) + 1}"
 
 
 def sql(

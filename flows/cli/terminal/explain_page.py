@@ -105,7 +105,7 @@ def _region_row(number: int, one: "Routed") -> str:
 
 def _way(text: str, split: "Split") -> str:
     sizes = sorted(chunk.tokens for chunk in split.chunks)
-    covered = sum(chunk.end - chunk.start for chunk in split.chunks)
+    covered = sum(chunk.end_char - chunk.start_char for chunk in split.chunks)
     once = _covered_once(split.chunks)
     facts = (
         f"{len(sizes)} chunks of {sizes[0]} to {sizes[-1]} tokens, half below {sizes[len(sizes) // 2]}" if sizes else ""
@@ -117,8 +117,8 @@ def _way(text: str, split: "Split") -> str:
 def _covered_once(chunks: Iterable["Draft"]) -> int:
     total, reached = 0, 0
     for chunk in chunks:
-        total += max(0, chunk.end - max(chunk.start, reached))
-        reached = max(reached, chunk.end)
+        total += max(0, chunk.end_char - max(chunk.start_char, reached))
+        reached = max(reached, chunk.end_char)
     return total
 
 
@@ -150,8 +150,8 @@ def _segments(text: str, chunks: Sequence["Draft"]) -> Iterator[tuple[int, int, 
     begins: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
     for number, chunk in enumerate(chunks):
-        begins.setdefault(chunk.start, []).append(number)
-        ends.setdefault(chunk.end, []).append(number)
+        begins.setdefault(chunk.start_char, []).append(number)
+        ends.setdefault(chunk.end_char, []).append(number)
     held: dict[int, None] = {}
     places = sorted({0, len(text), *begins, *ends})
     for start, end in pairwise(places):

@@ -80,9 +80,9 @@ def _chunks(text: str, chunks: Sequence["Draft"], limit: int) -> Iterator["Text"
         yield Text(f"── {number}  {chunk.tokens} tokens  {chunk.content_type}{place}{role} ──", style=f"bold {colour}")
         if chunk.context:
             yield Text(plain(chunk.context), style="dim italic")
-        shared = max(chunk.start, min(reached, chunk.end))
-        said = Text(harmless(text[chunk.start : shared]), style=f"{colour} reverse")
-        yield said.append(harmless(text[shared : chunk.end]), style=f"{colour} not reverse")
-        reached = max(reached, chunk.end)
+        shared = max(chunk.start_char, min(reached, chunk.end_char))
+        said = Text(harmless(text[chunk.start_char : shared]), style=f"{colour} reverse")
+        yield said.append(harmless(text[shared : chunk.end_char]), style=f"{colour} not reverse")
+        reached = max(reached, chunk.end_char)
     if limit and len(chunks) > limit:
         yield Text(f"… and {len(chunks) - limit} more; --limit 0 draws all", style="dim")

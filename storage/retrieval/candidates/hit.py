@@ -31,8 +31,8 @@ class Hit:
     keyword_score: float | None
     chunk_id: str
     uri: str
-    start: int
-    end: int
+    start_char: int
+    end_char: int
     text: str
     context: str
     headings: tuple[str, ...]
@@ -75,7 +75,7 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
 
 def as_hit(rank: int, found: Candidate, row: ChunkRow) -> Hit:
     """Return a candidate with its row as a hit."""
-    start, end = found.span or (row.start, row.end)
+    start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
         score=found.score,
@@ -83,12 +83,12 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow) -> Hit:
         keyword_score=found.keyword_score,
         chunk_id=row.chunk_id,
         uri=row.uri,
-        start=start,
-        end=end,
+        start_char=start,
+        end_char=end,
         text=found.text if found.span else row.text,
         context=row.context,
         headings=row.headings,
-        page=row.page or None,
+        page=row.page,
         content_type=row.content_type,
         strategy=row.strategy,
         role=row.role,

@@ -86,7 +86,7 @@ class Sources:
 
     def pieces(self, document: str) -> list[ChunkPiece]:
         """Return the chunks of a document."""
-        names = ("chunk_id", "start", "end", "tokens", "strategy", "role", "depth", "about_end")
+        names = ("chunk_id", "start_char", "end_char", "tokens", "strategy", "role", "depth", "about_end")
         table = self._chunks.rows("document_id", [document])
         rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
         return [

@@ -40,7 +40,7 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
             seen.add(one, row)
             kept.append(one)
         else:
-            better.note("distinct", f"stands for {row.uri} {row.start}-{row.end}, too, which says the same")
+            better.note("distinct", f"stands for {row.uri} {row.start_char}-{row.end_char}, too, which says the same")
         if len(kept) == query.options.wanted:
             break
     return kept
@@ -64,14 +64,14 @@ class _Seen:
 
     def add(self, one: Candidate, row: ChunkRow) -> None:
         words = frozenset(_WORD.findall(row.text.casefold()))
-        self._spans[row.document_id].append((row.start, row.end, one))
+        self._spans[row.document_id].append((row.start_char, row.end_char, one))
         for sign in _signs(words):
             self._like[sign].append((words, one))
 
     def like(self, row: ChunkRow) -> Candidate | None:
         """Return a kept chunk that makes this one needless."""
         for start, end, one in self._spans[row.document_id]:
-            if overlap((start, end), (row.start, row.end)):
+            if overlap((start, end), (row.start_char, row.end_char)):
                 return one
         words = frozenset(_WORD.findall(row.text.casefold()))
         held = (pair for sign in _signs(words) for pair in self._like.get(sign, ()))

@@ -21,7 +21,7 @@ def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
         if parent:
             one.key, one.matched = parent, one.key
             found_at = rows[one.matched]
-            one.note("parents", f"stands for {found_at.uri} {found_at.start}-{found_at.end}, which was found")
+            one.note("parents", f"stands for {found_at.uri} {found_at.start_char}-{found_at.end_char}, which was found")
     return list(found.values())
 
 
@@ -37,7 +37,7 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
     for one in candidates:
         row = query.rows([one.key])[one.key]
         earlier = held.setdefault(row.document_id, [])
-        if not any(overlap((row.start, row.end), span) for span in earlier):
+        if not any(overlap((row.start_char, row.end_char), span) for span in earlier):
             if row.document_id not in pieces:
                 pieces[row.document_id] = query.sources.pieces(row.document_id)
             earlier.append(_grow(one, pieces[row.document_id], query, earlier))

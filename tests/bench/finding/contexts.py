@@ -208,7 +208,7 @@ def index(kept: Collection, size: str, context: str, store: Store | None) -> Ind
         late = context == LATE
         found = by_late_vector(kept, documents, store, name) if late else by_vector(kept, texts, store, name)
     return Indexed(
-        [Passage(uri, draft.start, draft.end) for uri, draft in drafts],
+        [Passage(uri, draft.start_char, draft.end_char) for uri, draft in drafts],
         found,
         by_keyword(kept, texts),
         mean(draft.tokens for _, draft in drafts),
@@ -241,7 +241,7 @@ def by_late_vector(
 
 def _windows(text: str, drafts: Sequence[Draft]) -> Iterator[Window]:
     tokens, room = Tokens(text, TOKENIZER), LIMIT - 2
-    spans = [Span(draft.start, draft.start + len(truncated(draft.text, LIMIT))) for draft in drafts]
+    spans = [Span(draft.start_char, draft.start_char + len(truncated(draft.text, LIMIT))) for draft in drafts]
     for span, window in zip(spans, windows(tokens, spans, room), strict=True):
         yield Window(text[slice(*window)], ((span.start - window.start, span.end - window.start),))
 

@@ -113,7 +113,7 @@ def measure(
     drafts: dict[str, list[Draft]], questions: list[Asked], name: str, size: int, store: Store
 ) -> Iterator[str]:
     """Yield the cells of a row."""
-    chunks = [Passage(one, draft.start, draft.end) for one, found in drafts.items() for draft in found]
+    chunks = [Passage(one, draft.start_char, draft.end_char) for one, found in drafts.items() for draft in found]
     texts = [truncated(draft.text, LIMIT) for draft in chain.from_iterable(drafts.values())]
     known = store.vectors(texts, f"chunks-{size}")
     matrix = np.stack([known[text] for text in texts])

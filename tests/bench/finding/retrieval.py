@@ -127,7 +127,7 @@ def store_of(collection: Collection, folder: Path, **settings: Any) -> Store:
 
 def excerpts_held(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
     """Return the measures of Chroma's evaluation."""
-    found = overlap([Passage(hit.uri, hit.start, hit.end) for hit in hits], asked.references)
+    found = overlap([Passage(hit.uri, hit.start_char, hit.end_char) for hit in hits], asked.references)
     return {"recall": 100 * found.recall, "precision": 100 * found.precision, "IoU": 100 * found.iou}
 
 
@@ -142,7 +142,7 @@ def documents_ranked(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
 
 def rows_hit(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
     """Return whether a right row is among the first 3 and the first 10."""
-    right = [any(hit.start < one.end and one.start < hit.end for one in asked.references) for hit in hits]
+    right = [any(hit.start_char < one.end and one.start < hit.end_char for one in asked.references) for hit in hits]
     return {"hit@3": 100.0 * any(right[:3]), "hit@10": 100.0 * any(right[:10])}
 
 

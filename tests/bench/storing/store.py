@@ -87,7 +87,11 @@ class Shop:
             for ordinal, (chunk_id, text) in enumerate(zip(chunk_keys(own, texts), texts, strict=True)):
                 chunks.append(
                     {"chunk_id": chunk_id, "document_id": own, "uri": uri, "ordinal": ordinal, "text": text}
-                    | {"start": start, "end": start + len(text), "embedding_key": embedding_key(text, SPACE.id)}
+                    | {
+                        "start_char": start,
+                        "end_char": start + len(text),
+                        "embedding_key": embedding_key(text, SPACE.id),
+                    }
                 )
                 start += len(text) + 2
         return conform(pa.Table.from_pylist(documents), DOCUMENTS), conform(pa.Table.from_pylist(chunks), CHUNKS)

@@ -67,7 +67,7 @@ def test_no_heading_stands_alone_beside_small_sections_and_tables(blocks: list[t
     found = split(parsed, "table")
     assert all(any(not line.startswith("##") for line in draft.text.splitlines() if line) for draft in found)
     tables = [e.start for e in parsed.elements if e.kind == "table"]
-    assert all(sum(draft.start <= start < draft.end for start in tables) < 2 for draft in found)
+    assert all(sum(draft.start_char <= start < draft.end_char for start in tables) < 2 for draft in found)
     assert not any("|" in draft.text and "mill" in draft.text for draft in found), "a table shares with headings only"
 
 
@@ -82,7 +82,7 @@ def test_the_rule_below_a_header_is_whole_where_it_fits(strategy: str, columns: 
     size = max(16, len(tokenizer().encode(rule, add_special_tokens=False))) + more
     options = {"size": size, "paragraph": size} if strategy == "hierarchical" else {"size": size}
     first = parsed.text.index(rule)
-    cuts = {place for draft in split(parsed, strategy, **options) for place in (draft.start, draft.end)}
+    cuts = {place for draft in split(parsed, strategy, **options) for place in (draft.start_char, draft.end_char)}
     assert not cuts & set(range(first + 1, first + len(rule)))
 
 

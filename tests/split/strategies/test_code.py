@@ -76,7 +76,7 @@ def test_chunks_of_every_language_begin_where_lines_do(language: str) -> None:
     text = SAMPLES[language][0] * 3
     drafts = split(text, language, 32)
     assert len(drafts) > 1
-    assert all(text[: draft.start].rpartition("\n")[2].strip() == "" for draft in drafts)
+    assert all(text[: draft.start_char].rpartition("\n")[2].strip() == "" for draft in drafts)
 
 
 def test_a_method_that_is_cut_says_its_class_and_itself() -> None:
@@ -148,7 +148,7 @@ def test_hostile_code_is_given_up_in_time(language: str, text: str, monkeypatch:
     begin = time.process_time()
     drafts = split(text, language)
     assert time.process_time() - begin < 10
-    assert sum(draft.end - draft.start for draft in drafts) >= len(text.replace(" ", "").replace("\n", ""))
+    assert sum(draft.end_char - draft.start_char for draft in drafts) >= len(text.replace(" ", "").replace("\n", ""))
 
 
 def test_languages_are_known_by_the_names_that_fences_give_them() -> None:

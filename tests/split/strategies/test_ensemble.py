@@ -40,7 +40,7 @@ def test_levels_and_fine_chunks_stand_side_by_side() -> None:
     for row, draft in enumerate(found):
         if draft.above:
             parent = found[row - draft.above]
-            assert parent.start <= draft.start < draft.end <= parent.end
+            assert parent.start_char <= draft.start_char < draft.end_char <= parent.end_char
             assert parent.strategy == draft.strategy == "hierarchical"
 
 
@@ -64,7 +64,8 @@ def test_a_search_gives_no_stretch_twice(tmp_path_factory: pytest.TempPathFactor
     assert {hit.strategy for hit in hits} == {"structure", "sentence"}
     for place, hit in enumerate(hits):
         for better in hits[:place]:
-            assert min(hit.end, better.end) - max(hit.start, better.start) <= (hit.end - hit.start) / 2
+            shared = min(hit.end_char, better.end_char) - max(hit.start_char, better.start_char)
+            assert shared <= (hit.end_char - hit.start_char) / 2
     assert summary(bench.ingest()) == {"unchanged": 1}
     bench.settings["routes"] = [{**routes[0], "also": []}]
     assert summary(bench.ingest()) == {"changed": 1}

@@ -33,7 +33,7 @@ def test_links_lead_both_ways_and_parents_hold_their_children(bench: Workbench) 
             parent = rows[row.parent_id]
             assert row.chunk_id in parent.children
             assert parent.ordinal == row.ordinal - row.above
-            assert parent.start <= row.start < row.end <= parent.end
+            assert parent.start_char <= row.start_char < row.end_char <= parent.end_char
     assert verify(bench.root, deep=True) == []
 
 
@@ -56,7 +56,9 @@ def test_a_search_gives_each_parent_once(bench: Workbench) -> None:
     parents = bench.store.search("miller sparrows eels", 5, parents=True, **options)  # type: ignore[arg-type]
     assert {hit.text for hit in parents} == {f"## Dam\n\n{DAM}", f"## Mill\n\n{MILL}"}
     assert {hit.matched for hit in parents} <= {hit.chunk_id for hit in sentences}
-    places = {hit.chunk_id: f"stands for {hit.uri} {hit.start}-{hit.end}, which was found" for hit in sentences}
+    places = {
+        hit.chunk_id: f"stands for {hit.uri} {hit.start_char}-{hit.end_char}, which was found" for hit in sentences
+    }
     assert all(places[hit.matched] in [note.said for note in hit.steps] for hit in parents)
     assert [hit.rank for hit in parents] == [1, 2]
     assert len(bench.store.search("miller sparrows eels", 1, parents=True, **options)) == 1  # type: ignore[arg-type]

@@ -3,8 +3,10 @@
 import json
 import tarfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -118,6 +120,21 @@ def test_staged_batches_with_other_columns_are_swept(aged: Workbench) -> None:
     assert staging.batches(aged.root) == []
 
 
+def check_columns_of_today(bench: Workbench) -> None:
+    """The first snapshot has today's columns in SQL, here and in any DuckDB; no page is null."""
+    here = bench.store.sql("SELECT uri, start_char, end_char, page FROM chunks_at(1) ORDER BY ALL").to_pylist()
+    with closing(duckdb.connect()) as connection:
+        connection.execute((bench.root / "views.sql").read_text())
+        asked = "SELECT uri, start_char, end_char, page FROM chunks_at(1) ORDER BY ALL"
+        assert connection.sql(asked).to_arrow_table().to_pylist() == here
+        regions = "SELECT unnest(regions, recursive := true) FROM documents_at(1)"
+        found = connection.sql(regions).to_arrow_table()
+    assert {row["page"] for row in here} == {None}
+    assert {"start_char", "end_char"} <= {*found.column_names}
+    assert found.column("end_char").null_count == 0
+    assert bench.store.sql("SELECT start_char FROM routing").num_rows > 0
+
+
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
 def test_a_store_of_every_release_opens_and_takes_an_ingest(release: Path, tmp_path: Path) -> None:
     with tarfile.open(release) as tar:
@@ -130,10 +147,11 @@ def test_a_store_of_every_release_opens_and_takes_an_ingest(release: Path, tmp_p
     assert held == [{"documents": 5, "chunks": 5}]
     texts = {row["uri"]: bench.store.document(row["uri"]).text for row in bench.store.sql("FROM documents").to_pylist()}
     for chunk in bench.chunks():
-        assert texts[chunk.uri][chunk.start : chunk.end] == chunk.text
+        assert texts[chunk.uri][chunk.start_char : chunk.end_char] == chunk.text
     bench.write({"deep/notes.txt": texts["deep/notes.txt"], "new.md": "# New\n\nA page about rain.\n"})
     report = bench.ingest(allow_delete=True)
     assert report.snapshot == 3
+    check_columns_of_today(bench)
     assert (report.documents.added, report.documents.deleted) == (1, 4)
     assert verify(bench.root, deep=True) == []
     assert repair(bench.root, lambda texts: pytest.fail(f"embedded {texts}")).done == []
