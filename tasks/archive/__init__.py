@@ -1,1 +1,1 @@
-"""Archives and mails: what they hold, found without trusting a word of what they say."""
+"""Archives and mails: what they hold, found without trusting what they say of themselves."""

@@ -1,18 +1,18 @@
-"""What opening an archive may cost, and the account that is kept of it."""
+"""Options: what opening an archive may cost, and the account that is kept of it."""
 
 from dataclasses import dataclass
 
 from docmill.storage.errors import ConfigError, Rejected
 
-_SMALL_BYTES = 20_000_000  # what is no larger harms nobody, however well it was packed
+_SMALL_BYTES = 20_000_000  # unpacked: so much harms nobody, and small texts of one repeated line do pack a thousandfold
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveOptions:
     """Limits of one outermost archive with all that is nested in it, and the passwords to try.
 
-    `members` and `total_bytes` are counted over all levels, `ratio` (unpacked to packed bytes) for
-    each archive; `depth` is how many levels are opened; `member_bytes` is the most one member may have.
+    `members` and `total_bytes` are counted over all levels, `ratio` (unpacked to packed bytes) for each
+    archive. `depth` is how many levels are opened, `member_bytes` the size of the largest member allowed.
     """
 
     members: int = 10_000
@@ -29,15 +29,15 @@ class ArchiveOptions:
 
 
 class OverLimit(Rejected):
-    """The outermost archive as a whole is over a limit."""
+    """The outermost archive as a whole exceeds a limit."""
 
 
 class OverRatio(Rejected):
-    """One archive unpacks to too many bytes for its own."""
+    """One archive unpacks to too many bytes for its size."""
 
 
 class Account:
-    """What has come out of one outermost archive so far; declared sizes do not enter it."""
+    """What has come out of one outermost archive so far. Sizes that an archive declares are not trusted."""
 
     def __init__(self, options: ArchiveOptions) -> None:
         self.options = options
@@ -45,20 +45,20 @@ class Account:
         self._bytes = 0
 
     def member(self) -> None:
-        """Count a member; raise OverLimit where it is one too many."""
+        """Count a member; raise OverLimit if it is one too many."""
         self._members += 1
         if self._members > self.options.members:
             raise OverLimit("too_large", f"more than {self.options.members} members (archives.max_members)")
 
     def take(self, count: int) -> None:
-        """Count unpacked bytes; raise OverLimit where they are too many."""
+        """Count unpacked bytes; raise OverLimit if they are too many."""
         self._bytes += count
         if self._bytes > self.options.total_bytes:
             raise OverLimit("too_large", f"unpacks to more than {self.options.total_bytes} bytes (archives.max_bytes)")
 
 
 class Share:
-    """The part of an account that one archive of `packed` bytes takes."""
+    """The part of an account that one archive of `packed` bytes uses."""
 
     def __init__(self, account: Account, packed: int) -> None:
         self.options = account.options
@@ -67,7 +67,7 @@ class Share:
         self._bytes = 0
 
     def take(self, count: int) -> None:
-        """Count unpacked bytes; raise OverRatio where they are too many for so small an archive."""
+        """Count unpacked bytes; raise OverRatio if they are too many for so small an archive."""
         self._bytes += count
         ratio = self.options.ratio
         if self._bytes > _SMALL_BYTES and self._bytes > ratio * self._packed:

@@ -1,13 +1,15 @@
-"""What holds other files: seen in the first bytes by who hashes them, made sure of by who opens them."""
+"""Kinds: which files hold others, first by their beginning when they are hashed, then by all of them when opened."""
 
 import re
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 
-HEAD_BYTES = 4096
+HEAD_BYTES = 4096  # enough for a tar header and for the first lines of a mail's; read of every file that is hashed
 MAIL_FORMATS = ("eml", "msg", "mbox")
-_BLOCK = 512
+_BLOCK = 512  # bytes of a tar header, zeros at its end
+_CHECKSUM = slice(148, 156)  # octal digits; for the sum itself they count as spaces
+_OCTAL = frozenset(b"01234567")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PACKED = {
@@ -25,9 +27,10 @@ _MAIL_NAMES = (".eml", ".msg", ".mbox")
 
 
 def may_hold(name: str, head: bytes) -> str:
-    """Return whether a file of such a name and beginning may hold others: "archive", "mail" or nothing.
+    """Return what a file may be that holds others: "archive", "mail", or "" for neither.
 
-    `head` is the first `HEAD_BYTES` bytes. Says too often "yes" rather than once "no".
+    `head` is its first `HEAD_BYTES` bytes. A file that only looks like one is found out when it is opened;
+    one that is missed here is missed for good, so a doubt means "yes".
     """
     if head.startswith(_ZIP) or packing(head) or is_tar(head):
         return "archive"
@@ -36,21 +39,25 @@ def may_hold(name: str, head: bytes) -> str:
 
 
 def packing(head: bytes) -> str:
-    """Return how a file is compressed as a whole: "gz", "bz2", "xz", "zst" or nothing."""
+    """Return how a file is compressed as a whole: "gz", "bz2", "xz", "zst", or "" if it is not."""
     return next((name for name, sign in _PACKED.items() if sign.match(head)), "")
 
 
 def is_tar(head: bytes) -> bool:
-    """Return whether a header of a tar archive, whose bytes add up to the number that it states, comes first."""
+    """Return whether a file begins with the header of a tar archive, by the checksum in it.
+
+    Old archives have no other sign, and those that have one have the checksum too.
+    """
     block = head[:_BLOCK]
-    stated = block[148:156].split(b"\0")[0].strip()
-    if len(block) < _BLOCK or not block[0] or not stated or not set(stated) <= set(b"01234567"):
+    digits = block[_CHECKSUM]
+    stated = digits.split(b"\0")[0].strip()
+    if len(block) < _BLOCK or not block[0] or not stated or not _OCTAL.issuperset(stated):
         return False
-    return sum(block) - sum(block[148:156]) + 8 * 0x20 == int(stated, 8)
+    return sum(block) - sum(digits) + len(digits) * ord(" ") == int(stated, base=8)
 
 
 def mail_format(name: str, data: bytes) -> str:
-    """Return "eml", "msg" or "mbox" of a mail, nothing of another file."""
+    """Return "eml", "msg" or "mbox" for a mail, "" for another file."""
     try:
         found = detect_file_type(name, data).format
     except Rejected:

@@ -1,6 +1,6 @@
-"""Listing: everything that a container holds, to any depth, as paths and content hashes.
+"""Listing: everything that a container holds, at any depth, as paths and content hashes.
 
-This runs in a worker process: nothing of an archive is read anywhere else.
+This runs in a worker process, the only place where archives are read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,18 +16,18 @@ from docmill.tasks.archive.names import inner_path, shown
 from docmill.tasks.archive.opening import Container, Opened, opened
 
 VERSION = 1  # raise it when what is found in a container, or how it is named, changes
-_MAX_MESSAGE = 300
+_MAX_MESSAGE = 300  # characters of what a library says: its sentence fits, bytes that it quotes do not all
 
 Place = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One file in a container.
+class ContainedFile:
+    """One file in a container, at any depth.
 
-    `place` is its number in the container, after those of the containers between; `name` its path,
-    `parent` that of the container between, or empty. `reason` says why it cannot be used; with
-    `skipped` it is nothing that could be a document, and only told.
+    `place` holds the numbers of the containers on the way to it, then its own. `name` is its path, `parent`
+    that of the innermost container, empty for the outermost. `reason` says why it cannot be used. A
+    `skipped` one is reported, but could not be a document: a link, say, or a file that another replaces.
     """
 
     place: Place
@@ -42,16 +42,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a file holds. `kind` is "archive", "compressed" (one file), "mail", or empty for what holds nothing."""
+    """What a file holds. `kind` is "archive", "compressed" (one file), "mail", or "" if it holds nothing."""
 
     kind: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ContainedFile, ...] = ()
     reason: str = ""
     message: str = ""
 
 
 def list_contents(path: Path, name: str, options: ArchiveOptions) -> Contents:
-    """Return what a file called `name` holds; what went wrong is in it."""
+    """Return what a file called `name` holds; a failure is part of the answer, not an exception."""
     return _list(Container(name, path), 1, Account(options))
 
 
@@ -65,27 +65,29 @@ def _list(container: Container, depth: int, account: Account) -> Contents:
             return _judged(found.kind, _last_of_each_name(_entries(found, depth, account)))
     except Exception as error:
         if isinstance(error, OverLimit) and depth > 1:
-            raise
+            raise  # a limit of the outermost archive refuses that one
         return _failed(container, explained(error))
 
 
 def _failed(container: Container, why: Rejected) -> Contents:
-    """Refuse an archive; a mail stands, and is told to hold what cannot be listed."""
+    """Refuse an archive; keep a mail, with one entry that says why its attachments cannot be listed."""
     if may_hold(container.name, container.head()) != "mail":
         return Contents("archive", (), why.reason, why.message)
-    return Contents("mail", (Entry((0,), "attachments", "", 0, "", why.reason, why.message, skipped=True),))
+    return Contents("mail", (ContainedFile((0,), "attachments", "", 0, "", why.reason, why.message, skipped=True),))
 
 
 def _too_deep(found: Opened, depth: int) -> Contents:
-    """Refuse an archive; of a mail, which is a document all the same, refuse what is attached."""
+    """Refuse an archive; of a mail, which is a document itself, refuse only the attachments."""
     message = f"nested in more than {depth} levels (archives.max_depth)"
     if found.kind != "mail":
         return Contents(found.kind, (), "too_large", message)
-    refused = (Entry((i,), member.name, "", 0, "", "too_large", message) for i, member in enumerate(found.members))
+    refused = (
+        ContainedFile((i,), member.name, "", 0, "", "too_large", message) for i, member in enumerate(found.members)
+    )
     return Contents("mail", tuple(refused))
 
 
-def _judged(kind: str, entries: tuple[Entry, ...]) -> Contents:
+def _judged(kind: str, entries: tuple[ContainedFile, ...]) -> Contents:
     files = [entry for entry in entries if not entry.skipped]
     if kind != "mail" and not files:
         return Contents(kind, entries, "empty", "the archive holds no file")
@@ -94,9 +96,9 @@ def _judged(kind: str, entries: tuple[Entry, ...]) -> Contents:
     return Contents(kind, entries)
 
 
-def _last_of_each_name(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Keep what unpacking would leave: of several files of one name the last."""
-    kept: dict[str, Entry] = {}
+def _last_of_each_name(entries: Iterable[ContainedFile]) -> tuple[ContainedFile, ...]:
+    """Keep what unpacking would leave: the last of several files with one name."""
+    kept: dict[str, ContainedFile] = {}
     told = []
     for entry in entries:
         if before := kept.pop(entry.name, None):
@@ -105,26 +107,34 @@ def _last_of_each_name(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     return (*kept.values(), *told)
 
 
-def _entries(found: Opened, depth: int, account: Account) -> Iterator[Entry]:
+def _entries(found: Opened, depth: int, account: Account) -> Iterator[ContainedFile]:
     for number, member in enumerate(found.members):
         account.member()
         if member.skip:
-            yield Entry((number,), shown(member.name), reason="special", message=member.skip, skipped=True)
+            yield ContainedFile((number,), shown(member.name), reason="special", message=member.skip, skipped=True)
             continue
         try:
             name = inner_path(member.name)
             data = joined(member.read(), account.options.member_bytes)
         except Exception as error:
-            if isinstance(error, OverLimit | OverRatio) or not (found.apart or isinstance(error, Rejected)):
+            if _ends_listing(error, found):
                 raise
             why = explained(error)
-            yield Entry((number,), shown(member.name), reason=why.reason, message=why.message)
+            yield ContainedFile((number,), shown(member.name), reason=why.reason, message=why.message)
         else:
-            yield from _with_inner(Entry((number,), name, "", len(data), hash_bytes(data)), data, depth, account)
+            entry = ContainedFile((number,), name, "", len(data), hash_bytes(data))
+            yield from _with_inner(entry, data, depth, account)
 
 
-def _with_inner(entry: Entry, data: bytes, depth: int, account: Account) -> Iterator[Entry]:
-    """Yield a file, or what it holds where it is an archive itself, or both where it is a mail."""
+def _ends_listing(error: Exception, found: Opened) -> bool:
+    """Return whether an error in one member is one of its whole archive."""
+    if isinstance(error, OverLimit | OverRatio):
+        return True
+    return not found.apart and not isinstance(error, Rejected)
+
+
+def _with_inner(entry: ContainedFile, data: bytes, depth: int, account: Account) -> Iterator[ContainedFile]:
+    """Yield a file; what it holds instead, if it is an archive itself; or both, if it is a mail."""
     inner = _list(Container(entry.name, data), depth + 1, account)
     if inner.reason:
         yield replace(entry, reason=inner.reason, message=inner.message)
@@ -140,7 +150,7 @@ def _with_inner(entry: Entry, data: bytes, depth: int, account: Account) -> Iter
 
 
 def explained(error: Exception) -> Rejected:
-    """Return what a library's failure to read an archive means."""
+    """Return an error as the reason to reject the archive."""
     if isinstance(error, Rejected):
         return error
     if isinstance(error, MemoryError):
@@ -157,7 +167,7 @@ def _said(error: Exception) -> str:
 
 
 def extract(path: Path, name: str, wanted: Mapping[Place, Path], options: ArchiveOptions) -> None:
-    """Write the members at the wanted places into the files named for them; raise Rejected where that fails."""
+    """Write the members at the wanted places to the paths given for them; raise Rejected if that fails."""
     account = Account(options)
     try:
         _extract(Container(name, path), wanted, account)

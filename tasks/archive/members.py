@@ -1,4 +1,4 @@
-"""Members: what an archive holds, one after another in its own order, each read in pieces."""
+"""Members: what an archive holds, in its own order, each read in pieces."""
 
 import stat
 import tarfile
@@ -15,9 +15,10 @@ from docmill.tasks.archive.archive_options import Share
 from docmill.tasks.archive.zip_names import readable_names
 from docmill.tasks.parse.mail.messages import attachments
 
-_PIECE = 1 << 20
-_LOCAL_HEADER = 30
-_ENCRYPTED = 0x1
+_PIECE = 1 << 20  # bytes read at once, and so how far a limit is passed before it is noticed
+_LOCAL_HEADER = 30  # bytes before a zip member's name, which is at least so far from the next one
+_ENCRYPTED = 0x1  # the first of a zip member's flags
+_MODE = 16  # bits below the Unix mode in a zip member's external attributes
 _DAMAGED = tuple(getattr(tarfile, f"{how}HeaderError") for how in ("Invalid", "Truncated", "Empty"))
 
 
@@ -25,8 +26,8 @@ _DAMAGED = tuple(getattr(tarfile, f"{how}HeaderError") for how in ("Invalid", "T
 class Member:
     """One file of an archive, named as the archive names it.
 
-    `read` yields its content, counted; it is called before the next member is asked for, or not at
-    all. `skip` says what it is where it is no file.
+    `read` yields its content, which is counted. Call it before asking for the next member: a tar archive is
+    read only once. `skip` says what the member is if it is not a file.
     """
 
     name: str
@@ -35,11 +36,11 @@ class Member:
 
 
 def zip_members(archive: zipfile.ZipFile, share: Share) -> Iterator[Member]:
-    """Yield the files of a zip archive; raise Rejected where members lie on top of each other."""
+    """Yield the files of a zip archive; raise Rejected if members overlap."""
     infos = [info for info in archive.infolist() if not _is_folder(info)]
     _check_overlaps(infos)
     for info, name in zip(infos, readable_names(infos), strict=True):
-        mode = info.external_attr >> 16
+        mode = info.external_attr >> _MODE
         skip = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG) else _what(stat.S_ISLNK(mode))
         yield Member(name, partial(_read_zip, archive, info, share), skip)
 
@@ -49,7 +50,7 @@ def _is_folder(info: zipfile.ZipInfo) -> bool:
 
 
 def _check_overlaps(infos: list[zipfile.ZipInfo]) -> None:
-    """Refuse an archive in which the same bytes are several members: the way to a bomb of any ratio."""
+    """Refuse an archive that uses the same bytes for several members, the way to a bomb of any ratio."""
     end = 0
     for info in sorted(infos, key=lambda info: info.header_offset):
         if info.header_offset < end:
@@ -74,7 +75,10 @@ def _read_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> 
 
 
 def _decrypted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> bytes:
-    """Return a member opened by the first password that fits, which only its checksum tells for sure."""
+    """Return a member opened by the first password that fits.
+
+    A wrong one passes the format's own test one time in 256; then only the checksum tells.
+    """
     for password in share.options.passwords:
         try:
             with archive.open(info, pwd=password.encode()) as file:
@@ -85,7 +89,7 @@ def _decrypted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) ->
 
 
 def tar_members(stream: BinaryIO, share: Share) -> Iterator[Member]:
-    """Yield the files of a tar archive, which is read once from its beginning to its end."""
+    """Yield the files of a tar archive, which is read once, from beginning to end."""
     counted = cast(BinaryIO, Counted(stream, share))
     with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Header, errorlevel=1) as archive:
         for info in archive:
@@ -101,7 +105,7 @@ def _read_tar(archive: tarfile.TarFile, info: tarfile.TarInfo, share: Share) -> 
 
 
 class _Header(tarfile.TarInfo):
-    """A header that may be neither damaged nor missing: `tarfile` takes that for the archive's end, in silence."""
+    """A header that must be whole: `tarfile` silently takes a damaged or missing one for the end of the archive."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
@@ -148,7 +152,7 @@ def _counted(pieces: Iterator[bytes], share: Share) -> Iterator[bytes]:
 
 
 def joined(pieces: Iterable[bytes], most: int) -> bytes:
-    """Return pieces as one; raise Rejected where they are more than `most` bytes."""
+    """Return pieces as one; raise Rejected if they are more than `most` bytes."""
     kept, size = [], 0
     for piece in pieces:
         size += len(piece)

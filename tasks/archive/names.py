@@ -1,43 +1,50 @@
-"""Names inside of an archive: a path that stays where it is, or the reason why it is none."""
+"""Names inside an archive: a path that stays within it, or the reason why a name is refused."""
 
 import re
+from collections.abc import Callable
 
 from docmill.storage.errors import Rejected
 
-_MAX_CHARACTERS = 1_000
-_MAX_SHOWN = 200
+_MAX_CHARACTERS = 1_000  # of a path: in UTF-8 at most 4,000 bytes, and Linux takes 4,096
+_MAX_SHOWN = 200  # characters of a refused name in a message: enough to find the member by
 _DRIVE = re.compile(r"[A-Za-z]:")
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|xz|lzma|zst|z)$", re.IGNORECASE)
 _BUNDLED = re.compile(r"\.(?:tgz|tbz2?|txz|tzst)$", re.IGNORECASE)
 
+_FAULTS: dict[str, Callable[[str], bool]] = {
+    "an absolute path": lambda path: path.startswith("/") or _DRIVE.match(path) is not None,
+    "which leads out of the archive": lambda path: ".." in _steps(path),
+    "which is no path of a file": lambda path: not _steps(path) or "\0" in path or len(path) > _MAX_CHARACTERS,
+}
+
 
 def inner_path(name: str) -> str:
-    """Return the path of a member below its archive: forward slashes, no empty step and no dot.
+    """Return the path of a member below its archive: with forward slashes, without empty steps and dots.
 
-    Raise Rejected `unsafe_path` for a name that leads elsewhere or that no file could have.
+    Raise Rejected `unsafe_path` for a name that leads elsewhere, or that no file could have.
     """
     path = name.replace("\\", "/")
-    steps = [step for step in path.split("/") if step not in ("", ".")]
-    if path.startswith("/") or _DRIVE.match(path):
-        raise Rejected("unsafe_path", f"the archive names it {shown(name)!r}, an absolute path")
-    if ".." in steps:
-        raise Rejected("unsafe_path", f"the archive names it {shown(name)!r}, which leads out of the archive")
-    if not steps or "\0" in path or len(path) > _MAX_CHARACTERS:
-        raise Rejected("unsafe_path", f"the archive names it {shown(name)!r}, which is no path of a file")
-    return _as_unicode("/".join(steps))
+    for fault, has_fault in _FAULTS.items():
+        if has_fault(path):
+            raise Rejected("unsafe_path", f"the archive names it {shown(name)!r}, {fault}")
+    return _as_unicode("/".join(_steps(path)))
+
+
+def _steps(path: str) -> list[str]:
+    return [step for step in path.split("/") if step not in ("", ".")]
 
 
 def shown(name: str) -> str:
-    """Return a name that was refused, short and on one line, as a label in a uri or a message."""
+    """Return a refused name, short and on one line, as a label in a uri or a message."""
     return " ".join(_as_unicode(name.replace("\\", "/").replace("\0", "\\0")).split())[:_MAX_SHOWN]
 
 
 def uncompressed(name: str) -> str:
-    """Return the name of the file in a compressed one: `notes.txt` of `notes.txt.gz`."""
+    """Return the name of the file in a compressed one: `notes.txt` for `notes.txt.gz`."""
     base = name.rsplit("/", 1)[-1]
     return _COMPRESSED.sub("", _BUNDLED.sub(".tar", base)) or base
 
 
 def _as_unicode(name: str) -> str:
-    """Return a name as valid Unicode; bytes that are none are escaped."""
+    """Return a name as valid Unicode; escape bytes that are not."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Opening: from a file, or the bytes of a nested one, to the members that it holds."""
+"""Opening: from a file, or from the bytes of a nested one, to the members that it holds."""
 
 import bz2
 import gzip
@@ -21,14 +21,14 @@ from docmill.tasks.parse.signatures import binary_kind, kind_of_zip
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A file that may hold others: on disk, or as bytes where it was itself in one."""
+    """A file that may hold others: on disk, or as bytes if it was in another one itself."""
 
     name: str
     content: Path | bytes
 
     @property
     def size(self) -> int:
-        """Return its bytes."""
+        """Return how many bytes it has."""
         return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
     def open(self) -> BinaryIO:
@@ -47,9 +47,9 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A container's kind ("archive", "compressed" or "mail"), and its members.
+    """A container's kind ("archive", "compressed" or "mail") and its members.
 
-    They stand `apart` where a damaged one leaves the others whole.
+    They stand `apart` if a damaged one leaves the others whole, as in a zip archive but not in a tar.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Opened:
 
 @contextmanager
 def opened(container: Container, share: Share) -> Iterator[Opened | None]:
-    """Open a container; None for a file that holds no others, such as a document that is a zip inside."""
+    """Open a container; yield None for a file that holds no others, such as a document that is a zip inside."""
     head = container.head()
     held = may_hold(container.name, head)
     with ExitStack() as stack:
@@ -70,7 +70,7 @@ def opened(container: Container, share: Share) -> Iterator[Opened | None]:
             yield None
         elif how := packing(head):
             content = stack.enter_context(_unpacked(stream, how))
-            is_tarred = is_tar(content.read(HEAD_BYTES))
+            is_tarred = is_tar(content.read(HEAD_BYTES))  # which some formats cannot take back: open it once more
             again = stack.enter_context(_unpacked(stack.enter_context(container.open()), how))
             yield _compressed(container.name, again, is_tarred, share)
         elif is_tar(head):

@@ -11,43 +11,48 @@ import numpy as np
 
 from docmill.storage.errors import Rejected
 
-METHOD = 99
-_EXTRA = 0x9901
-_ROUNDS = 1000
-_CHECK_BYTES = 2
-_SEAL_BYTES = 10
-_BLOCK = 16
-_PIECE = 1 << 20
-_LOCAL_HEADER = 30
+METHOD = 99  # the compression method of a zip member that stands for AES
+_EXTRA = 0x9901  # the id of the extra field with the strength and the compression method underneath
+_EXTRA_HEAD = struct.Struct("<2H")  # of any extra field: its id, its size
+_EXTRA_BODY = struct.Struct("<4xBH")  # version (2 bytes), vendor (2 bytes), strength, compression method
+_KEY_BYTES = {1: 16, 2: 24, 3: 32}  # by strength; a salt is half as long
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ROUNDS = 1000  # of PBKDF2, as specified
+_CHECK_BYTES = 2  # behind the salt, by which most wrong passwords are told
+_SEAL_BYTES = 10  # at the end, of an HMAC over what is encrypted
+_BLOCK = 16  # bytes that AES takes at once
+_PIECE = 1 << 20  # bytes inflated at once, and so how far a limit is passed before it is noticed
+_LOCAL_HEADER = 30  # bytes of a member's header before its name and its extra fields
+_LENGTHS = 26  # where in it the lengths of those two are
 
 
 def read_aes(archive: zipfile.ZipFile, info: zipfile.ZipInfo, passwords: tuple[str, ...]) -> Iterator[bytes]:
-    """Yield the content of a member; raise Rejected: `encrypted` where no password opens it, `corrupt`."""
+    """Yield the content of a member; raise Rejected: `encrypted` if no password opens it, `corrupt`."""
     strength, method = _how(info)
     sealed = _raw(archive, info)
-    salt, body, seal = sealed[: 4 + 4 * strength], sealed[4 + 4 * strength : -_SEAL_BYTES], sealed[-_SEAL_BYTES:]
-    size = 8 + 8 * strength
+    key_bytes = _KEY_BYTES[strength]
+    salt_bytes = key_bytes // 2
+    salt, body, seal = sealed[:salt_bytes], sealed[salt_bytes:-_SEAL_BYTES], sealed[-_SEAL_BYTES:]
+    check, secret = body[:_CHECK_BYTES], body[_CHECK_BYTES:]
     for password in passwords:
-        keys = hashlib.pbkdf2_hmac("sha1", password.encode(), salt, _ROUNDS, 2 * size + _CHECK_BYTES)
-        if keys[-_CHECK_BYTES:] != body[:_CHECK_BYTES]:
-            continue
-        secret = body[_CHECK_BYTES:]
-        if hmac.digest(keys[size : 2 * size], secret, "sha1")[:_SEAL_BYTES] == seal:
-            yield from _inflated(_deciphered(secret, keys[:size]), method)
+        keys = hashlib.pbkdf2_hmac("sha1", password.encode(), salt, _ROUNDS, 2 * key_bytes + _CHECK_BYTES)
+        key, seal_key = keys[:key_bytes], keys[key_bytes : 2 * key_bytes]
+        if keys[-_CHECK_BYTES:] == check and hmac.digest(seal_key, secret, "sha1")[:_SEAL_BYTES] == seal:
+            yield from _inflated(_deciphered(secret, key), method)
             return
     raise Rejected("encrypted", "give its password in [parse.passwords]; none that is there opens it")
 
 
 def _how(info: zipfile.ZipInfo) -> tuple[int, int]:
-    """Return the strength (1 to 3: keys of 16, 24, 32 bytes) and the compression method under the encryption."""
+    """Return the strength (1 to 3) and the compression method under the encryption."""
     extra = info.extra
-    while len(extra) >= 4:
-        kind, size = struct.unpack_from("<2H", extra)
-        if kind == _EXTRA and size >= 7:
-            strength, method = struct.unpack_from("<BH", extra, 8)
-            if strength in (1, 2, 3) and method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    while len(extra) >= _EXTRA_HEAD.size:
+        kind, size = _EXTRA_HEAD.unpack_from(extra)
+        if kind == _EXTRA and size >= _EXTRA_BODY.size:
+            strength, method = _EXTRA_BODY.unpack_from(extra, _EXTRA_HEAD.size)
+            if strength in _KEY_BYTES and method in _METHODS:
                 return strength, method
-        extra = extra[4 + size :]
+        extra = extra[_EXTRA_HEAD.size + size :]
     raise Rejected("unsupported", "encrypted in a way that cannot be read")
 
 
@@ -58,12 +63,15 @@ def _raw(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     header = file.read(_LOCAL_HEADER)
     if len(header) < _LOCAL_HEADER:
         raise Rejected("corrupt", "the archive ends before the member begins")
-    file.seek(sum(struct.unpack_from("<2H", header, 26)), 1)
+    file.seek(sum(struct.unpack_from("<2H", header, _LENGTHS)), 1)
     return file.read(info.compress_size)
 
 
 def _deciphered(secret: bytes, key: bytes) -> bytes:
-    """Return the text of counter mode with a counter that begins at 1, its low byte first."""
+    """Return the plain text: counter mode, with a counter from 1 whose low byte comes first.
+
+    Libraries have only the counter with its high byte first, so it is enciphered here block by block.
+    """
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     blocks = -(-len(secret) // _BLOCK)

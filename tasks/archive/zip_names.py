@@ -1,16 +1,16 @@
-"""Names of zip members, which are in UTF-8, in code page 437, or in whatever the packer's machine wrote."""
+"""Zip names: in UTF-8, in code page 437, or in whatever encoding the packer's machine used."""
 
 import zipfile
 from collections.abc import Sequence
 
-_UTF8 = 0x800
-_SAMPLE = 20_000
+_UTF8 = 0x800  # the flag of a member whose name is in UTF-8
+_SAMPLE = 20_000  # bytes of names that an encoding is guessed by: more take longer and make it no surer
 
 
 def readable_names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
-    """Return the names of members; where they do not state an encoding, all are read in the one that fits all.
+    """Return the names of members; those that state no encoding are all read in the one that fits them all.
 
-    UTF-8 comes first, then what a detector finds in them together, then code page 437 as the format has it.
+    UTF-8 is tried first, then what a detector finds in all of them, then code page 437, the format's own.
     """
     raw = {name: name.encode("cp437") for info in infos if not (name := _stated(info)).isascii() and not _is_utf8(info)}
     encoding = _encoding(list(raw.values())) if raw else ""
@@ -27,7 +27,7 @@ def _is_utf8(info: zipfile.ZipInfo) -> bool:
 
 
 def _encoding(names: list[bytes]) -> str:
-    """Return the encoding that all names are valid in, or nothing where only code page 437 is left."""
+    """Return the encoding in which all names are valid, or "" if only code page 437 is left."""
     import chardet
 
     found = chardet.detect(b"\n".join(names)[:_SAMPLE])["encoding"] or ""

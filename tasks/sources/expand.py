@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from docmill.storage.errors import Rejected
-from docmill.tasks.archive.listing import Contents, Entry
+from docmill.tasks.archive.listing import ContainedFile, Contents
 from docmill.tasks.archive.names import uncompressed
 from docmill.tasks.document.process import Recipe, suffix_of
 from docmill.tasks.sources.fingerprint import Fingerprint
@@ -68,7 +68,9 @@ def _survived(result: Contents | Rejected, holds: str) -> Contents:
         return result
     if holds == "archive":
         return Contents("archive", (), result.reason, result.message)
-    return Contents("mail", (Entry((0,), "attachments", "", 0, "", result.reason, result.message, skipped=True),))
+    return Contents(
+        "mail", (ContainedFile((0,), "attachments", "", 0, "", result.reason, result.message, skipped=True),)
+    )
 
 
 def _expanded(source: Source, listing: Listing, opened: Mapping[str, Contents], hashes: dict[str, str]) -> Listing:
@@ -93,7 +95,7 @@ def _expanded(source: Source, listing: Listing, opened: Mapping[str, Contents], 
     return Listing(found, skipped, listing.rules)
 
 
-def _wanted(file: Found, contents: Contents, source: Source, listing: Listing) -> Iterator[Entry]:
+def _wanted(file: Found, contents: Contents, source: Source, listing: Listing) -> Iterator[ContainedFile]:
     path = file.uri.removeprefix(source.prefix)
     for entry in contents.entries:
         named = _named(entry, uncompressed(file.uri)) if contents.kind == "compressed" else entry
@@ -101,14 +103,14 @@ def _wanted(file: Found, contents: Contents, source: Source, listing: Listing) -
             yield named
 
 
-def _named(entry: Entry, name: str) -> Entry:
+def _named(entry: ContainedFile, name: str) -> ContainedFile:
     """Return the entry of a compressed file with the name that its file has now."""
     _, *rest = entry.name.split("/")
     parent = "/".join([name, *entry.parent.split("/")[1:]]) if entry.parent else ""
     return replace(entry, name="/".join([name, *rest]), parent=parent)
 
 
-def _member(file: Found, entry: Entry) -> Found:
+def _member(file: Found, entry: ContainedFile) -> Found:
     return Found(
         uri=f"{file.uri}/{entry.name}",
         path=file.path,

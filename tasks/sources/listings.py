@@ -15,7 +15,7 @@ from docmill.storage.address import is_address
 from docmill.storage.files import write_whole
 from docmill.storage.keys import key_of
 from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.archive.listing import VERSION, Contents, Entry
+from docmill.tasks.archive.listing import VERSION, ContainedFile, Contents
 
 _SCHEMA = pa.schema([("key", pa.string()), ("path", pa.string()), ("contents", pa.string())])
 
@@ -64,7 +64,7 @@ def _encode(contents: Contents) -> str:
 
 def _decode(text: str) -> Contents:
     kind, entries, reason, message = json.loads(text)
-    return Contents(kind, tuple(Entry(tuple(place), *rest) for place, *rest in entries), reason, message)
+    return Contents(kind, tuple(ContainedFile(tuple(place), *rest) for place, *rest in entries), reason, message)
 
 
 def _read(path: Path) -> dict[str, tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 
 from docmill.tasks.parse.canvas import Box, Canvas
@@ -11,35 +13,44 @@ from docmill.tasks.parse.pdf.blocks.text_blocks import Block, blocks, marker_of
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.layout.grid import Item, Table
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
-from docmill.tasks.parse.pdf.page_sheet import Sheet
+from docmill.tasks.parse.pdf.page_sheet import PageSheet
 from docmill.tasks.parse.pdf.text.fonts import PLAIN
-from docmill.tasks.parse.pdf.text.hyphens import Words, joined
+from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.letters import HYPHEN, LOWERED, RAISED
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link
 
 _RAISED = re.compile(f"{RAISED}(.*?){LOWERED}")
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LOWERED}|\\d+)\\s*")
 _ALL = 0.97
-_BAND, _LOWEST = 20, 20_000
+"""Share of plain text in a font of one width that makes it a typewritten document. Such a document still holds a few
+signs in other fonts; a manual that is mostly listings keeps its code as long as a thirtieth of it is text."""
+_BAND = 20  # points: about one line, so that few blocks share the band of a link
+_LOWEST = 20_000  # points, beyond the longest page; a box that reaches further would fill bands without end
+_BESIDE = 2  # points that a link may lie outside of its block: annotations are drawn a little around their words
+_BLANK_LINE = 0.8  # of the size: a gap for a blank line in code; less is wide leading, which must not become one
+_COLUMN = 0.6  # of the size: the width of a letter in nearly all fonts of one width, as in Courier
+_UNLINKED = ("title", "code")  # they are drawn without attributes of links
+
+_Bands = defaultdict[tuple[int, int], list[tuple[Box, Block]]]  # by page and band
 
 
-def draw(sheets: list[Sheet], outline: Outline) -> Canvas:
+def draw(sheets: list[PageSheet], outline: Outline) -> Canvas:
     """Return the document; furniture comes first on each page."""
     code = not _is_mono(sheets)
     body = body_size(sheets, code)
     mark_furniture(sheets, body)
     pages = [_flows(sheet) for sheet in sheets]
-    mark_headings([[item for item in chain(*page[1:]) if isinstance(item, Line)] for page in pages], outline, body)
+    mark_headings([[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages], outline, body)
     found: list[Block] = []
     for page in pages:
         on_page = [block for flow in page for block in blocks(flow, body, code)]
         _check_notes(on_page)
         found += on_page
-    return _Drawing(sheets, found).canvas
+    return _drawn(sheets, found)
 
 
-def _flows(sheet: Sheet) -> list[list[Item]]:
+def _flows(sheet: PageSheet) -> list[list[Item]]:
     """Return a page's furniture, then its flows in reading order."""
     furniture: list[Item] = [item for item in sheet.items if item.furniture]
     text: list[Item] = [item for item in sheet.items if not item.furniture] if furniture else sheet.items
@@ -48,13 +59,13 @@ def _flows(sheet: Sheet) -> list[list[Item]]:
     return [join_rows(furniture), *columns(text, sheet.level)]
 
 
-def _text(lines: list[Line]) -> list[Item]:
+def _text(lines: list[TextLine]) -> list[Item]:
     return [line for line in lines if not line.furniture]
 
 
-def _is_mono(sheets: list[Sheet]) -> bool:
-    """Return whether all plain text is set in a font of one width, which then says nothing of code."""
-    lines = [item for sheet in sheets for item in sheet.items if isinstance(item, Line)]
+def _is_mono(sheets: list[PageSheet]) -> bool:
+    """Return whether all plain text is set in a font of one width, which then is no sign of code."""
+    lines = [item for sheet in sheets for item in sheet.items if isinstance(item, TextLine)]
     mono = sum(len(line.text) for line in lines if line.font.mono)
     return mono > _ALL * (mono + sum(len(line.text) for line in lines if line.font is PLAIN))
 
@@ -62,89 +73,127 @@ def _is_mono(sheets: list[Sheet]) -> bool:
 def _check_notes(found: list[Block]) -> None:
     """Leave the numbers of footnotes only where the page's text refers to them."""
     noted = [block for block in found if block.note]
-    text = "".join(line.text for block in found if not block.note for line in block.lines) if noted else ""
-    marks = set(_RAISED.findall(text))
+    marks = _marks(found) if noted else set()
     for block in noted:
         if block.note not in marks:
             block.note = ""
 
 
-class _Drawing:
-    """Draws blocks on a canvas."""
+def _marks(found: list[Block]) -> set[str]:
+    """Return the raised numbers in what is no footnote."""
+    return set(_RAISED.findall("".join(line.text for block in found if not block.note for line in block.lines)))
 
-    def __init__(self, sheets: list[Sheet], found: list[Block]) -> None:
-        self.canvas = Canvas()
-        self._sheets = {sheet.number: sheet for sheet in sheets}
-        self._notes: defaultdict[int, set[str]] = defaultdict(set)
-        for block in found:
-            if block.note:
-                self._notes[block.page].add(block.note)
-        self._words = Words("\n".join(line.text for block in found for line in block.lines))
-        self._link(found)
-        for block in connect(found):
-            self._draw(block)
 
-    def _draw(self, block: Block) -> None:
-        canvas, box = self.canvas, self._sheets[block.page].box(block.box)
-        canvas.page = block.page
+def _drawn(sheets: list[PageSheet], found: list[Block]) -> Canvas:
+    _link(sheets, found)
+    words = Vocabulary("\n".join(line.text for block in found for line in block.lines))
+    notes: defaultdict[int, set[str]] = defaultdict(set)
+    for block in found:
+        if block.note:
+            notes[block.page].add(block.note)
+    drawing = _PageDrawing({sheet.number: sheet for sheet in sheets}, notes, words)
+    for block in connect(found):
+        drawing.draw(block)
+    return drawing.canvas
+
+
+@dataclass(frozen=True, slots=True)
+class _PageDrawing:
+    """Draws blocks on a canvas; `notes` are the numbers of each page's footnotes, `words` those of the document."""
+
+    sheets: dict[int, PageSheet]
+    notes: Mapping[int, set[str]]
+    words: Vocabulary
+    canvas: Canvas = field(default_factory=Canvas)
+
+    def draw(self, block: Block) -> None:
+        """Draw a block as what it is."""
+        box = self.sheets[block.page].box(block.box)
+        self.canvas.page = block.page
         first = block.items[0]
         if isinstance(first, Table):
             cells = [[_RAISED.sub(r"\1", cell) for cell in row] for row in first.cells]
-            canvas.table(cells, first.header_rows, box, **block.attributes)
+            self.canvas.table(cells, first.header_rows, box, **block.attributes)
         elif block.kind == "code":
-            canvas.code(_code(block.lines), box=box)
-        elif block.kind == "title":
-            canvas.heading(self._text(block), block.level, box)
+            self.canvas.code(_code(block.lines), box=box)
+        else:
+            self._draw_text(block, self._text(block), box)
+
+    def _draw_text(self, block: Block, text: str, box: Box) -> None:
+        if block.kind == "title":
+            self.canvas.heading(text, block.level, box)
         elif block.kind == "list_item":
-            text = self._text(block)
             marker = marker_of(text)
             text = text[marker.end() :] if marker else text
-            canvas.item(text, block.level, block.marker, box, **block.attributes)
+            self.canvas.item(text, block.level, block.marker, box, **block.attributes)
         elif block.note:
-            text = f"[^{block.note}]: {self._text(block, _NOTE)}"
-            canvas.paragraph(text, box, **block.attributes, footnote=block.note)
+            text = f"[^{block.note}]: {text}"
+            self.canvas.paragraph(text, box, **block.attributes, footnote=block.note)
         else:
-            canvas.paragraph(self._text(block), box, block.kind, **block.attributes)
+            self.canvas.paragraph(text, box, block.kind, **block.attributes)
 
-    def _text(self, block: Block, prefix: re.Pattern[str] | None = None) -> str:
-        text = joined([line.text for line in block.lines], self._words)
-        text = prefix.sub("", text, count=1) if prefix else text
+    def _text(self, block: Block) -> str:
+        text = joined([line.text for line in block.lines], self.words)
+        if block.note:
+            text = _NOTE.sub("", text, count=1)
         if RAISED not in text:
             return text
-        notes = self._notes[block.page]
+        notes = self.notes.get(block.page, ())
         return _RAISED.sub(lambda found: f"[^{found[1]}]" if found[1] in notes else f"^{found[1]}^", text)
 
-    def _link(self, found: list[Block]) -> None:
-        """Give each link to the block that it lies on."""
-        linked = {number for number, sheet in self._sheets.items() if sheet.links}
-        bands: defaultdict[tuple[int, int], list[tuple[Box, Block]]] = defaultdict(list)
-        for block in found if linked else ():
-            if block.page in linked and block.kind not in ("title", "code"):
-                box = block.box
-                for band in range(max(int(box[1] - 2), 0) // _BAND, min(int(box[3] + 2), _LOWEST) // _BAND + 1):
-                    bands[block.page, band].append((box, block))
-        for number in linked:
-            for link in self._sheets[number].links:
-                near = bands[number, int((link.box[1] + link.box[3]) / 2) // _BAND]
-                under = next((block for box, block in near if _lies_on(link, box)), None)
-                if under is not None:
-                    under.attributes.setdefault("links", []).append({"text": link.text, "url": link.url})
+
+def _link(sheets: list[PageSheet], found: list[Block]) -> None:
+    """Give each link to the first block that it lies on."""
+    linked = {sheet.number: sheet.links for sheet in sheets if sheet.links}
+    bands = _in_bands([block for block in found if block.page in linked and block.kind not in _UNLINKED])
+    for number, links in linked.items():
+        for link in links:
+            _add_link(link, bands[number, int(_middle(link.box)[1]) // _BAND])
+
+
+def _in_bands(found: list[Block]) -> _Bands:
+    """Return blocks by the bands of their pages, since to look for each link among all blocks takes too long."""
+    bands: _Bands = defaultdict(list)
+    for block in found:
+        box = block.box
+        for band in _bands(box):
+            bands[block.page, band].append((box, block))
+    return bands
+
+
+def _add_link(link: Link, near: list[tuple[Box, Block]]) -> None:
+    under = next((block for box, block in near if _lies_on(link, box)), None)
+    if under is not None:
+        under.attributes.setdefault("links", []).append({"text": link.text, "url": link.url})
+
+
+def _bands(box: Box) -> range:
+    """Return the bands of the page that the links on a block may be in."""
+    _, top, _, bottom = box
+    return range(max(int(top - _BESIDE), 0) // _BAND, min(int(bottom + _BESIDE), _LOWEST) // _BAND + 1)
+
+
+def _middle(box: Box) -> tuple[float, float]:
+    left, top, right, bottom = box
+    return (left + right) / 2, (top + bottom) / 2
 
 
 def _lies_on(link: Link, box: Box) -> bool:
-    x, y = (link.box[0] + link.box[2]) / 2, (link.box[1] + link.box[3]) / 2
-    return box[0] - 2 <= x <= box[2] + 2 and box[1] - 2 <= y <= box[3] + 2
+    x, y = _middle(link.box)
+    left, top, right, bottom = box
+    return left - _BESIDE <= x <= right + _BESIDE and top - _BESIDE <= y <= bottom + _BESIDE
 
 
-def _code(lines: list[Line]) -> str:
+def _code(lines: list[TextLine]) -> str:
     """Return lines with the indent and the blank lines that they were set with."""
     left = min(line.box[0] for line in lines)
     text: list[str] = []
-    before: Line | None = None
+    before: TextLine | None = None
     for line in lines:
-        if before is not None and line.box[1] - before.box[3] > 0.8 * line.size:
+        if before is not None and line.box[1] - before.box[3] > _BLANK_LINE * line.size:
             text.append("")
-        text.append(" " * round((line.box[0] - left) / (0.6 * line.size)) + line.text.replace(HYPHEN, "-"))
+        indent = round((line.box[0] - left) / (_COLUMN * line.size))
+        text.append(" " * indent + line.text.replace(HYPHEN, "-"))
         before = line
     return _RAISED.sub(r"\1", "\n".join(text))
 

@@ -3,8 +3,8 @@
 import re
 from collections import Counter, defaultdict
 
-from docmill.tasks.parse.pdf.page_sheet import Sheet
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.page_sheet import PageSheet
+from docmill.tasks.parse.pdf.text.line import TextLine
 
 _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b")
 _COUNT = re.compile(r"\s*(\d{1,4})\b|.*?\b(\d{1,4})\s*$")
@@ -17,13 +17,13 @@ _FEW_PAGES = 4
 Key = tuple[bool, str]
 
 
-def mark_furniture(sheets: list[Sheet], body: float) -> None:
+def mark_furniture(sheets: list[PageSheet], body: float) -> None:
     """Mark what runs up a margin, and the margins' lines whose text, but for numbers, is on most pages.
 
     So are lines that count the pages, whatever else they say, as the running title of a chapter does.
     """
     written = sum(1 for sheet in sheets if sheet.items)
-    found: list[tuple[Key, Line]] = []
+    found: list[tuple[Key, TextLine]] = []
     places: defaultdict[Key, set[int]] = defaultdict(set)
     for sheet in sheets:
         for line, top in _in_margins(sheet, _MARGIN if written > 2 else _NARROW_MARGIN):
@@ -42,12 +42,12 @@ def mark_furniture(sheets: list[Sheet], body: float) -> None:
         _mark_counts([(top, line) for (top, _), line in found if line.size < body * _LARGE], written)
 
 
-def _in_margins(sheet: Sheet, margin: float) -> list[tuple[Line, bool]]:
+def _in_margins(sheet: PageSheet, margin: float) -> list[tuple[TextLine, bool]]:
     """Return the lines at the top, True, and at the bottom of a page."""
     upper, lower = sheet.height * margin, sheet.height * (1 - margin)
     found = []
     for line in sheet.items:
-        if not isinstance(line, Line):
+        if not isinstance(line, TextLine):
             continue
         left, top, right, bottom = line.box
         if bottom - top > 2 * (right - left) and len(line.text) >= _FEW:
@@ -57,7 +57,7 @@ def _in_margins(sheet: Sheet, margin: float) -> list[tuple[Line, bool]]:
     return found
 
 
-def _is_inner(line: Line, height: float) -> bool:
+def _is_inner(line: TextLine, height: float) -> bool:
     return line.box[3] > _NARROW_MARGIN * height and line.box[1] < (1 - _NARROW_MARGIN) * height
 
 
@@ -68,10 +68,10 @@ def _on_most(pages: set[int], written: int) -> bool:
     return most or len(pages) > 0.5 * written or (parity > 1 and parity >= written / 2)
 
 
-def _mark_counts(lines: list[tuple[bool, Line]], written: int) -> None:
+def _mark_counts(lines: list[tuple[bool, TextLine]], written: int) -> None:
     """Mark lines that begin or end with a number which is the page's, less the same for most pages."""
     pages: defaultdict[tuple[bool, int], set[int]] = defaultdict(set)
-    counting: list[tuple[tuple[bool, int], Line]] = []
+    counting: list[tuple[tuple[bool, int], TextLine]] = []
     for top, line in lines:
         match = _COUNT.match(line.text)
         if match:
@@ -84,11 +84,11 @@ def _mark_counts(lines: list[tuple[bool, Line]], written: int) -> None:
         line.furniture |= any((line.page, round(line.box[3]) + near) in counts for near in (-1, 0, 1))
 
 
-def body_size(sheets: list[Sheet], code: bool) -> float:
+def body_size(sheets: list[PageSheet], code: bool) -> float:
     """Return the font size that most letters of a document have; those of one width do not count if they are `code`."""
     weights: Counter[float] = Counter()
     for sheet in sheets:
         for line in sheet.items:
-            if isinstance(line, Line) and not (code and line.font.mono):
+            if isinstance(line, TextLine) and not (code and line.font.mono):
                 weights[line.size] = weights.get(line.size, 0) + len(line.text)
     return max(weights, key=lambda size: (weights[size], size), default=0.0)

@@ -1,5 +1,6 @@
 """Images: their text by OCR, each frame a page."""
 
+import re
 import warnings
 from collections.abc import Iterator
 from io import BytesIO
@@ -10,19 +11,22 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw, first_heading
 from docmill.tasks.parse.pdf.ocr import Picture
+from docmill.tasks.parse.pdf.page_sheet import PageSheet
 from docmill.tasks.parse.pdf.scan import scanned
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
-_MAX_PIXELS = 80_000_000
-_MAX_FRAMES = 1_000
-_PER_INCH = range(90, 1201)
-_SCREEN, _SCAN = 96.0, 300.0
+_MAX_PIXELS = 80_000_000  # a sheet of A3 at 600 dots an inch has 70 million; in colour each takes 4 bytes
+_MAX_FRAMES = 1_000  # pages of one TIFF: a long book; more take hours to read
+_PER_INCH = range(90, 1201)  # dots that scanners give; programs that know none write 72, and what is above is a mistake
+_SCREEN, _SCAN = 96.0, 300.0  # dots an inch of an image that does not say: of a picture of a screen, of a scanned page
 _SMALL = 1_200  # pixels of the longer side: letters are too small for tesseract
-_DATE_TAG, _AUTHOR_TAG = 306, 315
+_SEE_THROUGH = ("RGBA", "LA", "PA", "P")  # modes of Pillow; what is behind such a picture is taken to be white paper
+_DATE_TAG, _AUTHOR_TAG = 306, 315  # Exif: DateTime, Artist
+_DATE = re.compile(r"(.{4}:..:..).(.{8})", re.DOTALL)  # 2024:07:01 12:30:00
 
 
 def parse_image(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the text that tesseract reads in an image; a page for each frame of a TIFF, the first of a moving image.
+    """Return the text that tesseract reads in an image: all pages of a TIFF, the first frame of a moving image.
 
     Raise Rejected: `no_text` where OCR is off or reads nothing, `not_installed`, `too_large`, `corrupt`.
     """
@@ -33,13 +37,18 @@ def parse_image(data: bytes, options: ParseOptions) -> Parsed:
             size = f"{image.width} × {image.height} pixels"
             raise Rejected("no_text", f"an image of {size}; [parse] ocr = true reads its text with tesseract")
         sheets = [scanned(picture, number, options.ocr_languages) for number, picture in enumerate(_frames(image), 1)]
-        facts = _facts(image)
-    if not any(sheet.items for sheet in sheets):
+        facts = _facts(image) | _pages(sheets)
+    if not facts["ocr_pages"]:
         raise Rejected("no_text", "OCR reads no text in the image")
-    empty = [sheet.number for sheet in sheets if not sheet.items]
-    facts |= {"pages": len(sheets), "ocr_pages": [sheet.number for sheet in sheets if sheet.items]}
     canvas = draw(sheets, {})
-    return canvas.parsed(first_heading(canvas), facts | ({"pages_without_text": empty} if empty else {}))
+    return canvas.parsed(first_heading(canvas), facts)
+
+
+def _pages(sheets: list[PageSheet]) -> dict[str, Any]:
+    """Return how many pages there are, and which of them gave text and which none."""
+    facts = {"pages": len(sheets), "ocr_pages": [sheet.number for sheet in sheets if sheet.items]}
+    empty = [sheet.number for sheet in sheets if not sheet.items]
+    return facts | ({"pages_without_text": empty} if empty else {})
 
 
 def _opened(data: bytes) -> Any:
@@ -71,7 +80,7 @@ def _picture(image: Any) -> Picture:
 
     per_inch = _per_inch(image)
     upright = ImageOps.exif_transpose(image)
-    if upright.mode in ("RGBA", "LA", "PA", "P"):  # what is seen through is paper
+    if upright.mode in _SEE_THROUGH:
         layer = upright.convert("RGBA")
         upright = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
     grey = upright.convert("L")
@@ -81,7 +90,7 @@ def _picture(image: Any) -> Picture:
 
 
 def _per_inch(image: Any) -> float:
-    """Return the resolution that an image names, if it is one that scanners have, else a usual one for its size."""
+    """Return the resolution that an image states, if scanners have such a one, else a usual one for its size."""
     try:
         named = float(image.info.get("dpi", (0, 0))[0])
     except (TypeError, ValueError, IndexError, ZeroDivisionError):
@@ -96,8 +105,8 @@ def _facts(image: Any) -> dict[str, Any]:
         tags = image.getexif()
     except Exception:  # broken metadata leaves the picture whole
         return {}
-    author, date = str(tags.get(_AUTHOR_TAG, "")).strip(), str(tags.get(_DATE_TAG, "")).strip()
+    author, date = (str(tags.get(tag, "")).strip() for tag in (_AUTHOR_TAG, _DATE_TAG))
     found = {"author": author} if author else {}
-    if len(date) >= 19 and date[4] == date[7] == ":":
-        found["created"] = f"{date[:10].replace(':', '-')}T{date[11:19]}"
+    if match := _DATE.match(date):
+        found["created"] = f"{match[1].replace(':', '-')}T{match[2]}"
     return found

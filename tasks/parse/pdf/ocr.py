@@ -1,7 +1,7 @@
 """OCR by tesseract: the paragraphs that it reads in a picture of a page, each line with its box.
 
-Tesseract runs as a process of its own, one thread each, with a time limit for a page; it inherits the
-limits of the worker that starts it. Its order of reading is kept.
+Tesseract runs as a process with one thread and a time limit for each page, under the limits of the worker
+that starts it. Its order of reading is kept.
 """
 
 import os
@@ -15,19 +15,23 @@ from statistics import median
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.fonts import PLAIN
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.line import TextLine
 
-_TIMEOUT_S = 100.0
-_MIN_CONFIDENCE = 30.0  # below, what it reads are the lines of a drawing
-_FIELDS = 12
-_WORD = "5"
-_LARGE = 1.5
-_MAX_MESSAGE = 200
+_POINTS = 72.0  # an inch
+_TIMEOUT_S = 100.0  # for a page; a dense one takes seconds, so what takes so long is stuck, or the machine is
+_MIN_CONFIDENCE = 30.0  # of 100; below, what it reads are the lines of a drawing
+_FIELDS = 12  # level, page, block, paragraph, line, word, left, top, width, height, confidence, text
+_WORD = "5"  # the level of a word
+_PARAGRAPH, _LINE = slice(1, 4), 4
+_BOX, _CONFIDENCE = slice(6, 10), 10
+_LARGE = 1.5  # times the usual size: a heading; the height of a line's letters varies by less, with its ascenders
+_STEPS = 2  # a large line has its size in halves of the usual one, so that two lines of one heading have the same
+_MAX_MESSAGE = 200  # characters of what tesseract says: its first sentence or two
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A page's grey values: one byte a pixel, row by row from the top left."""
+    """A page in grey: one byte a pixel, row by row from the top left."""
 
     pixels: bytes
     width: int
@@ -44,7 +48,7 @@ class _Word:
     text: str
 
 
-def read_picture(picture: Picture, page: int, languages: str) -> list[list[Line]]:
+def read_picture(picture: Picture, page: int, languages: str) -> list[list[TextLine]]:
     """Return the paragraphs of a picture as lines with boxes in points.
 
     Raise Rejected: `not_installed` where tesseract or the data of a language is missing, `timeout`, `crashed`.
@@ -54,8 +58,8 @@ def read_picture(picture: Picture, page: int, languages: str) -> list[list[Line]
         raise Rejected("not_installed", "OCR needs tesseract: install tesseract-ocr, or set ocr = false in [parse]")
     command = [program, "stdin", "stdout", "-l", languages, "--dpi", f"{picture.per_inch:.0f}"]
     command += ["-c", "tessedit_create_tsv=1"]
-    head = b"P5\n%d %d\n255\n" % (picture.width, picture.height)
-    environment = os.environ | {"OMP_THREAD_LIMIT": "1"}
+    head = b"P5\n%d %d\n255\n" % (picture.width, picture.height)  # a PGM file: no library is needed to write it
+    environment = os.environ | {"OMP_THREAD_LIMIT": "1"}  # there is a worker for each core already
     try:
         done = subprocess.run(
             command, input=head + picture.pixels, capture_output=True, timeout=_TIMEOUT_S, env=environment, check=False
@@ -65,7 +69,7 @@ def read_picture(picture: Picture, page: int, languages: str) -> list[list[Line]
     if done.returncode:
         raise _reason(done.returncode, done.stderr.decode("utf-8", "replace"), languages)
     words = list(_words(done.stdout.decode("utf-8", "replace")))
-    return _paragraphs(words, page, 72 / picture.per_inch)
+    return _paragraphs(words, page, _POINTS / picture.per_inch)
 
 
 def _reason(status: int, said: str, languages: str) -> Rejected:
@@ -78,17 +82,25 @@ def _reason(status: int, said: str, languages: str) -> Rejected:
 
 
 def _words(table: str) -> Iterator[_Word]:
-    """Yield the words of tesseract's table: level, page, block, paragraph, line, word, box, confidence, text."""
+    """Yield the words of tesseract's table, whose first row names the fields."""
     for row in table.splitlines()[1:]:
         fields = row.split("\t", _FIELDS - 1)
-        if len(fields) == _FIELDS and fields[0] == _WORD and fields[-1].strip():
-            left, top, width, height = map(int, fields[6:10])
-            box = (left, top, left + width, top + height)
-            yield _Word(tuple(fields[1:4]), fields[4], box, float(fields[10]), fields[-1].strip())
+        if _is_word(fields):
+            yield _word(fields)
 
 
-def _paragraphs(words: list[_Word], page: int, scale: float) -> list[list[Line]]:
-    found: list[list[Line]] = []
+def _is_word(fields: list[str]) -> bool:
+    return len(fields) == _FIELDS and fields[0] == _WORD and bool(fields[-1].strip())
+
+
+def _word(fields: list[str]) -> _Word:
+    left, top, width, height = map(int, fields[_BOX])
+    box = (left, top, left + width, top + height)
+    return _Word(tuple(fields[_PARAGRAPH]), fields[_LINE], box, float(fields[_CONFIDENCE]), fields[-1].strip())
+
+
+def _paragraphs(words: list[_Word], page: int, scale: float) -> list[list[TextLine]]:
+    found: list[list[TextLine]] = []
     for _, paragraph in groupby(words, lambda word: word.paragraph):
         lines = [list(line) for _, line in groupby(paragraph, lambda word: word.line)]
         kept = [_line(line, page, scale) for line in lines if _is_sure(line)]
@@ -102,17 +114,16 @@ def _is_sure(words: list[_Word]) -> bool:
     return sum(word.confidence for word in words) >= _MIN_CONFIDENCE * len(words)
 
 
-def _line(words: list[_Word], page: int, scale: float) -> Line:
-    sides = list(zip(*(word.box for word in words), strict=True))
-    left, top, right, bottom = min(sides[0]), min(sides[1]), max(sides[2]), max(sides[3])
-    box: Box = (left * scale, top * scale, right * scale, bottom * scale)
-    size = median(word.box[3] - word.box[1] for word in words) * scale
-    return Line(" ".join(word.text for word in words), size, PLAIN, box, page, 0, 0)
+def _line(words: list[_Word], page: int, scale: float) -> TextLine:
+    lefts, tops, rights, bottoms = zip(*(word.box for word in words), strict=True)
+    box: Box = (min(lefts) * scale, min(tops) * scale, max(rights) * scale, max(bottoms) * scale)
+    size = median(bottom - top for top, bottom in zip(tops, bottoms, strict=True)) * scale
+    return TextLine(" ".join(word.text for word in words), size, PLAIN, box, page, 0, 0)
 
 
-def _even(paragraphs: list[list[Line]]) -> None:
-    """Give all lines one size but those that are much larger: the height of letters is known roughly."""
+def _even(paragraphs: list[list[TextLine]]) -> None:
+    """Give all lines one size, except those that are much larger: the height of letters is only known roughly."""
     lines = [line for paragraph in paragraphs for line in paragraph]
     usual = round(median(line.size for line in lines), 1) if lines else 0.0
     for line in lines:
-        line.size = round(line.size / usual * 2) / 2 * usual if line.size > _LARGE * usual else usual
+        line.size = round(line.size / usual * _STEPS) / _STEPS * usual if line.size > _LARGE * usual else usual

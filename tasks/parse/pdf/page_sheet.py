@@ -6,37 +6,44 @@ from dataclasses import dataclass, field
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.bullets import may_hold_bullets, with_bullets
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
-from docmill.tasks.parse.pdf.layout.grid import Table, may_hold_table, ruled_tables
+from docmill.tasks.parse.pdf.layout.grid import Item, may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.text.fields import fields, with_fields
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.letters import NO_LETTER
+from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link, page_links
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls
 from docmill.tasks.parse.pdf.text.place import Place, tenths
-from docmill.tasks.parse.pdf.text.rules import Level, Rules, page_rules
+from docmill.tasks.parse.pdf.text.rules import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
 _REACH = 500.0
+"""Points between the places that the page's map is taken from: far enough apart that a device unit lost to rounding is
+a 50,000th of them, and no further than a common page is high."""
 _MOSTLY = 0.4
-_FEW = 4
+"""Share of the characters without a known meaning that makes a page garbled. Formulas and logos keep a page far below
+it; a page above it gives words that nobody can read, and OCR may read it."""
+_ACROSS = 1.5  # times as high as wide: a line that runs up or down the page; a drop capital is about as wide as high
+_FEW = 4  # characters: shorter lines, such as "1" or "Ill", are high and level at once
 
 
 @dataclass(slots=True)
-class Sheet:
+class PageSheet:
     """A page: its size in points, its lines and ruled tables in the order of the content, and its links.
 
-    `level` holds its level rules where it may hold a table.
-    `paragraphs` holds the lines of a page that OCR has read, in its order. `turn` is 1 where the text
-    runs up the page and -1 where it runs down: boxes are of the page turned upright.
+    `level` holds its level rules if it may hold a table. `paragraphs` holds the lines of a page that OCR
+    has read, in its order. `turn` is 1 where the text runs up the page and -1 where it runs down; boxes
+    are then those of the page turned upright. A `garbled` page has fonts that do not say which letters
+    they draw; a `damaged` one cannot be loaded.
     """
 
     number: int
     width: float
     height: float
-    items: list[Line | Table] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    level: Level = field(default_factory=Level)
-    paragraphs: list[list[Line]] = field(default_factory=list)
+    level: LevelRules = field(default_factory=LevelRules)
+    paragraphs: list[list[TextLine]] = field(default_factory=list)
     turn: int = 0
     garbled: bool = False
     damaged: bool = False
@@ -44,7 +51,7 @@ class Sheet:
     @property
     def characters(self) -> int:
         """Return how many characters the page's lines hold."""
-        return sum(len(item.text) for item in self.items if isinstance(item, Line))
+        return _characters([item for item in self.items if isinstance(item, TextLine)])
 
     def box(self, box: Box) -> Box:
         """Return a box as it stands on the page as shown, to a tenth of a point."""
@@ -56,51 +63,75 @@ class Sheet:
         return (tenths(left), tenths(top), tenths(right), tenths(bottom))
 
 
-def read_sheet(page: int, document: int, number: int, form: int | None = None) -> Sheet:
-    """Return what stands on a page; nothing where most of its characters have no known meaning."""
-    width, height = (calls()[name](page) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
-    sheet = Sheet(number, width, height)
-    place = _transform(page, width, height)
+def read_sheet(page: int, document: int, number: int, form: int | None = None) -> PageSheet:
+    """Return a page with its text; without it where most of its characters have no known meaning."""
     text_page = calls()["FPDFText_LoadPage"](page)
     try:
-        layer = TextLayer(text_page, place, number)
-        lines = layer.lines()
-        if _is_garbled(layer):
-            sheet.garbled = True
-            return sheet
-        sheet.turn = _turn(lines, layer)
-        if sheet.turn:
-            place = _turned(place, sheet)
-            sheet.width, sheet.height = height, width
-            layer = TextLayer(text_page, place, number)
-            lines = layer.lines()
-        filled = fields(page, form, place, number)
-        lines = with_fields(lines, filled) if filled else lines
-        tables = may_hold_table(lines)
-        rules = page_rules(page, place) if tables or may_hold_bullets(lines) else Rules()
-        with_bullets(lines, rules.dots)
-        sheet.level = Level(rules.level if tables else ())
-        sheet.items = ruled_tables(cut_as_neighbours(lines, sheet.level, layer), rules, layer) if tables else [*lines]
-        sheet.links = page_links(page, document, layer, place)
+        return _read(page, text_page, number, document, form)
     finally:
         calls()["FPDFText_ClosePage"](text_page)
+
+
+def _read(page: int, text_page: int, number: int, document: int, form: int | None) -> PageSheet:
+    width, height = (calls()[name](page) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
+    sheet = PageSheet(number, width, height)
+    place = _transform(page, width, height)
+    layer = TextLayer(text_page, place, number)
+    if _is_garbled(layer.text):
+        sheet.garbled = True
+        return sheet
+    lines = layer.lines()
+    sheet.turn = _turn(lines, layer)
+    if sheet.turn:
+        place = _turned(place, sheet)
+        sheet.width, sheet.height = height, width
+        layer = TextLayer(text_page, place, number)
+        lines = layer.lines()
+    filled = fields(page, form, place, number)
+    lines = with_fields(lines, filled) if filled else lines
+    sheet.items, sheet.level = _with_tables(lines, layer, page, place)
+    sheet.links = page_links(page, document, layer, place)
     return sheet
 
 
-def _is_garbled(layer: TextLayer) -> bool:
-    return layer.unknown > 0 and layer.unknown > _MOSTLY * len("".join(layer.text.split()))
+def _with_tables(lines: list[TextLine], layer: TextLayer, page: int, place: Place) -> tuple[list[Item], LevelRules]:
+    """Return lines with those between rules as tables, and the level rules by which others may be found."""
+    tables = may_hold_table(lines)
+    # Rules decide nothing on a page of plain text, and to find them is to look at every object that it draws.
+    rules = page_rules(page, place) if tables or may_hold_bullets(lines) else PageRules()
+    with_bullets(lines, rules.dots)
+    if not tables:
+        return [*lines], LevelRules()
+    level = LevelRules(rules.level)
+    return ruled_tables(cut_as_neighbours(lines, level, layer), rules, layer), level
 
 
-def _turn(lines: list[Line], layer: TextLayer) -> int:
+def _is_garbled(text: str) -> bool:
+    """Return whether so many characters have no known meaning that a page's text is none."""
+    odd = [row for row in text.split("\n") if not row.strip().isprintable()]
+    unknown = text.count("\ufffd") + sum(len(NO_LETTER.findall(row)) for row in odd)
+    return unknown > 0 and unknown > _MOSTLY * len("".join(text.split()))
+
+
+def _turn(lines: list[TextLine], layer: TextLayer) -> int:
     """Return 1 where most text runs up the page, -1 where it runs down, else 0."""
-    across = [line for line in lines if len(line.text) >= _FEW and line.height > 1.5 * (line.box[2] - line.box[0])]
-    if not across or 2 * sum(len(line.text) for line in across) <= sum(len(line.text) for line in lines):
+    across = [line for line in lines if _is_across(line)]
+    if not across or 2 * _characters(across) <= _characters(lines):
         return 0
     longest = max(across, key=lambda line: len(line.text))
     return 1 if layer.runs_up(longest) else -1
 
 
-def _turned(place: Place, sheet: Sheet) -> Place:
+def _is_across(line: TextLine) -> bool:
+    left, _, right, _ = line.box
+    return len(line.text) >= _FEW and line.height > _ACROSS * (right - left)
+
+
+def _characters(lines: list[TextLine]) -> int:
+    return sum(len(line.text) for line in lines)
+
+
+def _turned(place: Place, sheet: PageSheet) -> Place:
     """Return the map to points from the top left of a page that is turned so that its text stands upright."""
     a, b, c, d, e, f = place
     return (-b, a, -d, c, sheet.height - f, e) if sheet.turn > 0 else (b, -a, d, -c, f, sheet.width - e)
@@ -112,6 +143,7 @@ def _transform(page: int, width: float, height: float) -> Place:
     known = (page, 0, 0, int(width * _SCALE), int(height * _SCALE), 0)
     found = (ctypes.addressof(x), ctypes.addressof(y))
     places = []
+    # The map is affine: where the origin and a place on each axis lie tells all of it.
     for left, up in ((0, 0), (_REACH, 0), (0, _REACH)):
         calls()["FPDF_PageToDevice"](*known, left, up, *found)
         places.append((x.value / _SCALE, y.value / _SCALE))

@@ -1,4 +1,4 @@
-"""PDF files: opened with passwords where they need one, and what they say of themselves."""
+"""PDF files: opened, with a password if they need one, and what they say of themselves."""
 
 import ctypes
 import re
@@ -13,40 +13,53 @@ from docmill.tasks.parse.pdf.blocks.headings import squeeze
 from docmill.tasks.parse.pdf.text.pdfium_calls import address, calls, text_from
 
 _INFO = {"Author": "author", "Subject": "description", "Keywords": "keywords"}
+_DATES = {"CreationDate": "created", "ModDate": "modified"}
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")
+_DAY = 3  # groups of a date: year, month, day; as many follow for the time
 # What programs write as a title when its author has written none.
 _NO_TITLE = re.compile(
     r"untitled|microsoft |.*\.(?:docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|txt|ps)$|[\W\d_]*$", re.I
 )
 _UNLIKE = re.compile(rb"/StrF\s*/Identity\b")  # pdfium wants strings and streams locked alike
-_OUTLINE_PER_PAGE = 40
-_MAX_PAGES = 100_000
-_LANGUAGE_UNITS = 40
+_OUTLINE_PER_PAGE = 40  # entries: no page has so many headings; a broken outline may go in circles without end
+_OUTLINE_DEPTH = 6  # as deep as Markdown's headings
+_MAX_PAGES = 100_000  # the longest works have some ten thousand; a made-up file of a few bytes may state any number
+_LANGUAGE_UNITS = 40  # of UTF-16, the zero at the end with them: longer than any language tag in use
+_END = 2  # bytes of that zero
 
 
 def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
     """Return pypdfium2's document, which its caller closes; raise Rejected `encrypted`, `corrupt` or `too_large`."""
-    import pypdfium2
-    import pypdfium2.raw as pdfium
-
     # pdfium takes UTF-8; files of before PDF 2.0 were locked with Latin-1 bytes, which it converts to itself.
     prepared = (form for password in passwords for form in dict.fromkeys((password, _prepared(password))))
     for password in (None, *prepared):
-        try:
-            document = pypdfium2.PdfDocument(data, password=password)
-            break
-        except pypdfium2.PdfiumError as error:
-            if error.err_code == pdfium.FPDF_ERR_SECURITY:
-                raise Rejected("encrypted", "locked in a way that no password opens (an unknown filter)") from error
-            if error.err_code != pdfium.FPDF_ERR_PASSWORD:
-                raise Rejected("corrupt", f"cannot be read as pdf: {error}") from error
-    else:
-        if _UNLIKE.search(data):
-            raise Rejected("encrypted", "its streams are locked and its strings are not, which pdfium cannot open")
-        known = f"none of {len(passwords)} passwords opens it" if passwords else "no password is known"
-        raise Rejected("encrypted", f"the pdf needs a password; {known} (parse.passwords)")
-    if len(document) > _MAX_PAGES:
-        pages = len(document)
+        document = _opened(data, password)
+        if document is not None:
+            return _of_bounded_length(document)
+    if _UNLIKE.search(data):
+        raise Rejected("encrypted", "its streams are locked and its strings are not, which pdfium cannot open")
+    known = f"none of {len(passwords)} passwords opens it" if passwords else "no password is known"
+    raise Rejected("encrypted", f"the pdf needs a password; {known} (parse.passwords)")
+
+
+def _opened(data: bytes, password: str | None) -> Any:
+    """Return pypdfium2's document, None if it needs another password."""
+    import pypdfium2
+    import pypdfium2.raw as pdfium
+
+    try:
+        return pypdfium2.PdfDocument(data, password=password)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == pdfium.FPDF_ERR_PASSWORD:
+            return None
+        if error.err_code == pdfium.FPDF_ERR_SECURITY:
+            raise Rejected("encrypted", "locked in a way that no password opens (an unknown filter)") from error
+        raise Rejected("corrupt", f"cannot be read as pdf: {error}") from error
+
+
+def _of_bounded_length(document: Any) -> Any:
+    pages = len(document)
+    if pages > _MAX_PAGES:
         document.close()
         raise Rejected("too_large", f"{pages} pages, the limit is {_MAX_PAGES}")
     return document
@@ -65,7 +78,7 @@ def opened_page(document: Any, number: int) -> Iterator[int | None]:
 
 
 def _prepared(password: str) -> str:
-    """Return a password as PDF 2.0 has it hashed: by SASLprep (RFC 4013)."""
+    """Return a password in the form that PDF 2.0 hashes: SASLprep (RFC 4013)."""
     mapped = (" " if stringprep.in_table_c12(c) else c for c in password if not stringprep.in_table_b1(c))
     return unicodedata.normalize("NFKC", "".join(mapped))
 
@@ -74,7 +87,7 @@ def outline(document: Any) -> dict[tuple[int, str], int]:
     """Return the level, from 1, of each outline entry by its page and squeezed title."""
     entries: dict[tuple[int, str], int] = {}
     with suppress(Exception):  # a broken outline leaves the text whole
-        for count, mark in enumerate(document.get_toc(max_depth=6)):
+        for count, mark in enumerate(document.get_toc(max_depth=_OUTLINE_DEPTH)):
             if count > _OUTLINE_PER_PAGE * (len(document) + 1):
                 break
             target = mark.get_dest()
@@ -86,22 +99,26 @@ def outline(document: Any) -> dict[tuple[int, str], int]:
 
 def metadata(document: Any) -> dict[str, Any]:
     """Return what a document says of itself: title, author, keywords, description, dates, language."""
-    info = {key: _meta(document, key) for key in (*_INFO, "CreationDate", "ModDate", "Title")}
-    found: dict[str, Any] = {ours: info[theirs] for theirs, ours in _INFO.items() if info.get(theirs)}
-    for theirs, ours in (("CreationDate", "created"), ("ModDate", "modified")):
-        match = _DATE.match(info.get(theirs, ""))
-        if match:
-            date, time = [part for part in match.groups()[:3] if part], [part for part in match.groups()[3:] if part]
-            found[ours] = "-".join(date) + ("T" + ":".join(time) if len(date) == len(time) == 3 else "")
-    language = _language(document)
-    if language:
-        found["language"] = language
-    title = info.get("Title", "")
-    return found if not title or _NO_TITLE.match(title) else found | {"title": title}
+    title = _meta(document, "Title")
+    stated = {ours: _meta(document, theirs) for theirs, ours in _INFO.items()}
+    stated |= {ours: _date(_meta(document, theirs)) for theirs, ours in _DATES.items()}
+    stated |= {"language": _language(document), "title": "" if _NO_TITLE.match(title) else title}
+    return {name: text for name, text in stated.items() if text}
+
+
+def _date(stated: str) -> str:
+    """Return a date of PDF as in ISO 8601, with its time if that is complete; empty for what is none."""
+    match = _DATE.match(stated)
+    if not match:
+        return ""
+    parts = match.groups()
+    day, time = ([part for part in some if part] for some in (parts[:_DAY], parts[_DAY:]))
+    complete = len(day) == len(time) == _DAY
+    return "-".join(day) + ("T" + ":".join(time) if complete else "")
 
 
 def _meta(document: Any, key: str) -> str:
-    """Return what a document's information says, on one line."""
+    """Return an entry of a document's information, on one line."""
     return " ".join(text_from("FPDF_GetMetaText", address(document), key.encode()).replace("\0", "").split())
 
 
@@ -111,7 +128,7 @@ def _language(document: Any) -> str:
     units = (pdfium.FPDF_WCHAR * _LANGUAGE_UNITS)()
     size = ctypes.sizeof(units)
     written = pdfium.FPDFCatalog_GetLanguage(document, units, size)
-    if not 2 < written <= size:
+    if not _END < written <= size:
         return ""
-    language = bytes(units)[: written - 2].decode("utf-16-le", "replace").strip()
+    language = bytes(units)[: written - _END].decode("utf-16-le", "replace").strip()
     return language if re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*", language) else ""

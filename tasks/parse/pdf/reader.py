@@ -1,16 +1,19 @@
 """PDF, by pdfium: pages in reading order, drawn as headings, paragraphs, items, tables, code and furniture."""
 
+from collections.abc import Callable
 from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw, first_heading
-from docmill.tasks.parse.pdf.page_sheet import Sheet, read_sheet
+from docmill.tasks.parse.pdf.page_sheet import PageSheet, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
 from docmill.tasks.parse.pdf.scan import is_scan, read_scan
 from docmill.tasks.parse.pdf.text.fields import form_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import address
+
+_UNKNOWN_SIZE = (1.0, 1.0)  # of a page that cannot be loaded: not 0, which others divide by
 
 
 def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
@@ -34,8 +37,8 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     return canvas.parsed(facts.pop("title", "") or first_heading(canvas), facts)
 
 
-def _read(document: Any, form: int | None, options: ParseOptions) -> list[Sheet]:
-    sheets: list[Sheet] = []
+def _read(document: Any, form: int | None, options: ParseOptions) -> list[PageSheet]:
+    sheets: list[PageSheet] = []
     characters = 0
     for number in range(1, len(document) + 1):
         sheets.append(_sheet(document, form, number, options))
@@ -45,16 +48,16 @@ def _read(document: Any, form: int | None, options: ParseOptions) -> list[Sheet]
     return sheets
 
 
-def _sheet(document: Any, form: int | None, number: int, options: ParseOptions) -> Sheet:
+def _sheet(document: Any, form: int | None, number: int, options: ParseOptions) -> PageSheet:
     with opened_page(document, number) as page:
         if page is None:
-            return Sheet(number, 1.0, 1.0, damaged=True)
+            return PageSheet(number, *_UNKNOWN_SIZE, damaged=True)
         sheet = read_sheet(page, address(document), number, form)
         wanted = options.ocr and is_scan(page, sheet)
     return read_scan(document, sheet, options.ocr_languages) if wanted else sheet
 
 
-def _no_text(sheets: list[Sheet], ocr: bool) -> Rejected:
+def _no_text(sheets: list[PageSheet], ocr: bool) -> Rejected:
     advice = "OCR reads none either" if ocr else "[parse] ocr = true reads what is scanned, with tesseract"
     garbled = sum(sheet.garbled for sheet in sheets)
     if garbled:
@@ -65,12 +68,15 @@ def _no_text(sheets: list[Sheet], ocr: bool) -> Rejected:
     return Rejected("no_text", f"none of {len(sheets)} pages holds text; {advice}")
 
 
-def _gaps(sheets: list[Sheet]) -> dict[str, list[int]]:
+_GAPS: dict[str, Callable[[PageSheet], bool]] = {
+    "pages_without_text": lambda sheet: not sheet.items,
+    "garbled_pages": lambda sheet: sheet.garbled,
+    "ocr_pages": lambda sheet: bool(sheet.paragraphs),
+    "damaged_pages": lambda sheet: sheet.damaged,
+}
+
+
+def _gaps(sheets: list[PageSheet]) -> dict[str, list[int]]:
     """Return the numbers of pages that gave no text, by why, and of those that OCR has read."""
-    found = {
-        "pages_without_text": [sheet.number for sheet in sheets if not sheet.items],
-        "garbled_pages": [sheet.number for sheet in sheets if sheet.garbled],
-        "ocr_pages": [sheet.number for sheet in sheets if sheet.paragraphs],
-        "damaged_pages": [sheet.number for sheet in sheets if sheet.damaged],
-    }
+    found = {name: [sheet.number for sheet in sheets if is_one(sheet)] for name, is_one in _GAPS.items()}
     return {name: numbers for name, numbers in found.items() if numbers}

@@ -1,20 +1,23 @@
-"""Scanned PDF pages: pages without text that are drawn as a picture, for OCR to read."""
+"""Scanned PDF pages: pages without text are drawn as pictures for OCR to read."""
 
 from contextlib import closing
 from itertools import repeat
+from math import sqrt
 from typing import Any
 
 from docmill.tasks.parse.pdf.ocr import Picture, read_picture
-from docmill.tasks.parse.pdf.page_sheet import Sheet
+from docmill.tasks.parse.pdf.page_sheet import PageSheet
 from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, calls
 
-_PER_INCH = 300.0
-_MAX_PIXELS = 40_000_000
-_FEW_CHARACTERS = 25
-_IMAGE = 3
+_POINTS = 72.0  # an inch
+_PER_INCH = 300.0  # dots, what tesseract asks for: with fewer it misreads small print, with more it takes longer
+_MAX_PIXELS = 40_000_000  # of a picture in memory: a page of A2 at 300 dots an inch; larger ones are drawn coarser
+_FEW_CHARACTERS = 25  # a page number or a stamp that a scanner prints on its pages; a short line of text has more
+_MOST_OBJECTS = 100  # that are looked at for an image: a scan is one, or some strips, at a page's beginning
+_IMAGE = 3  # FPDF_PAGEOBJ_IMAGE
 
 
-def is_scan(page: int, sheet: Sheet) -> bool:
+def is_scan(page: int, sheet: PageSheet) -> bool:
     """Return whether a page shows something but holds no text, or hardly any beside an image."""
     ask = calls()
     objects = ask["FPDFPage_CountObjects"](page)
@@ -22,26 +25,26 @@ def is_scan(page: int, sheet: Sheet) -> bool:
         return bool(objects > 0)
     if sheet.characters >= _FEW_CHARACTERS:
         return False
-    handles = map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(min(objects, 100)))
+    handles = map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(min(objects, _MOST_OBJECTS)))
     return _IMAGE in map(ask["FPDFPageObj_GetType"], handles)
 
 
-def read_scan(document: Any, sheet: Sheet, languages: str) -> Sheet:
-    """Return the page as OCR reads it, or as it was where OCR reads no more than that."""
+def read_scan(document: Any, sheet: PageSheet, languages: str) -> PageSheet:
+    """Return the page as OCR reads it, or as it was if OCR reads no more than that."""
     with closing(document[sheet.number - 1]) as page:
         width, height = page.get_size()
-        inches = max(width * height, 1.0) / 72**2
-        per_inch = min(_PER_INCH, (_MAX_PIXELS / inches) ** 0.5)
-        with closing(page.render(scale=per_inch / 72, grayscale=True)) as bitmap:
+        square_inches = max(width * height, 1.0) / _POINTS**2
+        per_inch = min(_PER_INCH, sqrt(_MAX_PIXELS / square_inches))
+        with closing(page.render(scale=per_inch / _POINTS, grayscale=True)) as bitmap:
             pixels = bitmap.to_numpy()
             picture = Picture(pixels.tobytes(), pixels.shape[1], pixels.shape[0], per_inch)
     read = scanned(picture, sheet.number, languages)
     return read if read.characters > sheet.characters else sheet
 
 
-def scanned(picture: Picture, number: int, languages: str) -> Sheet:
-    """Return a page that is a picture."""
-    width, height = 72 * picture.width / picture.per_inch, 72 * picture.height / picture.per_inch
+def scanned(picture: Picture, number: int, languages: str) -> PageSheet:
+    """Return the page that OCR reads in a picture of it."""
+    width, height = (_POINTS * pixels / picture.per_inch for pixels in (picture.width, picture.height))
     paragraphs = read_picture(picture, number, languages)
     lines = [line for paragraph in paragraphs for line in paragraph]
-    return Sheet(number, width, height, [*lines], paragraphs=paragraphs)
+    return PageSheet(number, width, height, [*lines], paragraphs=paragraphs)

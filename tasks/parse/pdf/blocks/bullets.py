@@ -5,7 +5,7 @@ from collections import Counter
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.text_blocks import marker_of
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.line import TextLine
 
 BULLET = "\u2022"
 _NEAR = 2.5  # how far from the text a bullet may stand, in the size of the text
@@ -14,7 +14,7 @@ _MOST = 1_000_000
 _INDENTS = (4.0, 80.0)  # points
 
 
-def may_hold_bullets(lines: list[Line]) -> bool:
+def may_hold_bullets(lines: list[TextLine]) -> bool:
     """Return whether a line begins further in than the one before: else it is not worth looking for bullets."""
     least, most = _INDENTS
     before = float("inf")
@@ -26,7 +26,7 @@ def may_hold_bullets(lines: list[Line]) -> bool:
     return False
 
 
-def with_bullets(lines: list[Line], dots: list[Box]) -> None:
+def with_bullets(lines: list[TextLine], dots: list[Box]) -> None:
     """Write a bullet before each line that a dot stands before, with no other text between or close to its left."""
     found = _repeated(dots)
     if not found or len(found) * len(lines) > _MOST:

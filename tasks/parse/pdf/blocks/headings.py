@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from docmill.tasks.parse.pdf.text.fonts import Font
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.line import TextLine
 
-Pages = list[list[Line]]
+Pages = list[list[TextLine]]
 Outline = Mapping[tuple[int, str], int]
 
 _LEADERS = re.compile(r"\.{5}|(?: \.){4}")  # of a list of contents
@@ -53,7 +53,7 @@ def _mark_outlined(pages: Pages, outline: Outline) -> None:
             _mark_titles(lines, wanted)
 
 
-def _mark_titles(page: list[Line], wanted: dict[str, int]) -> None:
+def _mark_titles(page: list[TextLine], wanted: dict[str, int]) -> None:
     starts = tuple(wanted)
     seen: dict[str, tuple[Font, float]] = {}
     for index, line in enumerate(page):
@@ -70,9 +70,9 @@ def _mark_titles(page: list[Line], wanted: dict[str, int]) -> None:
             text += squeeze(page[end].text)
 
 
-def _unmark_text(page: list[Line]) -> None:
+def _unmark_text(page: list[TextLine]) -> None:
     """Take the level from large lines that are a paragraph: more than a heading's length on end."""
-    run: list[Line] = []
+    run: list[TextLine] = []
     for line in [*page, None]:
         if line is not None and run and line.level == run[-1].level and line.box[1] - run[-1].box[3] < line.size:
             run.append(line)
@@ -83,7 +83,7 @@ def _unmark_text(page: list[Line]) -> None:
         run = [line] if line is not None and line.level else []
 
 
-def _is_short(line: Line) -> bool:
+def _is_short(line: TextLine) -> bool:
     if line.font.mono and not line.font.bold:
         return False
     return len(line.text) <= MAX_HEADING and sum(map(str.isalpha, line.text)) > 1 and not _LEADERS.search(line.text)
@@ -123,11 +123,11 @@ def _mark_bold(pages: Pages, body: float, level: int) -> None:
                 line.level = level
 
 
-def _is_apart(upper: Line, lower: Line) -> bool:
+def _is_apart(upper: TextLine, lower: TextLine) -> bool:
     return lower.box[1] - upper.box[3] > 0.25 * lower.size
 
 
-def _reads_as_heading(line: Line) -> bool:
+def _reads_as_heading(line: TextLine) -> bool:
     text = line.text.rstrip()
     starts = text[0].isupper() or line.font.mono or _NUMBERED.match(text) is not None
     if line.font.mono:

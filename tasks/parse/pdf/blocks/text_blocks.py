@@ -12,7 +12,7 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.headings import MAX_HEADING
 from docmill.tasks.parse.pdf.layout.grid import Item, Table
 from docmill.tasks.parse.pdf.text.letters import LOWERED, RAISED
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
 
 BULLET = re.compile(r"([•●▪■◦○‣∙·*–—➢➤✓❖-]|[\u2043\uf0a7\uf0b7\uf0a8\uf0d8]|o(?=\s))\s+(?=\S)")
@@ -39,7 +39,7 @@ class Block:
     level: int = 0
     marker: str = ""
     note: str = ""
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TextLine] = field(default_factory=list)
     attributes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -69,9 +69,9 @@ class _Measure:
         self._flow = flow
 
     @cached_property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[TextLine]:
         """Return those that are no furniture."""
-        return [item for item in self._flow if isinstance(item, Line) and not item.furniture]
+        return [item for item in self._flow if isinstance(item, TextLine) and not item.furniture]
 
     @cached_property
     def sides(self) -> tuple[float, float]:
@@ -90,14 +90,14 @@ class _Measure:
         usual = median(gaps) if len(gaps) >= _ENOUGH else 0.0
         return usual if 0 < usual < _WIDEST else 0.0
 
-    def is_short(self, line: Line) -> bool:
+    def is_short(self, line: TextLine) -> bool:
         """Return whether a line ends far from where others do."""
         left, right = self.sides
         return right - line.box[2] > 0.2 * max(right - left, 1)
 
 
-def _groups(flow: list[Item], measure: _Measure, code: bool) -> Iterator[list[Line] | Table]:
-    group: list[Line] = []
+def _groups(flow: list[Item], measure: _Measure, code: bool) -> Iterator[list[TextLine] | Table]:
+    group: list[TextLine] = []
     for item in flow:
         if isinstance(item, Table):
             if group:
@@ -114,7 +114,7 @@ def _groups(flow: list[Item], measure: _Measure, code: bool) -> Iterator[list[Li
         yield group
 
 
-def _block(group: list[Line] | Table, code: bool, lefts: list[float]) -> Block:
+def _block(group: list[TextLine] | Table, code: bool, lefts: list[float]) -> Block:
     if isinstance(group, Table):
         return Block("table", [group], group.page)
     first = group[0]
@@ -146,7 +146,7 @@ def marker_of(text: str) -> re.Match[str] | None:
     return NUMBER.match(text) if "." in head or ")" in head else None
 
 
-def _is_bullet(mark: re.Match[str], before: Line) -> bool:
+def _is_bullet(mark: re.Match[str], before: TextLine) -> bool:
     """Return whether a sign begins an item, and is no dash or dot of the text that the line before begins."""
     if mark[1] in "-–—":
         return (
@@ -155,7 +155,7 @@ def _is_bullet(mark: re.Match[str], before: Line) -> bool:
     return mark[1] != "·" or " · " not in before.text
 
 
-def _is_number(mark: re.Match[str], line: Line, first: Line, last: Line) -> bool:
+def _is_number(mark: re.Match[str], line: TextLine, first: TextLine, last: TextLine) -> bool:
     """Return whether a number begins an item: as far left as its block, or the first of a list that is further in."""
     inner = _FIRST.fullmatch(mark[1]) is not None and line.box[0] > last.box[0] + 0.5 * line.size
     return inner or line.box[0] <= first.box[0] + line.size
@@ -169,7 +169,7 @@ def _mark_note(block: Block, body: float) -> None:
         block.note = match[1] or match[2]
 
 
-def _continues(block: list[Line], line: Line, measure: _Measure, code: bool) -> bool:
+def _continues(block: list[TextLine], line: TextLine, measure: _Measure, code: bool) -> bool:
     last = block[-1]
     if line.furniture or last.furniture or line.level != last.level:
         return False
@@ -191,21 +191,21 @@ def _continues(block: list[Line], line: Line, measure: _Measure, code: bool) -> 
     return not _begins(block, line, measure)
 
 
-def _is_code(line: Line) -> bool:
+def _is_code(line: TextLine) -> bool:
     """Return whether a line is code: of one width, and no address, which is set so too."""
     return line.font.mono and _ADDRESS.fullmatch(line.text) is None
 
 
-def _is_indented(last: Line, line: Line, measure: _Measure) -> bool:
+def _is_indented(last: TextLine, line: TextLine, measure: _Measure) -> bool:
     """Return whether a line begins elsewhere than the one before, or as far in as this does."""
     return abs(line.box[0] - last.box[0]) > line.size or line.box[0] - measure.sides[0] > line.size
 
 
-def _usual_gap(block: list[Line]) -> float:
+def _usual_gap(block: list[TextLine]) -> float:
     return min((lower.box[1] - upper.box[3] for upper, lower in pairwise(block[-4:])), default=0.0)
 
 
-def _begins(block: list[Line], line: Line, measure: _Measure) -> bool:
+def _begins(block: list[TextLine], line: TextLine, measure: _Measure) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
     first, last = block[0], block[-1]
     mark = marker_of(line.text)

@@ -7,12 +7,12 @@ from statistics import median
 
 from docmill.tasks.parse.pdf.layout.grid import Item, Table, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
-from docmill.tasks.parse.pdf.text.hyphens import Words, joined
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
+from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
-from docmill.tasks.parse.pdf.text.rules import Level
+from docmill.tasks.parse.pdf.text.rules import LevelRules
 
-Cell = list[Line]  # one below the other
+Cell = list[TextLine]  # one below the other
 Row = list[Cell]
 Span = tuple[float, float]
 
@@ -30,7 +30,7 @@ _WIDER = 1.6  # than between the rows above
 _TRIES = 3
 
 
-def with_tables(items: list[Item], rules: Level) -> list[Item]:
+def with_tables(items: list[Item], rules: LevelRules) -> list[Item]:
     """Return items in their order, runs of rows that surely are a table as one; `rules` are the page's."""
     rows = rows_of(items, rules)
     least = _MIN_RULED if rules else _MIN_ROWS
@@ -61,7 +61,7 @@ def _tries(rows: list[list[Item]], start: int, end: int) -> Iterator[tuple[int, 
             yield first, last
 
 
-def _end(rows: list[list[Item]], start: int, rules: Level) -> int:
+def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
     """Return where the run of rows ends that begins here with at least two cells."""
     if len(rows[start]) < 2:
         return start
@@ -83,15 +83,15 @@ def _end(rows: list[list[Item]], start: int, rules: Level) -> int:
 def _is_heading(row: list[Item], cells: list[Item]) -> bool:
     """Return whether a row is one piece from the left in another font than the cells above it."""
     one, other = row[0], cells[0]
-    if len(row) > 1 or not isinstance(one, Line) or not isinstance(other, Line):
+    if len(row) > 1 or not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
     alike = one.font == other.font and abs(one.size - other.size) < 0.05 * one.size
     return one.box[0] < other.box[0] + STRAY and not alike
 
 
-def _is_below(above: list[Item], row: list[Item], rules: Level) -> bool:
+def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
     one, other = above[0], row[0]
-    if not isinstance(one, Line) or not isinstance(other, Line) or abs(one.size - other.size) > 0.25 * one.size:
+    if not isinstance(one, TextLine) or not isinstance(other, TextLine) or abs(one.size - other.size) > 0.25 * one.size:
         return False
     top, apart = min(item.box[1] for item in row), gap(above, row)
     if top <= min(item.box[1] for item in above):
@@ -101,7 +101,7 @@ def _is_below(above: list[Item], row: list[Item], rules: Level) -> bool:
     return apart < 2 * _FAR * other.size and is_parted(above, row, rules)
 
 
-def _table(rows: list[list[Item]], rules: Level) -> Table | None:
+def _table(rows: list[list[Item]], rules: LevelRules) -> Table | None:
     """Return the table that rows are, None unless that is sure."""
     cut = [_in_cells(row) for row in rows]
     counts = Counter(len(row) for row in cut if len(row) > 1)
@@ -124,7 +124,7 @@ def _table(rows: list[list[Item]], rules: Level) -> Table | None:
     return Table(cells, header_rows(cells), around_all([line.box for line in lines]), lines[0].page)
 
 
-def _is_ruled(first: Row, second: Row, rules: Level) -> bool:
+def _is_ruled(first: Row, second: Row, rules: LevelRules) -> bool:
     """Return whether a rule parts the first row, all of it, from the second."""
     lines = [line for cell in first for line in cell]
     left, top, right, _ = around_all([line.box for line in lines])
@@ -134,7 +134,7 @@ def _is_ruled(first: Row, second: Row, rules: Level) -> bool:
 def _in_cells(row: list[Item]) -> Row:
     cells: Row = []
     for line in row:
-        if not isinstance(line, Line):
+        if not isinstance(line, TextLine):
             continue
         if cells and line.box[0] < cells[-1][-1].box[2]:
             cells[-1].append(line)
@@ -191,7 +191,7 @@ def _cells(cut: list[Row], spans: list[Span]) -> list[list[str]] | None:
             rows.append([[] for _ in spans])
         for cell, place in zip(row, places, strict=True):
             rows[-1][place] += [line.text for line in cell]
-    return [[joined(cell, Words()) for cell in row] for row in rows]
+    return [[joined(cell, Vocabulary()) for cell in row] for row in rows]
 
 
 def _column(cell: Cell, spans: list[Span]) -> int:
@@ -201,5 +201,5 @@ def _column(cell: Cell, spans: list[Span]) -> int:
     return over[0] if over else -1
 
 
-def _span(lines: list[Line]) -> Span:
+def _span(lines: list[TextLine]) -> Span:
     return min(line.box[0] for line in lines), max(line.box[2] for line in lines)

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from docmill.tasks.parse.pdf.text.line import Line
-from docmill.tasks.parse.pdf.text.rules import Level
+from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.rules import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _NEAR = 4.0  # lines
@@ -16,7 +16,7 @@ _STRAY = 1.2  # points that beginnings of one column may be apart
 _GAP, _MONO_GAP = 0.4, 0.8  # of the size: wider than a space
 
 
-def cut_as_neighbours(lines: list[Line], level: Level, layer: TextLayer) -> list[Line]:
+def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer) -> list[TextLine]:
     """Return lines, those in pieces that hold a gap where pieces of lines both above and below them begin.
 
     Below is enough for a header, under which one of the `level` rules stands.
@@ -27,7 +27,7 @@ def cut_as_neighbours(lines: list[Line], level: Level, layer: TextLayer) -> list
     return [piece for line in lines for piece in _cut(line, [*_places(line, columns, level)], layer)]
 
 
-def _columns(lines: list[Line]) -> list[tuple[float, list[float]]]:
+def _columns(lines: list[TextLine]) -> list[tuple[float, list[float]]]:
     """Return where pieces begin that stand to the right of others: across, and how far down each."""
     found: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     for index, other in enumerate(lines):
@@ -44,7 +44,7 @@ def _columns(lines: list[Line]) -> list[tuple[float, list[float]]]:
     return [(min(left for _, left in places), [middle for middle, _ in places]) for places in columns]
 
 
-def _places(line: Line, columns: list[tuple[float, list[float]]], level: Level) -> Iterator[float]:
+def _places(line: TextLine, columns: list[tuple[float, list[float]]], level: LevelRules) -> Iterator[float]:
     """Yield where a line may be cut."""
     left, top, right, bottom = line.box
     middle, near = (top + bottom) / 2, _NEAR * (bottom - top)
@@ -57,12 +57,12 @@ def _places(line: Line, columns: list[tuple[float, list[float]]], level: Level) 
                 yield place
 
 
-def _is_header(line: Line, level: Level) -> bool:
+def _is_header(line: TextLine, level: LevelRules) -> bool:
     left, _, right, bottom = line.box
     return level.between(bottom - 2, bottom + line.size, left, right)
 
 
-def _cut(line: Line, places: list[float], layer: TextLayer) -> list[Line]:
+def _cut(line: TextLine, places: list[float], layer: TextLayer) -> list[TextLine]:
     if not places:
         return [line]
     gap = (_MONO_GAP if line.font.mono else _GAP) * line.size

@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.text.hyphens import Words, joined
-from docmill.tasks.parse.pdf.text.line import Line
-from docmill.tasks.parse.pdf.text.rules import Rule, Rules
+from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
+from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.rules import PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _TOUCH = 3.0
@@ -34,7 +34,7 @@ class Table:
     furniture: bool = False
 
 
-Item = Line | Table
+Item = TextLine | Table
 
 
 @dataclass(slots=True)
@@ -57,13 +57,13 @@ class Grid:
         return self.owner[row][column] if inside else -1
 
 
-def may_hold_table(lines: list[Line]) -> bool:
+def may_hold_table(lines: list[TextLine]) -> bool:
     """Return whether two pairs of lines stand on one baseline: else it is not worth looking for rules."""
     heights = [round(line.box[3]) for line in lines]
     return len(heights) - len(set(heights)) > 1
 
 
-def ruled_tables(lines: list[Line], rules: Rules, layer: TextLayer) -> list[Item]:
+def ruled_tables(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> list[Item]:
     """Return a page's lines with each ruled table in the place of the first of its lines."""
     items: list[Item] = [*_parted(lines, rules, layer)] if rules.upright else [*lines]
     for grid in grids(rules)[:_MAX_GRIDS]:
@@ -71,7 +71,7 @@ def ruled_tables(lines: list[Line], rules: Rules, layer: TextLayer) -> list[Item
     return items
 
 
-def _parted(lines: list[Line], rules: Rules, layer: TextLayer) -> Iterator[Line]:
+def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterator[TextLine]:
     """Yield lines, those with upright rules in them in the pieces between these."""
     places = [x for x, _, _ in rules.upright]
     for line in lines:
@@ -89,7 +89,7 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     left, top, right, bottom = grid.box
     texts: defaultdict[int, list[str]] = defaultdict(list)
     rest: list[Item] = []
-    inside: list[Line] = []
+    inside: list[TextLine] = []
     place = -1
     for item in items:
         x, y = (item.box[0] + item.box[2]) / 2, (item.box[1] + item.box[3]) / 2
@@ -106,7 +106,7 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     return [*rest[:place], Table(cells, header_rows(cells), box, inside[0].page), *rest[place:]]
 
 
-def _fill(texts: defaultdict[int, list[str]], line: Line, grid: Grid, layer: TextLayer) -> None:
+def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
     """Add a line's text to the cell that it stands in, word by word where it reaches over several."""
     y = (line.box[1] + line.box[3]) / 2
     first, last = grid.cell(line.box[0] + 1, y), grid.cell(line.box[2] - 1, y)
@@ -127,7 +127,7 @@ def _fill(texts: defaultdict[int, list[str]], line: Line, grid: Grid, layer: Tex
 
 def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> list[list[str]]:
     """Return the cells' texts by row; one over several rows is repeated, one over several columns followed by ""."""
-    joint = {number: joined(held, Words()) for number, held in texts.items()}
+    joint = {number: joined(held, Vocabulary()) for number, held in texts.items()}
     return [
         ["" if column and row[column - 1] == number else joint.get(number, "") for column, number in enumerate(row)]
         for row in grid.owner
@@ -145,7 +145,7 @@ def _is_table(cells: list[list[str]], grid: Grid, texts: defaultdict[int, list[s
     return max(lengths) <= _LONG_CELL and sum(lengths) <= _MEAN_CELL * len(lengths)
 
 
-def _is_half_ruled(lines: list[Line], grid: Grid) -> bool:
+def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
     """Return whether many cells hold pieces that stand side by side: only some of the columns are ruled."""
     pairs = 0
     for one, other in pairwise(lines):
@@ -167,7 +167,7 @@ def _is_figure(text: str) -> bool:
     return plain.isdecimal() and not (len(text) == 4 and int(plain) in _YEAR)
 
 
-def grids(rules: Rules) -> list[Grid]:
+def grids(rules: PageRules) -> list[Grid]:
     """Return the grids that a page's rules make, each of at least two rows and two columns."""
     found = []
     for level, upright in _components(rules):
@@ -179,7 +179,7 @@ def grids(rules: Rules) -> list[Grid]:
     return found
 
 
-def _components(rules: Rules) -> list[tuple[list[Rule], list[Rule]]]:
+def _components(rules: PageRules) -> list[tuple[list[Rule], list[Rule]]]:
     """Return the rules in groups that touch one another."""
     if len(rules.level) < 2 or len(rules.upright) < 2:
         return []

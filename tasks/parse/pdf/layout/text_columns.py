@@ -16,9 +16,9 @@ from statistics import median
 from docmill.tasks.parse.pdf.layout.aligned import with_tables
 from docmill.tasks.parse.pdf.layout.grid import Item, Table
 from docmill.tasks.parse.pdf.text.letters import HYPHEN, LOWERED, RAISED
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around
-from docmill.tasks.parse.pdf.text.rules import Level
+from docmill.tasks.parse.pdf.text.rules import LevelRules
 
 _MAX_DEPTH = 10
 _CUT, _ROW = 1.0, 1000.0  # how far apart pieces of a line may be, in its size
@@ -56,7 +56,7 @@ class Run:
             self.bottom = bottom
 
 
-def columns(items: list[Item], level: Level) -> list[list[Item]]:
+def columns(items: list[Item], level: LevelRules) -> list[list[Item]]:
     """Return the items of a page in flows: each is a column, or what stands above, below or between columns.
 
     `level` are the page's level rules.
@@ -95,7 +95,7 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
     whole: list[Item] = items[:1]
     before = whole[0] if whole else None
     for item in items[1:]:
-        if isinstance(before, Line) and isinstance(item, Line) and _beside(before, item, reach):
+        if isinstance(before, TextLine) and isinstance(item, TextLine) and _beside(before, item, reach):
             _append(before, item)
         else:
             whole.append(item)
@@ -103,7 +103,7 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
     return whole
 
 
-def _beside(one: Line, other: Line, reach: float) -> bool:
+def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     if one.ruled and reach < _ROW:
         return False
     if other.box[0] < one.box[2] - one.size or other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
@@ -117,7 +117,7 @@ def _beside(one: Line, other: Line, reach: float) -> bool:
     return overlap > 0.25 * smaller and other.box[0] - one.box[2] < far and one.furniture == other.furniture
 
 
-def _append(one: Line, other: Line) -> None:
+def _append(one: TextLine, other: TextLine) -> None:
     glue = "" if other.box[0] - one.box[2] < 0.15 * other.size else " "
     text = other.text
     if not glue and text.isdigit() and other.size < 0.85 * one.size and other.box[3] < one.box[3] - 0.1 * one.size:
@@ -134,16 +134,21 @@ def runs(items: list[Item]) -> list[Run]:
     found: list[Run] = []
     before: Item | None = None
     for item in items:
-        if before is not None and isinstance(item, Line) and isinstance(before, Line) and _follows(before, item):
+        if (
+            before is not None
+            and isinstance(item, TextLine)
+            and isinstance(before, TextLine)
+            and _follows(before, item)
+        ):
             found[-1].add(item)
         else:
-            step = item.size if isinstance(item, Line) else 10.0
+            step = item.size if isinstance(item, TextLine) else 10.0
             found.append(Run([item], len(found), *item.box, step))
         before = item
     return found
 
 
-def _follows(above: Line, line: Line) -> bool:
+def _follows(above: TextLine, line: TextLine) -> bool:
     one, other = above.box, line.box
     if not 0 < other[1] - one[1] < 2.2 * max(line.size, above.size):
         return False
@@ -260,8 +265,8 @@ def _count(some: list[Run]) -> int:
     return sum(len(item.cells) if isinstance(item, Table) else 1 for run in some for item in run.items)
 
 
-def _lines(some: list[Run]) -> list[Line]:
-    return [item for run in some for item in run.items if isinstance(item, Line)]
+def _lines(some: list[Run]) -> list[TextLine]:
+    return [item for run in some for item in run.items if isinstance(item, TextLine)]
 
 
 def _fills(some: list[Run]) -> bool:

@@ -8,18 +8,20 @@ from typing import Any
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.fonts import PLAIN
 from docmill.tasks.parse.pdf.text.letters import clean
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import address, calls, text_from
 from docmill.tasks.parse.pdf.text.place import Place, placed
 
-NOWHERE = -1  # what is no part of a page's content has no place in it
-
 _WIDGET, _FREE_TEXT = 20, 3  # FPDF_ANNOT_...
 _TICKED, _WRITTEN = (2, 3), (4, 5, 6)  # FPDF_FORMFIELD_...: boxes and buttons; choices and text
-_UNSEEN = 2 | 32  # hidden, not to be viewed
-_SECRET = 1 << 13
-_MOST = 500  # of a page
-_USUAL_SIZE = 10.0
+_UNSEEN = 2 | 32  # FPDF_ANNOT_FLAG_...: hidden, not to be viewed
+_SECRET = 1 << 13  # FPDF_FORMFLAG_TEXT_PASSWORD: what is written in such a field is not for an index
+_MOST = 500  # annotations of a page: a dense form has fewer, and each costs several calls
+_USUAL_SIZE = 10.0  # points: the size of what is filled in, on a page without text to compare it with
+_LEAST_SIZE = 1.0  # points: others divide by sizes, and a field may be a line without height
+_NOT_TICKED = ("", "Off")  # names of the state of a box, by the PDF standard; all others tick it
+_EMPTY_BOX, _TICKED_BOX = "\u2610", "\u2612"
+_SIDES = ctypes.c_float * 4  # FS_RECTF: left, top, right, bottom
 
 
 def form_of(document: Any) -> int | None:
@@ -27,10 +29,10 @@ def form_of(document: Any) -> int | None:
     return address(document.formenv) if document.init_forms() else None
 
 
-def fields(page: int, form: int | None, place: Place, number: int) -> list[Line]:
+def fields(page: int, form: int | None, place: Place, number: int) -> list[TextLine]:
     """Return what the fields of a page say and what is written over it, from the top; ticks as signs."""
     ask = calls()
-    found: list[Line] = []
+    found: list[TextLine] = []
     for index in range(min(ask["FPDFPage_GetAnnotCount"](page), _MOST)):
         one = ask["FPDFPage_GetAnnot"](page, index)
         if one is None:
@@ -51,32 +53,39 @@ def _text(ask: dict[str, Any], form: int | None, one: int) -> str:
         return ""
     if kind == _FREE_TEXT:
         return text_from("FPDFAnnot_GetStringValue", one, b"Contents")
-    if form is None or ask["FPDFAnnot_GetFormFieldFlags"](form, one) & _SECRET:
+    return _value(ask, form, one) if form is not None else ""
+
+
+def _value(ask: dict[str, Any], form: int, one: int) -> str:
+    """Return what is filled into a field, or whether it is ticked."""
+    if ask["FPDFAnnot_GetFormFieldFlags"](form, one) & _SECRET:
         return ""
-    sort = ask["FPDFAnnot_GetFormFieldType"](form, one)
-    if sort in _TICKED:
-        return "\u2610" if text_from("FPDFAnnot_GetStringValue", one, b"AS") in ("", "Off") else "\u2612"
-    return text_from("FPDFAnnot_GetFormFieldValue", form, one) if sort in _WRITTEN else ""
+    kind = ask["FPDFAnnot_GetFormFieldType"](form, one)
+    if kind in _WRITTEN:
+        return text_from("FPDFAnnot_GetFormFieldValue", form, one)
+    if kind in _TICKED:
+        return _EMPTY_BOX if text_from("FPDFAnnot_GetStringValue", one, b"AS") in _NOT_TICKED else _TICKED_BOX
+    return ""
 
 
 def _box(ask: dict[str, Any], one: int, place: Place) -> Box | None:
-    sides = (ctypes.c_float * 4)()
+    sides = _SIDES()
     if not ask["FPDFAnnot_GetRect"](one, ctypes.addressof(sides)):
         return None
     left, top, right, bottom = sides
     return placed([(left, top, right, bottom)], place)[0]
 
 
-def _lines(text: str, box: Box, number: int) -> Iterator[Line]:
+def _lines(text: str, box: Box, number: int) -> Iterator[TextLine]:
     rows = [row for row in map(clean, text.splitlines()) if row]
     left, top, right, bottom = box
     high = (bottom - top) / max(len(rows), 1)
     for index, row in enumerate(rows):
         upper = top + index * high
-        yield Line(row, _USUAL_SIZE, PLAIN, (left, upper, right, upper + high), number, NOWHERE, NOWHERE)
+        yield TextLine(row, _USUAL_SIZE, PLAIN, (left, upper, right, upper + high), number, NOWHERE, NOWHERE)
 
 
-def with_fields(lines: list[Line], found: list[Line]) -> list[Line]:
+def with_fields(lines: list[TextLine], found: list[TextLine]) -> list[TextLine]:
     """Return lines with each field after what stands to its left, else before what stands to its right, else below.
 
     Ticks alone are no text of a page.
@@ -84,21 +93,34 @@ def with_fields(lines: list[Line], found: list[Line]) -> list[Line]:
     if not lines and not any(map(str.isalnum, "".join(field.text for field in found))):
         return []
     sizes = Counter(line.size for line in lines).most_common(1)
+    usual = sizes[0][0] if sizes else _USUAL_SIZE
     out = [*lines]
     for field in found:
-        field.size = min(sizes[0][0] if sizes else _USUAL_SIZE, max(field.height, 1.0))
+        field.size = min(usual, max(field.height, _LEAST_SIZE))
         out.insert(_place(out, field), field)
     return out
 
 
-def _place(lines: list[Line], field: Line) -> int:
+def _place(lines: list[TextLine], field: TextLine) -> int:
+    """Return where among a page's lines a field belongs."""
     left, top, _, bottom = field.box
     middle = (top + bottom) / 2
-    level = [index for index, line in enumerate(lines) if line.box[1] < middle < line.box[3]]
+    level = [index for index, line in enumerate(lines) if _is_level(line, middle)]
     before = [index for index in level if lines[index].box[0] <= left]
     if before:
         return 1 + max(before, key=lambda index: lines[index].box[0])
     if level:
         return min(level, key=lambda index: lines[index].box[0])
-    above = [index for index, line in enumerate(lines) if line.box[3] <= middle]
-    return 1 + max(above, key=lambda index: (lines[index].box[3], index)) if above else 0
+    return _place_below(lines, middle)
+
+
+def _is_level(line: TextLine, middle: float) -> bool:
+    _, top, _, bottom = line.box
+    return top < middle < bottom
+
+
+def _place_below(lines: list[TextLine], middle: float) -> int:
+    """Return the place after the lowest line above; the last one of those on a level."""
+    bottoms = [line.box[3] for line in lines]
+    above = [index for index, bottom in enumerate(bottoms) if bottom <= middle]
+    return 1 + max(above, key=lambda index: (bottoms[index], index)) if above else 0

@@ -1,4 +1,4 @@
-"""PDF fonts: what a font's name, flags and weight say of the text that is set in it."""
+"""PDF fonts: what a font's name, flags and weight say of the text in it."""
 
 import ctypes
 import re
@@ -9,22 +9,21 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import calls
 
 _BOLD = re.compile(r"bold|black|heavy|cmbx|medi|-bd", re.IGNORECASE)
 _MONO = re.compile(r"mono|courier|consol|menlo|typewriter|inconsolata|source ?code|fixed|(?:cm|sf|l)tt", re.IGNORECASE)
-_BOLD_WEIGHT = 600
-_FIXED_PITCH = 1
-_NAME_BYTES = 128
-_NAME = ctypes.create_string_buffer(_NAME_BYTES)  # where pdfium writes a name
-_NAME_AT = ctypes.addressof(_NAME)
+_BOLD_WEIGHT = 600  # "semi-bold"; text is set in 400, seldom 500, and headings in 600 and more
+_FIXED_PITCH = 1  # the flag of a font of one width, in a PDF's font descriptor
+_NAME_BYTES = 128  # longer than the names of real fonts; nothing is made of a name that does not fit
+_KNOWN_NAMES = 4_096  # kept by a worker over its documents, which share most of them
 
 
 @dataclass(frozen=True, slots=True)
 class Font:
-    """What is known of a font."""
+    """What a font says of text: whether it is bold, and whether it is set in one width, as code is."""
 
     bold: bool = False
     mono: bool = False
 
     def both(self, other: "Font") -> "Font":
-        """Return what holds of two fonts."""
+        """Return what is true of both fonts."""
         if self is other:
             return self
         bold, mono = self.bold and other.bold, self.mono and other.mono
@@ -39,15 +38,16 @@ def read_font(pointer: int | None) -> Font:
     if pointer is None:
         return PLAIN
     ask = calls()
-    length = ask["FPDFFont_GetBaseFontName"](pointer, _NAME_AT, _NAME_BYTES)
-    bold, mono = _named(_NAME.value if 0 < length <= _NAME_BYTES else b"")
+    name = ctypes.create_string_buffer(_NAME_BYTES)
+    length = ask["FPDFFont_GetBaseFontName"](pointer, ctypes.addressof(name), _NAME_BYTES)
+    bold, mono = _named(name.value if 0 < length <= _NAME_BYTES else b"")
     bold = bold or ask["FPDFFont_GetWeight"](pointer) >= _BOLD_WEIGHT
-    flags = ask["FPDFFont_GetFlags"](pointer)
+    flags = ask["FPDFFont_GetFlags"](pointer)  # -1 where it has none
     mono = mono or (flags > 0 and bool(flags & _FIXED_PITCH))
     return Font(bold, mono) if bold or mono else PLAIN
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=_KNOWN_NAMES)
 def _named(name: bytes) -> tuple[bool, bool]:
     """Return whether a font is bold, and whether of one width, by its name."""
     text = name.decode("latin-1")

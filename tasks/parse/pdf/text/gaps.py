@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls, numbers_from
 from docmill.tasks.parse.pdf.text.place import Place, placed
 
@@ -23,17 +23,17 @@ _FEW = 4
 _TALL = 1.9
 
 
-def gapped(lines: list[Line], text_page: Any, place: Place) -> list[int]:
+def gapped(lines: list[TextLine], text_page: Any, place: Place) -> list[int]:
     """Return which lines of a page may hold a wide gap, in order; `text_page` is a reference to its text in pdfium."""
     return sorted({*_loose(lines), *_tall(lines), *_between_texts(lines, text_page, place)})
 
 
-def _tall(lines: list[Line]) -> list[int]:
+def _tall(lines: list[TextLine]) -> list[int]:
     """Return which lines are so high that they hold two, which pdfium takes for one where text is drawn very small."""
     return [index for index, line in enumerate(lines) if line.box[3] - line.box[1] > _TALL * line.size]
 
 
-def _loose(lines: list[Line]) -> list[int]:
+def _loose(lines: list[TextLine]) -> list[int]:
     """Return which lines advance so much further than usual that they may hold a gap."""
     advances = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines]
     long = [advance for advance, line in zip(advances, lines, strict=True) if len(line.text) > _LONG]
@@ -42,7 +42,7 @@ def _loose(lines: list[Line]) -> list[int]:
     return [index for index in loose if len(lines[index].text) > _FEW and " " in lines[index].text]
 
 
-def _between_texts(lines: list[Line], text_page: Any, place: Place) -> Iterator[int]:
+def _between_texts(lines: list[TextLine], text_page: Any, place: Place) -> Iterator[int]:
     """Yield which lines hold a gap between two of pdfium's pieces of text that is wide for their size."""
     count = calls()["FPDFText_CountRects"](text_page, 0, -1)
     least = 0.99 * _TIGHT_GAP * min((line.size for line in lines), default=0.0)

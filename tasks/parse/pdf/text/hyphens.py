@@ -1,4 +1,4 @@
-"""PDF words: what was cut at the end of a line made whole again."""
+"""PDF words: what was cut at the end of a line is made whole again."""
 
 import re
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ _LAST = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*$")
 _FIRST = re.compile(r"[^\W\d_]+")
 _NAME = re.compile(r"\w[.=@\\:]\w|[{}<>\\_]")  # of a file, a key, an address: hyphens in it are its own
 _DASHES = ("-", "\u2010", HYPHEN)
-_LONGEST = 60
+_LONGEST = 60  # characters of a word that are looked at: longer ones are no words, and searches in them take long
 
 
-class Words:
-    """The words of a text, in small letters and without marks behind them, found when they are asked for."""
+class Vocabulary:
+    """The words of a text in lower case, without the marks behind them; most texts are never asked for one."""
 
     def __init__(self, text: str = "") -> None:
         self._text = text
@@ -26,13 +26,13 @@ class Words:
         return self._text.lower()
 
     def __contains__(self, word: str) -> bool:
-        """Say whether a word of letters stands by itself somewhere."""
+        """Return whether a word of letters stands by itself somewhere in the text."""
         alone = rf"(?<!\S){re.escape(word)}[{_MARKS}]*(?!\S)"
         return word in self._small and re.search(alone, self._small) is not None
 
     @cached_property
     def compound(self) -> set[str]:
-        """Return those that are written with a hyphen, of more than two parts every two."""
+        """Return the words with a hyphen; of one with several hyphens, each pair of parts."""
         found = set()
         for before, after in pairwise(self._small.split("-")):
             head, tail = before.rsplit(None, 1)[-1:], after.split(None, 1)[:1]
@@ -41,14 +41,14 @@ class Words:
         return found
 
 
-def joined(lines: Iterable[str], words: Words) -> str:
-    """Return lines as one text; a word cut between two is whole again.
+def joined(lines: Iterable[str], words: Vocabulary) -> str:
+    """Return lines as one text; a word cut between two of them is whole again.
 
-    Whether its hyphen belongs to it, the document's other `words` tell; else one before a small letter
-    is taken to be the typesetter's.
+    Whether the hyphen is part of the word is decided by the other `words` of the document. If they do not
+    tell, a hyphen before a lower-case letter is taken to be the typesetter's.
     """
     text = "\n".join(lines)
-    if "-\n" not in text and "\u2010\n" not in text and HYPHEN not in text:
+    if not _may_be_cut(text):
         return text.replace("\n", " ")
     parts: list[str] = []
     for line in text.split("\n"):
@@ -61,12 +61,21 @@ def joined(lines: Iterable[str], words: Words) -> str:
     return "".join(parts).replace(HYPHEN, "-")
 
 
-def _hyphen(before: str, after: str, words: Words) -> str:
+def _may_be_cut(text: str) -> bool:
+    return "-\n" in text or "\u2010\n" in text or HYPHEN in text
+
+
+def _hyphen(before: str, after: str, words: Vocabulary) -> str:
+    """Return what belongs between the two parts of a word: a hyphen, or nothing."""
     start, end = before.rsplit(None, 1)[-1][-_LONGEST:], after[:_LONGEST].split(" ", 1)[0]
     last, first = _LAST.search(start), _FIRST.match(end)
     if not last or not first or _NAME.search(start) or _NAME.search(end):
         return "-"
-    head, tail = last.group().lower(), first.group().lower()
-    if f"{head}-{tail}" in words.compound:
-        return "" if head + tail in words else "-"
-    return "" if first.group()[0].islower() and "-" not in head else "-"
+    return "-" if _is_compound(last.group().lower(), first.group(), words) else ""
+
+
+def _is_compound(head: str, tail: str, words: Vocabulary) -> bool:
+    small = tail.lower()
+    if f"{head}-{small}" in words.compound:
+        return head + small not in words
+    return not tail[0].islower() or "-" in head

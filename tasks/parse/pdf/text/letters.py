@@ -1,9 +1,10 @@
-"""PDF letters: the signs of pdfium and of typesetters as people write them."""
+"""PDF letters: signs of pdfium and of typesetters, written as people write them."""
 
 import re
 
 HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
 RAISED, LOWERED = "\x0e", "\x0f"  # around superscript figures, until it is known what they are
+# Control characters stand for letters that the font does not name; SIGNS makes them visible as such.
 SIGNS: dict[int, str | None] = {code: "\ufffd" for code in range(1, 32) if chr(code) not in "\t\n\r\x02"}
 SIGNS |= str.maketrans(
     {
@@ -27,6 +28,7 @@ SOFT = f"\u00ad\ufffe{HYPHEN}"
 
 def clean(text: str) -> str:
     """Return single-spaced text, each sign as people write it."""
+    # Nearly every line is printable ASCII in single spaces: what follows is ordered so that it costs next to nothing.
     if not text.isprintable() or (not text.isascii() and _LIGATURE.search(text)):
         soft = HYPHEN if text[-1:] in SOFT else ""
         text = text.translate(SIGNS).rstrip(HYPHEN) + soft
@@ -35,5 +37,5 @@ def clean(text: str) -> str:
 
 
 def clean_raised(text: str) -> str:
-    """Return text, each sign as people write it, with its marks of what is raised."""
+    """Return text with each sign as people write it; the marks around what is raised stay."""
     return RAISED.join(part.translate(SIGNS) for part in text.split(RAISED))

@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.fonts import Font
 
+NOWHERE = -1  # the place in pdfium's text of what is no part of a page's content: filled in, or laid over it
+
 
 @dataclass(slots=True)
-class Line:
-    """A line or a piece of one: text, font size in points, box from the page's top left, place in pdfium's text."""
+class TextLine:
+    """A line or a piece of one: text, font size in points, box from the page's top left.
+
+    `first` and `last` are its characters in pdfium's text of the page, 0 where OCR has read it.
+    """
 
     text: str
     size: float
@@ -24,4 +29,5 @@ class Line:
     @property
     def height(self) -> float:
         """Return the height of the line's box in points."""
-        return self.box[3] - self.box[1]
+        _, top, _, bottom = self.box
+        return bottom - top

@@ -9,9 +9,10 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import calls
 from docmill.tasks.parse.pdf.text.place import Place, placed
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-_MAX_LINKS = 500
-_MAX_URL = 2_000
+_MAX_LINKS = 500  # of a page: an index has fewer; a page made to hold millions would take hours
+_MAX_URL = 2_000  # bytes, what browsers take; a longer address is left out, not cut
 _TO_ADDRESS = 3  # PDFACTION_URI
+_SIDES = ctypes.c_float * 4  # FS_RECTF: left, top, right, bottom
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Link:
 def page_links(page: int, document: int, layer: TextLayer, place: Place) -> list[Link]:
     """Return a page's links to addresses; links within the document are left out."""
     ask = calls()
-    position, link, sides = ctypes.c_int(0), ctypes.c_void_p(), (ctypes.c_float * 4)()
+    position, link, sides = ctypes.c_int(0), ctypes.c_void_p(), _SIDES()
     here, there, corner = map(ctypes.addressof, (position, link, sides))
     found: list[Link] = []
     while len(found) < _MAX_LINKS and ask["FPDFLink_Enumerate"](page, here, there):
@@ -36,8 +37,8 @@ def page_links(page: int, document: int, layer: TextLayer, place: Place) -> list
         url = _url(ask, document, action)
         if url and ask["FPDFLink_GetAnnotRect"](link.value, corner):
             left, top, right, bottom = sides
-            box = placed([(left, top, right, bottom)], place)[0]
-            found.append(Link(layer.text_in((left, top, right, bottom)), url, box))
+            area = (left, top, right, bottom)
+            found.append(Link(layer.text_in(area), url, placed([area], place)[0]))
     return found
 
 

@@ -14,8 +14,9 @@ from typing import Any
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.place import FAR, near
 
-_ROWS = 1_024
-_TEXT_BYTES = 512
+_ROWS = 1_024  # results that wait in memory at once: a page's lines fit, and references to all places stay few
+_TEXT_BYTES = 512  # long enough for nearly all that a document says of itself; longer texts are asked for twice
+_END = 2  # bytes of the zero behind a text in UTF-16
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
 
 # Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h, fpdf_annot.h, ....
@@ -65,7 +66,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 class Handle(ctypes.c_void_p):
-    """What pdfium gives to be handed back to it."""
+    """An address of pdfium's own, to be handed back to it."""
 
 
 # Each function's result. Their arguments are not converted, half of what a call costs: numbers are C ints, and
@@ -102,7 +103,7 @@ def calls() -> dict[str, Any]:
 
 
 def reference(place: int) -> Any:
-    """Return an address as the functions that convert nothing take it, a little faster than a `Handle`."""
+    """Return an address for the functions that convert nothing; it is a little faster than a `Handle`."""
     return _POINTER.from_param(place)
 
 
@@ -119,7 +120,7 @@ def text_from(name: str, *of: Any) -> str:
     if written > _TEXT_BYTES:
         buffer = ctypes.create_string_buffer(written)
         ask(*of, ctypes.addressof(buffer), written)
-    return buffer.raw[: max(written - 2, 0)].decode("utf-16-le", "replace")
+    return buffer.raw[: max(written - _END, 0)].decode("utf-16-le", "replace")
 
 
 def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:
@@ -129,9 +130,9 @@ def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:
 
 
 def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
-    """Return what a function gives for its first arguments and each of the items, those of one after another's.
+    """Return the numbers that a function gives for its first arguments and each item, one item after another.
 
-    They are ordinary numbers, none above `FAR`; zeros where it fails.
+    They are ordinary numbers, none above `FAR`; zeros where the function fails.
     """
     width = _GIVEN[name][1]
     call, (numbers, zeros, places) = calls()[name], _rows(*_GIVEN[name])
@@ -146,13 +147,17 @@ def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
 
 
 def _ordinary(numbers: Sequence[float]) -> Sequence[float]:
-    """Return the numbers, those that no page has, or that are none, as others near to them."""
+    """Return numbers as they are; if any is infinite, not a number or beyond all pages, the nearest that is none."""
+    # One norm over all of them is quicker than a test of each, and nearly always below the limit.
     return numbers if hypot(*numbers) < FAR else [near(number) for number in numbers]
 
 
 @cache
 def _rows(kind: type[Any], width: int, results: int) -> tuple[memoryview, memoryview, list[list[Any]]]:
-    """Return memory for rows of numbers, as much of zeros, and references to where each row or number begins."""
+    """Return memory for rows of numbers, as much of zeros, and references to where each row or number begins.
+
+    They are made once: pdfium fills the same memory for each call.
+    """
     size = ctypes.sizeof(kind)
     cells = (kind * (width * _ROWS))()
     places = [[ctypes.byref(cells, size * (width * row + place)) for row in range(_ROWS)] for place in range(results)]

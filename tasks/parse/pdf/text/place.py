@@ -1,4 +1,4 @@
-"""PDF places: boxes in a page's own coordinates as they stand on the page, in points from its top left."""
+"""PDF places: boxes in a page's own coordinates become boxes in points from its top left."""
 
 from math import isfinite
 
@@ -6,11 +6,15 @@ from docmill.tasks.parse.canvas import Box
 
 Place = tuple[float, float, float, float, float, float]  # the affine map (a, b, c, d, e, f)
 
-FAR = 1e5
+FAR = 1e5  # points: seven times the longest page that Acrobat makes; what lies further off is a mistake or an attack
+_SIDES = 4  # of a box: left, top, right, bottom
 
 
 def placed(boxes: list[Box], place: Place) -> list[Box]:
-    """Return boxes of ordinary numbers, their sides in any order, as (left, top, right, bottom) on the page."""
+    """Return boxes, whose sides come in any order, as (left, top, right, bottom) on the page.
+
+    Their numbers are within `FAR`, as `near` makes them.
+    """
     a, b, c, d, e, f = place
     if b or c or not _is_ordinary(place):
         return [_placed(box, place) for box in boxes]
@@ -24,12 +28,16 @@ def placed(boxes: list[Box], place: Place) -> list[Box]:
 
 
 def around_pairs(sides: list[float], place: Place) -> list[Box]:
-    """Return the boxes on the page around every two, of which the sides are (left, top, right, bottom) each."""
-    a, b, c, d, e, f = place
+    """Return the boxes on the page around every two; their sides are (left, top, right, bottom), one after another.
+
+    Hot: nearly all pages are neither turned nor mirrored, and for them one pass does it.
+    """
+    a, _, _, d, e, f = place
     each = iter(sides)
-    if b or c or a < 0 or d > 0 or not _is_ordinary(place):
+    if not _is_upright(place):
         boxes = [*zip(each, each, each, each, strict=True)]
         return [*map(around, placed(boxes[::2], place), placed(boxes[1::2], place))]
+    pairs = zip(*[each] * (2 * _SIDES), strict=True)
     return [
         (
             (left if left < other_left else other_left) * a + e,
@@ -37,13 +45,14 @@ def around_pairs(sides: list[float], place: Place) -> list[Box]:
             (right if right > other_right else other_right) * a + e,
             (bottom if bottom < other_bottom else other_bottom) * d + f,
         )
-        for left, top, right, bottom, other_left, other_top, other_right, other_bottom in zip(*[each] * 8, strict=True)
+        for left, top, right, bottom, other_left, other_top, other_right, other_bottom in pairs
     ]
 
 
 def around(one: Box, other: Box) -> Box:
     """Return the smallest box around two."""
-    return (min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3]))
+    (left, top, right, bottom), (other_left, other_top, other_right, other_bottom) = one, other
+    return (min(left, other_left), min(top, other_top), max(right, other_right), max(bottom, other_bottom))
 
 
 def around_all(boxes: list[Box]) -> Box:
@@ -55,6 +64,12 @@ def around_all(boxes: list[Box]) -> Box:
 def tenths(points: float) -> float:
     """Return a length to a tenth of a point."""
     return round(10 * points) / 10  # several times faster than round(points, 1), which goes by decimal digits
+
+
+def _is_upright(place: Place) -> bool:
+    """Return whether a page is neither turned nor mirrored: its x goes to the right, its y up."""
+    a, b, c, d, *_ = place
+    return a >= 0 and d <= 0 and not b and not c and _is_ordinary(place)
 
 
 def _is_ordinary(place: Place) -> bool:
@@ -69,5 +84,5 @@ def _placed(box: Box, place: Place) -> Box:
 
 
 def near(number: float) -> float:
-    """Return a number, within what pages have; 0 where it is none."""
+    """Return the nearest number within `FAR`; 0 for one that is infinite or not a number."""
     return max(-FAR, min(number, FAR)) if isfinite(number) else 0.0

@@ -2,9 +2,10 @@
 
 import ctypes
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
+from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, boxes_from, calls, reference
@@ -12,25 +13,34 @@ from docmill.tasks.parse.pdf.text.place import Place, placed
 
 Rule = tuple[float, float, float]  # where it stands, from, to
 Point = tuple[float, float]
+Side = tuple[Point, Point]
 
-_PATH, _FORM = 2, 5
-_LINE_TO, _MOVE_TO = 0, 2
-_THIN = 2.5
-_SHORT = 6.0
-_SMALL = 12.0  # narrower shapes are signs
-_LEAST_DOT = 1.0
-_SNAP = 2.5
-_STRAY = 4.0
-_MAX_OBJECTS = 30_000
-_MAX_SEGMENTS = 400
-_MAX_POINTS = 20_000
-_MAX_DEPTH = 4
-_MAX_RULES = 1_500
+_PATH, _FORM = 2, 5  # FPDF_PAGEOBJ_...
+_LINE_TO, _MOVE_TO = 0, 2  # FPDF_SEGMENT_...
+_UNCHANGED = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)  # the matrix of what stands where its own numbers say
+_MATRIX = ctypes.c_float * 6  # FS_MATRIX: a, b, c, d, e, f
+
+_THIN = 2.5  # points: thicker ones are bars of a chart or boxes of colour, not lines between cells
+_SHORT = 6.0  # points: shorter ones are parts of letters, ticks of an axis, dashes; less than any cell is high
+_SMALL = 12.0  # points: narrower shapes are signs
+_LEAST_DOT = 1.0  # points: smaller dots are specks and dotted lines, larger ones may be bullets
+_LEAST_ROUND, _MOST_ROUND = 0.6, 1.6  # width by height of a dot: a disc or a square, also one that is scaled a little
+_SNAP = 2.5  # points: a line drawn in two strokes, or cell by cell, is off by less; rows of a table are further apart
+_STRAY = 4.0  # points that a rule may end short of what is above it: the inner margin of a cell
+# Limits of a page that cost time without being a table: maps, plots, drawings of engineers.
+_MAX_OBJECTS = 30_000  # also those within others
+_MAX_SEGMENTS = 400  # of one path: a whole table drawn in one stroke has fewer
+_MAX_POINTS = 20_000  # of all paths together
+_MAX_DEPTH = 4  # forms within forms; deeper ones hold no table of the page, and may be made to take long
+_MAX_RULES = 1_500  # of one direction: a page has room for some hundred that can be told apart; more are a drawing
 
 
 @dataclass(slots=True)
-class Rules:
-    """Level rules as (y, from x, to x), upright ones as (x, from y, to y); dots are small and about as wide as high."""
+class PageRules:
+    """The rules of a page: level ones as (y, from x, to x), upright ones as (x, from y, to y).
+
+    `dots` are the boxes of what is small and about as wide as high.
+    """
 
     level: list[Rule] = field(default_factory=list)
     upright: list[Rule] = field(default_factory=list)
@@ -45,47 +55,50 @@ class Rules:
             self.upright.append(((left + right) / 2, top, bottom))
 
 
-class Level:
-    """Level rules from the top, to be asked which of them stand where."""
+class LevelRules:
+    """Level rules in order from the top, so that those of a place are found at once."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self._rules = sorted(rules)
         self._places = [rule[0] for rule in self._rules]
 
     def __bool__(self) -> bool:
-        """Say whether there are any."""
+        """Return whether there are any."""
         return bool(self._rules)
 
     def between(self, upper: float, lower: float, left: float, right: float) -> bool:
-        """Return whether a rule stands between two places down the page that is as long as what is above it."""
+        """Return whether a rule between two heights reaches from `left` to `right`."""
         found = self._rules[bisect_left(self._places, upper) : bisect_left(self._places, lower)]
         return any(start < left + _STRAY and end > right - _STRAY for _, start, end in found)
 
 
-def page_rules(page: int, place: Place) -> Rules:
+def page_rules(page: int, place: Place) -> PageRules:
     """Return a page's rules, those that touch end to end as one; none where there are too many to be a table's."""
-    walk = _Walk()
+    walk = _ObjectWalk()
     ask = walk.ask
     count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
     walk.visit(list(map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))), place, 0)
     level, upright = _joined(walk.rules.level), _joined(walk.rules.upright)
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
-        return Rules()
-    return Rules(level, upright, walk.rules.dots)
+        return PageRules()
+    return PageRules(level, upright, walk.rules.dots)
 
 
-class _Walk:
-    """Goes over page objects, and into those that hold others, within bounds."""
+class _ObjectWalk:
+    """Goes over page objects, and into those that hold others, and collects their rules.
+
+    Counts what it has looked at, and stops at the limits: nested objects multiply.
+    """
 
     def __init__(self) -> None:
         self.ask = calls()
-        self.rules = Rules()
+        self.rules = PageRules()
         self._left = _MAX_OBJECTS
         self._points = _MAX_POINTS
-        self._pair = (ctypes.c_float * 2)()
-        self._pair_at = (ctypes.addressof(self._pair), ctypes.addressof(self._pair) + 4)
-        self._modes = (ctypes.c_int * 2)()
-        self._mode_at = (ctypes.addressof(self._modes), ctypes.addressof(self._modes) + 4)
+        self._pair = (ctypes.c_float * 2)()  # where pdfium writes a point
+        self._pair_at = _two_places(self._pair)
+        self._modes = (ctypes.c_int * 2)()  # and whether a path is filled and stroked
+        self._mode_at = _two_places(self._modes)
 
     def visit(self, objects: list[Handle], place: Place, depth: int) -> None:
         """Collect the rules among objects whose coordinates `place` maps to the page's top left."""
@@ -104,31 +117,39 @@ class _Walk:
         inside = map(self.ask["FPDFFormObj_GetObject"], repeat(form), range(count))
         self.visit([Handle(one) for one in inside if one], _within(place, self._matrix(form)), depth + 1)
 
-    def _matrix(self, one: Handle) -> list[float]:
-        matrix = (ctypes.c_float * 6)()
+    def _matrix(self, one: Handle) -> Sequence[float]:
+        matrix = _MATRIX()
         known = self.ask["FPDFPageObj_GetMatrix"](one, ctypes.addressof(matrix))
-        return list(matrix) if known else [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+        return list(matrix) if known else _UNCHANGED
 
     def _paths(self, paths: list[Handle], place: Place) -> None:
+        """Collect what paths draw; the box of most tells enough, and asking for their segments is slow."""
         for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
             wide, high = box[2] - box[0], box[3] - box[1]
-            if _LEAST_DOT < wide < _SMALL and 0.6 * high < wide < 1.6 * high:
+            if _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high:
                 self.rules.dots.append(box)
             elif wide <= _THIN or high <= _THIN:
                 self.rules.add(box)
             elif wide >= _SMALL and high >= _SHORT:
-                self._sides(path, place)
+                self._add_sides(path, place)
 
-    def _sides(self, path: Handle, place: Place) -> None:
+    def _add_sides(self, path: Handle, place: Place) -> None:
         """Add the segments of a stroked path, if all of them are level or upright."""
+        stroked = self.ask["FPDFPath_GetDrawMode"](path, *self._mode_at) and self._modes[1]
+        sides = self._sides(path) if stroked else []
+        if sides:
+            within = _within(place, self._matrix(path))
+            for box in placed([(*one, *other) for one, other in sides], within):
+                self.rules.add(box)
+
+    def _sides(self, path: Handle) -> list[Side]:
+        """Return the segments of a path in its own coordinates; none where one is curved or askew, or too many."""
         ask = self.ask
-        if not ask["FPDFPath_GetDrawMode"](path, *self._mode_at) or not self._modes[1]:
-            return
         count = ask["FPDFPath_CountSegments"](path)
         if count > min(_MAX_SEGMENTS, self._points):
-            return
+            return []
         start = before = (0.0, 0.0)
-        sides: list[tuple[Point, Point]] = []
+        sides: list[Side] = []
         for index in range(count):
             self._points -= 1
             segment = ask["FPDFPath_GetPathSegment"](path, index)
@@ -136,26 +157,30 @@ class _Walk:
             if kind == _MOVE_TO:
                 start = point
             elif kind != _LINE_TO or not _is_straight(before, point):
-                return
+                return []
             else:
                 sides.append((before, point))
             if ask["FPDFPathSegment_GetClose"](segment):
                 sides.append((point, start))
             before = point
-        place = _within(place, self._matrix(path))
-        for box in placed([(*one, *other) for one, other in sides], place):
-            self.rules.add(box)
+        return sides
 
     def _point(self, segment: int) -> Point:
         self.ask["FPDFPathSegment_GetPoint"](segment, *self._pair_at)
         return self._pair[0], self._pair[1]
 
 
+def _two_places(numbers: Any) -> tuple[int, int]:
+    """Return the addresses of the two numbers of an array."""
+    first = ctypes.addressof(numbers)
+    return first, first + ctypes.sizeof(numbers) // 2
+
+
 def _is_straight(one: Point, other: Point) -> bool:
     return abs(one[0] - other[0]) <= _THIN or abs(one[1] - other[1]) <= _THIN
 
 
-def _within(outer: Place, inner: list[float]) -> Place:
+def _within(outer: Place, inner: Sequence[float]) -> Place:
     """Return the map that applies `inner`, then `outer`."""
     a, b, c, d, e, f = outer
     p, q, r, s, t, u = inner
@@ -166,20 +191,23 @@ def _joined(rules: list[Rule]) -> list[Rule]:
     """Return rules with those on one line that touch or overlap as one."""
     lines: list[list[Rule]] = []
     for rule in sorted(rules):
+        # Near the last one, and not far from the first: a ladder of close rules must not become one line.
         if lines and rule[0] - lines[-1][-1][0] <= _SNAP and rule[0] - lines[-1][0][0] <= 2 * _SNAP:
             lines[-1].append(rule)
         else:
             lines.append([rule])
-    whole: list[Rule] = []
-    for line in lines:
-        where = sum(rule[0] for rule in line) / len(line)
-        spans = sorted((start, end) for _, start, end in line)
-        begin, until = spans[0]
-        for start, end in spans[1:]:
-            if start > until + _SNAP:
-                whole.append((where, begin, until))
-                begin = start
-                until = end
-            until = max(until, end)
-        whole.append((where, begin, until))
-    return whole
+    return [rule for line in lines for rule in _whole(line)]
+
+
+def _whole(line: list[Rule]) -> Iterator[Rule]:
+    """Yield the rules of one line without their overlaps and small gaps, all at their mean place."""
+    where = sum(rule[0] for rule in line) / len(line)
+    spans = sorted((start, end) for _, start, end in line)
+    begin, until = spans[0]
+    for start, end in spans[1:]:
+        if start > until + _SNAP:
+            yield where, begin, until
+            begin = start
+            until = end
+        until = max(until, end)
+    yield where, begin, until

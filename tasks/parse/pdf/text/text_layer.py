@@ -8,8 +8,8 @@ import re
 import sys
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import chain, islice, repeat
+from collections.abc import Sequence
+from itertools import chain, islice, repeat, starmap
 from math import hypot
 
 from docmill.tasks.parse.canvas import Box
@@ -18,7 +18,6 @@ from docmill.tasks.parse.pdf.text.gaps import GAP, gapped
 from docmill.tasks.parse.pdf.text.letters import (
     HYPHEN,
     LOWERED,
-    NO_LETTER,
     RAISED,
     RIGHT_TO_LEFT,
     SIGNS,
@@ -26,21 +25,38 @@ from docmill.tasks.parse.pdf.text.letters import (
     clean,
     clean_raised,
 )
-from docmill.tasks.parse.pdf.text.line import Line
+from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
 from docmill.tasks.parse.pdf.text.place import Place, around_pairs, placed, tenths
 
+Span = tuple[int, int]  # the first and the last of some characters of the page, by their numbers in pdfium
+
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
+# Up to three figures: behind a letter or a mark and at the end of a word (m2, "word."12), or before a word (1 See).
+# Longer numbers are years and amounts. A look-behind has one width, so each count of figures has its own.
 _BEHIND = "|".join(rf"(?<=(?:[^\W\d_]|[.,;:)\]”\"’]){digits})" for digits in (r"\d", r"\d\d", r"\d\d\d"))
 _SUPERSCRIPT = re.compile(rf"[0-9][0-9]{{0,2}}+(?:(?![\w.])(?:{_BEHIND})|(?P<before>(?=\s?[^\W\d_])))")
-_MAX_BOUNDED = 500
-_PRECISE = 20  # steps a point
 _SURROGATES = range(0xD800, 0xE000)
+_REPLACEMENT = 0xFFFD  # what stands for a code that is no character
+_MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid over a page does not repeat all of it
+_MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
+_STEPS = 20
+"""Steps a point for heights that count as the same: with more, more sizes are asked for; with fewer, two are one."""
+_LEAST_FIT, _MOST_FIT = 0.5, 2.5
+"""Heights of a line in sizes of its font. A line is about 1.2 sizes high; outside of these the size cannot be true,
+since some fonts count in units of their own. Closer limits would change the sizes of fonts with tall or flat boxes."""
+_OF_HEIGHT = 0.85  # the size of a font by the height of its line, the inverse of those 1.2
+_LEAST_SIZE = 0.1  # points, what sizes are rounded to; others divide by them
+_RISE = 0.5  # points that a superscript stands higher; baselines of one line differ by less
+_SMALLER = 0.9  # of its neighbour's size: superscripts are set in about two thirds of it, figures of the text in all
 
 
 class TextLayer:
-    """The text of one page, while pdfium holds it."""
+    """The text of one page, while pdfium holds it.
+
+    What a font says, and how the page scales it, is asked for once and kept.
+    """
 
     def __init__(self, text_page: int, place: Place, number: int) -> None:
         self._calls = calls()
@@ -49,97 +65,106 @@ class TextLayer:
         self._place = place
         self._number = number
         self._fonts: dict[int | None, Font] = {}
-        self._sizes: dict[float, float] = {}
         self._scaled: dict[tuple[int | None, float, int], float] = {}
         self.text = self._read()
-        self.unknown = self.text.count("\ufffd")  # characters without a known meaning, once the lines are read
 
     def _read(self) -> str:
         count = self._calls["FPDFText_CountChars"](self._raw)
         if count <= 0:
             return ""
-        buffer = bytearray(2 * (count + 1))
+        buffer = bytearray(2 * (count + 1))  # UTF-16, with a zero behind it
         written = self._calls["FPDFText_GetText"](self._raw, 0, count, _start(buffer))
         text = buffer[: 2 * max(written - 1, 0)].decode("utf-16-le", "replace")
+        # Places are pdfium's numbers of characters: where its text has more or fewer of them, each is asked for.
         return text if len(text) == count else self._by_character(count)
 
     def _by_character(self, count: int) -> str:
         codes = [*map(self._calls["FPDFText_GetUnicode"], repeat(self._reference), range(count))]
         if max(codes) >= _SURROGATES[0]:
-            codes = [0xFFFD if code > sys.maxunicode or code in _SURROGATES else code for code in codes]
+            codes = [_REPLACEMENT if code > sys.maxunicode or code in _SURROGATES else code for code in codes]
         return "".join(map(chr, codes))
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[TextLine]:
         """Return the page's lines in content order, those with wide gaps in pieces."""
         texts: list[str] = []
-        firsts: list[int] = []
-        lasts: list[int] = []
+        spans: list[Span] = []
         start = 0
         for row in self.text.split("\n"):
             text = row.strip()
-            if text.isprintable():  # nor cut by a hyphen
-                if text:
-                    first = start + row.index(text[0])
-                    texts.append(text)
-                    firsts.append(first)
-                    lasts.append(first + len(text) - 1)
-            else:
-                self.unknown += len(NO_LETTER.findall(row))
+            if not text.isprintable():  # pdfium marks a cut word by a control character, with no new line
                 for match in _LINE.finditer(self.text, start, start + len(row)):
                     text, first = match[1].rstrip(), match.start(1)
                     texts.append(text)
-                    firsts.append(first)
-                    lasts.append(first + len(text.rstrip(SOFT)) - 1)
+                    spans.append((first, first + len(text.rstrip(SOFT)) - 1))
+            elif text:
+                first = start + row.index(text[0])
+                texts.append(text)
+                spans.append((first, first + len(text) - 1))
             start += len(row) + 1
-        parts = self._pieces(self._made(texts, firsts, lasts))
+        parts = self._pieces(self._made(texts, spans))
         self._mark_superscripts(parts)
         return parts
 
-    def _made(self, texts: list[str], firsts: list[int], lasts: list[int]) -> list[Line]:
-        """Return a line for each text between two characters of the page, but for blank ones."""
-        middles = [(first + last) // 2 for first, last in zip(firsts, lasts, strict=True)]
-        middles = [middle + (self.text[middle] == " ") for middle in middles]  # spaces that pdfium adds have no font
+    def _made(self, texts: list[str], spans: list[Span]) -> list[TextLine]:
+        """Return a line for each text that is not blank; its characters are those of the span."""
+        if not texts:
+            return []
+        middles = self._middles(spans)
         objects = map(self._calls["FPDFText_GetTextObject"], repeat(self._reference), middles)
         pointers = [*map(self._calls["FPDFTextObj_GetFont"], objects)]
-        boxes = self._boxes(firsts, lasts)
+        boxes = self._boxes(spans)
         sizes = self._sizes_of(middles, pointers, boxes)
-        fonts, number, rounded = self._fonts, self._number, self._sizes
         lines = []
-        for text, first, last, box, size, pointer in zip(texts, firsts, lasts, boxes, sizes, pointers, strict=True):
-            font = fonts.get(pointer) or self._font(pointer)
-            if text.isascii():
-                plain = text if text.isprintable() and "  " not in text else clean(text)
-            else:
-                plain = clean(self._logical(text, first) if RIGHT_TO_LEFT.search(text) else text)
+        for text, span, box, size, pointer in zip(texts, spans, boxes, sizes, pointers, strict=True):
+            plain = self._clean(text, span[0])
             if not plain or plain == HYPHEN:
                 continue
+            font = self._font(pointer)
             if font is not PLAIN:
-                begins, ends = self._font_at(first), self._font_at(last)
-                if font.mono and not (begins.mono and ends.mono):  # a name set as code within text
-                    size = self._real_sizes([last if begins.mono else first])[0]
-                font = font.both(begins).both(ends)
+                font, size = self._styled(font, size, span)
                 if font.mono and "  " in text:
-                    plain = text.translate(SIGNS).replace("\r", "").expandtabs()
-            height = box[3] - box[1]
-            if not 0.5 * size <= height <= 2.5 * size:
-                size = 0.85 * height  # the font's own units are others than a font's should be
-            lines.append(Line(plain, rounded.get(size) or _rounded(size, rounded), font, box, number, first, last))
+                    plain = _in_columns(text)
+            size = _in_tenths(_fitting(size, box[3] - box[1]))
+            lines.append(TextLine(plain, size, font, box, self._number, *span))
         return lines
+
+    def _middles(self, spans: list[Span]) -> list[int]:
+        """Return the characters halfway, but none of the spaces that pdfium adds: they have no font."""
+        middles = [(first + last) // 2 for first, last in spans]
+        return [middle + (self.text[middle] == " ") for middle in middles]
+
+    def _clean(self, text: str, first: int) -> str:
+        if not text.isascii() and RIGHT_TO_LEFT.search(text):
+            text = self._logical(text, first)
+        return clean(text)
 
     def _logical(self, text: str, first: int) -> str:
         """Return text with its words from right to left in the order of reading; pdfium gives some as they stand."""
         runs = [*RIGHT_TO_LEFT.finditer(text)]
-        begins, ends = [first + run.start() for run in runs], [first + run.end() - 1 for run in runs]
-        for run, one, other in zip(runs, self._boxes(begins, begins), self._boxes(ends, ends), strict=True):
+        begins = self._boxes([(first + run.start(), first + run.start()) for run in runs])
+        ends = self._boxes([(first + run.end() - 1, first + run.end() - 1) for run in runs])
+        for run, one, other in zip(runs, begins, ends, strict=True):
             word = run[0][::-1] if one[0] < other[0] else run[0]
             text = text[: run.start()] + word + text[run.end() :]
         return text
+
+    def _styled(self, font: Font, size: float, span: Span) -> tuple[Font, float]:
+        """Return the font and the size of a line by those of its middle.
+
+        The line has of the font what both of its ends have. Where an end is not code, the code is a name
+        within text, whose font is often smaller: the size is that of the text.
+        """
+        first, last = span
+        begins, ends = self._font_at(first), self._font_at(last)
+        if font.mono and not (begins.mono and ends.mono):
+            size = self._real_sizes([last if begins.mono else first])[0]
+        return font.both(begins).both(ends), size
 
     def _sizes_of(self, indexes: list[int], pointers: list[int | None], boxes: list[Box]) -> list[float]:
         """Return the font sizes of characters in points; those of one font, nominal size and height have the same."""
         nominal = map(self._calls["FPDFText_GetFontSize"], repeat(self._reference), indexes)
         keys = [
-            (pointer, size, int(_PRECISE * (box[3] - box[1])))
+            (pointer, size, int(_STEPS * (box[3] - box[1])))
             for pointer, size, box in zip(pointers, nominal, boxes, strict=True)
         ]
         known = self._scaled
@@ -153,7 +178,7 @@ class TextLayer:
         matrices = numbers_from("FPDFText_GetMatrix", indexes, self._reference)
         return [
             size * (hypot(c, d) if c else abs(d))
-            for size, c, d in zip(nominal, matrices[2::6], matrices[3::6], strict=True)
+            for size, c, d in zip(nominal, matrices[2::_MATRIX], matrices[3::_MATRIX], strict=True)
         ]
 
     def _font_at(self, index: int) -> Font:
@@ -167,72 +192,68 @@ class TextLayer:
             font = self._fonts[pointer] = read_font(pointer)
         return font
 
-    def _boxes(self, firsts: list[int], lasts: list[int]) -> list[Box]:
-        """Return the boxes around pairs of characters."""
-        pairs = [*chain.from_iterable(zip(firsts, lasts, strict=True))]
-        return around_pairs(numbers_from("FPDFText_GetLooseCharBox", pairs, self._reference), self._place)
+    def _boxes(self, spans: list[Span]) -> list[Box]:
+        """Return the boxes around the first and the last characters of spans."""
+        ends = [*chain.from_iterable(spans)]
+        return around_pairs(numbers_from("FPDFText_GetLooseCharBox", ends, self._reference), self._place)
 
-    def _pieces(self, lines: list[Line]) -> list[Line]:
+    def _pieces(self, lines: list[TextLine]) -> list[TextLine]:
         """Return lines, those with gaps wider than a letter in pieces."""
         wide = gapped(lines, self._reference, self._place)
         if not wide:
             return lines
-        texts: list[str] = []
-        firsts: list[int] = []
-        lasts: list[int] = []
-        counts: list[int] = []
-        for index, words in zip(wide, self._words([lines[index] for index in wide]), strict=True):
-            line = lines[index]
-            groups = _groups(words, GAP * line.size)
-            counts.append(len(groups))
-            if len(groups) > 1:
-                texts += self._texts(line, groups)
-                firsts += [first for first, _ in groups]
-                lasts += [last for _, last in groups]
-        made = iter(self._made(texts, firsts, lasts) if texts else ())
-        parts: dict[int, list[Line]] = {
-            index: list(islice(made, count)) for index, count in zip(wide, counts, strict=True) if count > 1
-        }
+        some = [lines[index] for index in wide]
+        words = zip(some, self._words(some), strict=True)
+        cut = self._cut(some, [_groups(each, GAP * line.size) for line, each in words])
+        parts = dict(zip(wide, cut, strict=True))
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
-    def _texts(self, line: Line, groups: Iterable[tuple[int, int]]) -> list[str]:
+    def _cut(self, lines: list[TextLine], groups: list[list[Span]]) -> list[list[TextLine]]:
+        """Return lines, each in the pieces that its groups of words make; a line of one group stays as it is."""
+        several = [(line, spans) for line, spans in zip(lines, groups, strict=True) if len(spans) > 1]
+        texts = [*chain.from_iterable(starmap(self._texts, several))]
+        made = iter(self._made(texts, [*chain.from_iterable(spans for _, spans in several)]))
+        return [
+            [*islice(made, len(spans))] if len(spans) > 1 else [line] for line, spans in zip(lines, groups, strict=True)
+        ]
+
+    def _texts(self, line: TextLine, groups: list[Span]) -> list[str]:
         """Return the texts of a line's groups of words, the last with the hyphen that ends the line."""
         texts = [self.text[first : last + 1] for first, last in groups]
         texts[-1] += HYPHEN if line.text.endswith(HYPHEN) else ""
         return texts
 
-    def _words(self, lines: list[Line]) -> list[list[tuple[int, int, Box]]]:
-        """Return the words of lines: first and last character, and box."""
+    def _words(self, lines: list[TextLine]) -> list[list[tuple[Span, Box]]]:
+        """Return the words of lines, each with its box."""
         found = [
             [(match.start(), match.end() - 1) for match in _WORDS.finditer(self.text, line.first, line.last + 1)]
             for line in lines
         ]
-        every = [*chain.from_iterable(found)]
-        boxes = iter(self._boxes([first for first, _ in every], [last for _, last in every]))
-        return [[(first, last, next(boxes)) for first, last in words] for words in found]
+        boxes = iter(self._boxes([*chain.from_iterable(found)]))
+        return [[(span, next(boxes)) for span in spans] for spans in found]
 
-    def parted(self, line: Line, places: Sequence[float]) -> list[Line]:
+    def parted(self, line: TextLine, places: Sequence[float]) -> list[TextLine]:
         """Return a line in pieces, cut between the words where any of the places, from the left, is passed."""
-        groups: dict[int, tuple[int, int]] = {}
-        for first, last, box in self._words([line])[0]:
+        groups: dict[int, Span] = {}
+        for (first, last), box in self._words([line])[0]:
             side = bisect_right(places, (box[0] + box[2]) / 2)
             groups[side] = (groups.get(side, (first, last))[0], last)
         if len(groups) < 2:
             return [line]
-        firsts, lasts = zip(*groups.values(), strict=True)
-        made = self._made(self._texts(line, groups.values()), [*firsts], [*lasts])
+        spans = [*groups.values()]
+        made = self._made(self._texts(line, spans), spans)
         self._mark_superscripts(made)
         for piece in made[:-1]:
             piece.ruled = True
         return made
 
-    def words(self, line: Line) -> list[tuple[str, Box]]:
+    def words(self, line: TextLine) -> list[tuple[str, Box]]:
         """Return the words of a line, each with its box; one that is no part of the page's content is one."""
-        if line.first < 0:
+        if line.first == NOWHERE:
             return [(line.text, line.box)]
-        return [(clean(self.text[first : last + 1]), box) for first, last, box in self._words([line])[0]]
+        return [(clean(self.text[first : last + 1]), box) for (first, last), box in self._words([line])[0]]
 
-    def runs_up(self, line: Line) -> bool:
+    def runs_up(self, line: TextLine) -> bool:
         """Return whether a line's end is above its beginning."""
         ends = boxes_from("FPDFText_GetLooseCharBox", [line.first, line.last], self._reference)
         first, last = placed(ends, self._place)
@@ -248,23 +269,26 @@ class TextLayer:
         text = buffer[: 2 * max(min(written, _MAX_BOUNDED), 0)].decode("utf-16-le", "replace")
         return clean(text.rstrip("\0"))
 
-    def _mark_superscripts(self, lines: list[Line]) -> None:
+    def _mark_superscripts(self, lines: list[TextLine]) -> None:
         """Put marks around the figures of lines that are raised."""
-        found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        found: defaultdict[int, list[Span]] = defaultdict(list)
         firsts = [line.first for line in lines]
         for match in _SUPERSCRIPT.finditer(self.text):
             start, end = match.span()
             index = bisect_right(firsts, start) - 1
-            if index < 0 or end > lines[index].last + 1:
-                continue
-            begins = start == firsts[index]
-            beside = end + self.text[end].isspace() if begins else start - 1
-            if begins == (match.lastgroup == "before") and self._is_raised(start, beside):
+            if index >= 0 and end <= lines[index].last + 1 and self._is_superscript(match, start == firsts[index]):
                 found[index].append((start, end))
         for index, places in found.items():
             self._mark(lines[index], places)
 
-    def _mark(self, line: Line, places: list[tuple[int, int]]) -> None:
+    def _is_superscript(self, match: re.Match[str], begins: bool) -> bool:
+        """Return whether figures are raised: before a word where they begin a line, else behind one."""
+        if begins != (match.lastgroup == "before"):
+            return False
+        start, end = match.span()
+        return self._is_raised(start, end + self.text[end].isspace() if begins else start - 1)
+
+    def _mark(self, line: TextLine, places: list[Span]) -> None:
         raw = self.text[line.first : line.last + 1]
         for start, end in reversed(places):
             start, end = start - line.first, end - line.first
@@ -274,10 +298,10 @@ class TextLayer:
 
     def _is_raised(self, index: int, other: int) -> bool:
         """Return whether a character is smaller than another beside it and stands higher."""
-        if self._baseline(index) < self._baseline(other) - 0.5:
-            size, beside = self._real_sizes([index, other])
-            return size < 0.9 * beside
-        return False
+        if not self._baseline(index) < self._baseline(other) - _RISE:
+            return False
+        size, beside = self._real_sizes([index, other])
+        return size < _SMALLER * beside
 
     def _baseline(self, index: int) -> float:
         x, y = ctypes.c_double(), ctypes.c_double()
@@ -289,16 +313,25 @@ def _start(buffer: bytearray) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
 
 
-def _rounded(size: float, known: dict[float, float]) -> float:
-    """Return a font size to a tenth of a point, and keep it among those known."""
-    return known.setdefault(size, max(tenths(size), 0.1))
+def _in_columns(text: str) -> str:
+    """Return a line of code with the spaces within it, which set things one below the other."""
+    return text.translate(SIGNS).replace("\r", "").expandtabs()
 
 
-def _groups(words: list[tuple[int, int, Box]], gap: float) -> list[tuple[int, int]]:
+def _fitting(size: float, height: float) -> float:
+    """Return a font's size in a line of that height, or what its size must be where the two do not fit."""
+    return size if _LEAST_FIT * size <= height <= _MOST_FIT * size else _OF_HEIGHT * height
+
+
+def _in_tenths(size: float) -> float:
+    return max(tenths(size), _LEAST_SIZE)
+
+
+def _groups(words: list[tuple[Span, Box]], gap: float) -> list[Span]:
     """Return the first and last characters of runs of words between gaps wider than `gap` points."""
-    groups: list[tuple[int, int]] = []
+    groups: list[Span] = []
     end = 0.0
-    for first, last, box in words:
+    for (first, last), box in words:
         if groups and -gap < box[0] - end <= gap:
             groups[-1] = (groups[-1][0], last)
         else:
