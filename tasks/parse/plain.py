@@ -15,8 +15,18 @@ _HEADING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MAX_HEADING = 120
+"""Characters of a heading with its rest. A longer block that begins like one is a paragraph ("Section 2 of the act
+provides ..."); with less, long chapter titles are lost."""
 _SAMPLE = 20_000
-_MIN_LINES, _WORDY, _LETTERS = 10, 5, 0.85
+"""Characters by which a text is judged to be prose. A smaller sample may all be one table or one heading."""
+_MIN_LINES = 10
+"""Lines that a text needs to be judged. In fewer, a comment in code or the message of a log reads like prose."""
+_WORDY = 5
+"""Words of a line of prose, which half of the lines must have. Statements of code have fewer; with more, verse and
+narrow columns are no prose."""
+_LETTERS = 0.85
+"""The share of letters among the signs of prose. The rest are stops and digits; code and logs have more of both, and
+tables of numbers most."""
 
 
 def parse_text(data: bytes, _: ParseOptions) -> Parsed:
@@ -70,10 +80,17 @@ def _heading_level(block: str) -> int:
     match = _HEADING.match(block)
     if match is None or len(_NEWLINE.findall(block)) > 1:
         return 0
-    rest = match["rest"].strip()
-    # "Chapter 4 showed that ..." is a sentence: a heading's rest begins large and does not end in a stop.
-    if rest and (
-        (rest.endswith((".", ",", ";", "!", "?")) and not rest.isupper()) or not rest.lstrip("-—–.: ")[:1].isupper()
-    ):
+    if _is_sentence(match["rest"].strip()):
         return 0
     return 1 if match["top"] else 2
+
+
+def _is_sentence(rest: str) -> bool:
+    """Return whether "Chapter 4" is the beginning of a sentence, such as "Chapter 4 showed that ...".
+
+    In a heading the rest begins with a capital letter, and does not end in a stop unless all of it is in capitals.
+    """
+    if not rest:
+        return False
+    stops = rest.endswith((".", ",", ";", "!", "?")) and not rest.isupper()
+    return stops or not rest.lstrip("-—–.: ")[:1].isupper()

@@ -16,48 +16,65 @@ _TIMES = ("ts", "timestamp", "date", "time", "created_at", "createdAt", "timesta
 _NOT_MESSAGES = frozenset(("title", "url", "link", "price", "headline"))
 _PERSON = ("real_name", "display_name", "global_name", "nickname", "name", "username", "role", "id")
 _MOST = 0.8
+"""The share of a list's items that must say who speaks and what. Less takes lists of articles with an author here and
+there for chats; all of them would refuse chats in which a picture or a call stands between the messages."""
 _SAMPLE = 200
-_EARLIEST = 631_152_000  # 1990, in seconds since 1970
-_LATEST = 4_102_444_800  # 2100
+"""Items by which a list is judged. Fewer may all be pictures or news of who came; all of a long list would be read
+once more, at each place where a chat may hold a list."""
+_EARLIEST = 631_152_000  # 1990, in seconds since 1970; a smaller number counts messages or tells a length
+_LATEST = 4_102_444_800  # 2100; a larger number counts milliseconds, as today's do from the 1970s on
+_MILLISECONDS = 1_000  # in a second
 
 
 def is_chat(value: Any) -> bool:
     """Return whether a JSON value is a list of messages, an object that holds one, or a list of such objects."""
     if isinstance(value, dict):
-        messages = any(_are_messages(value.get(key)) for key in _LISTS)
-        return messages or any(_holds_chats(value.get(key)) for key in _HOLDERS)
+        return _holds_messages(value)
     if not isinstance(value, list) or not value:
         return False
-    sample = value[:_SAMPLE]
-    return _are_messages(value) or all(isinstance(one, dict) and is_chat(one) for one in sample)
+    return _are_messages(value) or all(map(_is_chat_object, value[:_SAMPLE]))
+
+
+def _is_chat_object(value: Any) -> bool:
+    return isinstance(value, dict) and _holds_messages(value)
+
+
+def _holds_messages(value: dict[str, Any]) -> bool:
+    messages = any(_are_messages(value.get(key)) for key in _LISTS)
+    return messages or any(_holds_chats(value.get(key)) for key in _HOLDERS)
 
 
 def _holds_chats(value: Any) -> bool:
-    """Return whether a value is a list of which one at least is a chat, or an object that holds such a list."""
+    """Return whether a value is a list of which at least one is a chat, or an object that holds such a list."""
     if isinstance(value, dict):
-        return is_chat(value)
-    return isinstance(value, list) and any(isinstance(one, dict) and is_chat(one) for one in value[:_SAMPLE])
+        return _holds_messages(value)
+    return isinstance(value, list) and any(map(_is_chat_object, value[:_SAMPLE]))
 
 
 def draw_chat(canvas: Canvas, value: Any) -> None:
-    """Draw every message as an element of kind `turn` with `speaker` and, where it is told, `time`."""
+    """Draw every message as an element of kind `turn` with `speaker` and, if stated, `time`."""
     if isinstance(value, dict):
-        name = value.get("name") or value.get("title")
-        if isinstance(name, str):
-            canvas.heading(name, 1)
-        for key in _LISTS:
-            if _are_messages(value.get(key)):
-                draw_chat(canvas, value[key])
-        for key in _HOLDERS:
-            if _holds_chats(value.get(key)):
-                draw_chat(canvas, value[key])
+        _draw_object(canvas, value)
         return
     names = names_in(value)
     for one in value:
-        if isinstance(one, dict) and is_chat(one):
-            draw_chat(canvas, one)
+        if _is_chat_object(one):
+            _draw_object(canvas, one)
         else:
             _draw(canvas, one, names)
+
+
+def _draw_object(canvas: Canvas, value: dict[str, Any]) -> None:
+    """Draw the name of a chat and what it holds: its messages, and chats within it."""
+    name = value.get("name") or value.get("title")
+    if isinstance(name, str):
+        canvas.heading(name, 1)
+    for key in _LISTS:
+        if _are_messages(value.get(key)):
+            draw_chat(canvas, value[key])
+    for key in _HOLDERS:
+        if _holds_chats(value.get(key)):
+            draw_chat(canvas, value[key])
 
 
 def _draw(canvas: Canvas, message: Any, names: dict[str, str]) -> None:
@@ -79,7 +96,7 @@ def _are_messages(value: Any) -> bool:
         return False
     sample = value[:_SAMPLE]
     good = sum(isinstance(one, dict) and bool(_speaker(one)) and _has_text(one) for one in sample)
-    # Who came and who called is told beside what was said.
+    # Telegram lists who came and who called beside what was said.
     events = sum(isinstance(one, dict) and one.get("type") == "service" for one in sample)
     return good > 0 and good >= _MOST * (len(sample) - events)
 
@@ -130,7 +147,7 @@ def _clock(written: str) -> str:
         seconds = float(written)
     except ValueError:
         return written
-    seconds = seconds / 1000 if seconds > _LATEST else seconds
+    seconds = seconds / _MILLISECONDS if seconds > _LATEST else seconds
     if not _EARLIEST < seconds < _LATEST:
         return ""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -15,14 +15,14 @@ _NAME = r"(?!\*\*)[^\s:<>\[\]][^:<>\[\]\n]{0,39}"
 _STAMP = rf"(?:\u200e?[\[(](?P<boxed>{_TIME})[\])]|(?P<time>{_TIME})(?:[ ]-(?=[ ])|[ ]?\|)?)"
 
 
-# A message's first line: `[01:02] <ann> text`, `01:02 ann: text`, `12/01/24, 10:15 - Ann: text`, `<ann> text`,
-# `2024-05-01 01:02:03 ann text` with tabs between the three,
-# `[01/02/2024 10:15 AM] Ann#1234` with the text below, `** Ann:** text`; and what someone does: `* ann waves`.
 def _stamp(number: int) -> str:
     """Return the pattern of a time; its groups are numbered, since no two may have one name."""
     return _STAMP.replace("<boxed>", f"<boxed{number}>").replace("<time>", f"<time{number}>")
 
 
+# A message's first line: `[01:02] <ann> text`, `01:02 ann: text`, `12/01/24, 10:15 - Ann: text`, `<ann> text`,
+# `2024-05-01 01:02:03 ann text` with tabs between the three,
+# `[01/02/2024 10:15 AM] Ann#1234` with the text below, `** Ann:** text`; and what someone does: `* ann waves`.
 _MESSAGE = re.compile(
     rf"(?:{_stamp(1)}[ \t]*)?<[ @+%~&]?(?P<nick>[^<>\s][^<>\n]{{0,39}})>[ \t]?"
     rf"|{_stamp(2)}[ \t]*\u200e?(?P<name>{_NAME}):(?:[ \t]|$)"
@@ -41,13 +41,17 @@ _COMING = re.compile(
     re.IGNORECASE,
 )
 _HEAD = 200
+"""Characters of a line in which a message or a notice must begin: time, name and what stands between them have fewer.
+With less, long names are cut from their messages; with no limit, each long line would be searched to its end."""
 _MAX_SPEAKERS = 200
+"""Speakers in the metadata. A log of years in a public channel has thousands, which no one reads there; every turn
+still states its own."""
 
 
 def parse_chat(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines as they are; messages are turns with `speaker` and, if told, `time`.
+    """Return the decoded file, newlines as they are; messages are turns with `speaker` and, if stated, `time`.
 
-    Lines without a speaker belong to the message above. Who came and who went is furniture.
+    Lines without a speaker belong to the message above. Notices of who came and who left are furniture.
     """
     found = decode(data)
     elements = tuple(_messages(found.text))
@@ -71,16 +75,20 @@ def _messages(text: str) -> Iterator[Element]:
         yield open_
 
 
+def _stated(message: re.Match[str]) -> dict[str, str]:
+    """Return the speaker of a message and, if stated, its time."""
+    # Each form of a message has one group for a name, and before it at most one that matches for a time.
+    *times, speaker = filter(None, message.groups())
+    attributes = {"speaker": speaker.strip()}
+    return attributes | {"time": times[0]} if times else attributes
+
+
 def _begin(line: str, start: int, end: int, number: int) -> Element | None:
-    """Return the element that a line begins, or None where it goes on with the one above."""
+    """Return the element that a line begins, or None where it continues the one above."""
     head = line[:_HEAD]
     match = _MESSAGE.match(head)
     if match:
-        said = {name.rstrip("0123456789"): value for name, value in match.groupdict().items() if value}
-        time = said.pop("boxed", "") or said.pop("time", "")
-        speaker = next(iter(said.values())).strip()
-        attributes = {"speaker": speaker} | ({"time": time} if time else {})
-        return Element("turn", start, end, 0, 0, number, None, attributes)
+        return Element("turn", start, end, 0, 0, number, None, _stated(match))
     notice = _NOTICE.match(head)
     if notice is None:
         return None

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
+from operator import itemgetter
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
@@ -16,8 +17,23 @@ from docmill.tasks.parse.office.sheets.sheet import has_header
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
+"""Characters by which the delimiter is found. Fewer may all be the lines above the table; more cost four readings."""
 _FIELD_LIMIT = 10_000_000
+"""Characters of one field, where Python allows 131,072. A field with a whole document is larger than that; with no
+limit, a quote that is never closed makes one field of a file of any size."""
 _MAX_ABOVE = 100
+"""Rows in which the table must begin. Reports have fewer lines above it; in a larger sample, a short table with a
+long text of one field above it would be cut in two."""
+_MAX_SINGLE = 1 / 4
+"""The share of rows of one field in a table. With more, the rows are text that holds a delimiter here and there."""
+_LEAST_EVEN = 0.5
+"""The share of rows of the same width that a delimiter needs. Fewer are text with commas; more would refuse tables
+with notes above and below."""
+_COLUMNS_PER_SHARE = 100
+"""Columns that count as much as all rows: of two delimiters that cut the rows equally well, the one that makes more
+columns is the delimiter, and the other stands inside of the fields. With fewer, width outweighs evenness, and commas
+in sentences win; with many more, it decides nothing."""
+_COUNTED_COLUMNS = 10  # so that width adds a tenth at most, and wide tables win by their rows, too
 _STATED = re.compile(r"\ufeff?sep=([,;\t|])\r?\n", re.IGNORECASE)  # as Excel has it
 
 
@@ -49,7 +65,8 @@ def _above(rows: list[list[str]]) -> int:
     filled = [sum(map(bool, map(str.strip, row))) for row in rows[:_MAX_ABOVE]]
     first = next((number for number, count in enumerate(filled) if count > 1), 0)
     table = [count for count in filled[first:] if count]
-    return first if len(table) > 1 and filled[first] == max(table) and table.count(1) <= len(table) / 4 else 0
+    is_table = len(table) > 1 and filled[first] == max(table) and table.count(1) <= len(table) * _MAX_SINGLE
+    return first if is_table else 0
 
 
 def find_delimiter(text: str) -> str:
@@ -57,15 +74,18 @@ def find_delimiter(text: str) -> str:
     sample = text[:_SAMPLE_CHARACTERS]
     if len(text) > _SAMPLE_CHARACTERS and "\n" in sample:
         sample = sample[: sample.rindex("\n") + 1]
-    best, best_score = "", 0.5
-    for delimiter in DELIMITERS:
-        if delimiter in sample:
-            widths = Counter(len(row) for row in _rows(sample, delimiter) if row)
-            width, rows = max(widths.items(), key=lambda item: item[1]) if widths else (1, 0)
-            score = (rows / widths.total() + min(width, 10) / 100) if width > 1 else 0
-            if score > best_score:
-                best, best_score = delimiter, score
-    return best
+    scores = {delimiter: _evenness(sample, delimiter) for delimiter in DELIMITERS if delimiter in sample}
+    best = max(scores, key=scores.__getitem__, default="")
+    return best if best and scores[best] > _LEAST_EVEN else ""
+
+
+def _evenness(sample: str, delimiter: str) -> float:
+    """Return the share of rows that a delimiter cuts into the same number of fields, and some more for each field."""
+    widths = Counter(len(row) for row in _rows(sample, delimiter) if row)
+    if not widths:
+        return 0
+    width, rows = max(widths.items(), key=itemgetter(1))
+    return rows / widths.total() + min(width, _COUNTED_COLUMNS) / _COLUMNS_PER_SHARE if width > 1 else 0
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:

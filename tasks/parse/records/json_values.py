@@ -22,24 +22,36 @@ _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
 _SPACE = re.compile(r"\s*")
 # Half a character, as an escape; escaped backslashes and whole pairs are passed over.
 _LONE = re.compile(r"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
-_SMALL = 1_500  # characters of a part that is drawn whole
-_MAX_LEVEL = 5  # of headings; what lies deeper is drawn whole
-_MAX_PATH = 6  # keys in the name of a value
+_SMALL = 1_500
+"""Characters of a part that is drawn whole. With fewer, every record has headings of its own; with more, a file of
+settings is one element."""
+_MAX_LEVEL = 5
+"""Headings around a value. Markdown has six levels, of which the sixth is left for what is inside of the fifth; what
+lies deeper is drawn whole."""
+_MAX_PATH = 6  # keys in the name of a value, innermost last; in more, the name is longer than the value
 _MAX_BAD = 0.1
+"""The share of lines that may be damaged. With less, a log in which some lines were printed by others is refused; with
+more, a text in which some lines are numbers is taken for JSON lines."""
 _LONG_LIST = 400
+"""Characters of plain values in one line. Numbers and tags are shorter, and one each line would be many; sentences are
+longer, and each has its own line."""
+_RUN = 50
+"""Plain values of a list that are tried as one line. Fewer tear lists of short numbers into many lines; many more are
+always too long for one, and each value has its own."""
 _NAMES = ("title", "name", "label", "id", "key", "question", "subject", "headline")
 _MAX_NAME = 100
+"""Characters of a name that may be a heading. Longer ones are sentences, which stay with their record's values."""
 
 
 def parse_json(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the values of a JSON document, or the turns of an exported chat; comments are allowed in it."""
+    """Return the values of a JSON document, or the turns of an exported chat; the file may hold comments."""
     found = decode(data)
     value = _load(found.text)
     canvas = Canvas()
     if is_chat(value):
         draw_chat(canvas, value)
     else:
-        _Drawing(canvas).value(value, "$", 1)
+        ValueWriter(canvas).value(value, "$", 1)
     return canvas.parsed(_title(value), found.metadata)
 
 
@@ -47,19 +59,19 @@ def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
     """Return one record for every line; a few damaged lines are kept as they are and counted."""
     found = decode(data)
     canvas = Canvas()
-    drawing = _Drawing(canvas)
     values, bad = _load_lines(found.text)
-    if is_chat([value for value in values if not isinstance(value, _Bad)]):
+    if is_chat([value for value in values if not isinstance(value, BadLine)]):
         draw_chat(canvas, values)
     else:
+        writer = ValueWriter(canvas)
         for number, value in enumerate(values):
-            drawing.record(value.line if isinstance(value, _Bad) else value, f"$[{number}]", 1)
+            writer.record(value.line if isinstance(value, BadLine) else value, f"$[{number}]", 1)
     metadata: dict[str, Any] = found.metadata | {"records": len(values)}
     return canvas.parsed("", metadata | ({"bad_lines": bad} if bad else {}))
 
 
-class _Bad:
-    """A line that is no JSON."""
+class BadLine:
+    """A line that is not JSON, kept in the place where its value would be."""
 
     def __init__(self, line: str) -> None:
         self.line = line
@@ -69,6 +81,7 @@ def _load(text: str) -> Any:
     try:
         return _loads(text)
     except ValueError as error:
+        # Comments and last commas are removed only where the file is not JSON as it is, so that most are read once.
         bare = _COMMENT.sub(lambda match: match[1] or " ", text)
         bare = _LAST_COMMA.sub(lambda match: match[1] or "", bare)
         try:
@@ -121,8 +134,8 @@ def _load_lines(text: str) -> tuple[list[Any], int]:
                 values.append(_loads(line))
             except ValueError as error:
                 first = first or f"line {number}: {error}"
-                values.append(_Bad(line.strip()))
-    bad = sum(isinstance(value, _Bad) for value in values)
+                values.append(BadLine(line.strip()))
+    bad = sum(isinstance(value, BadLine) for value in values)
     # The last line of a file that is being written is cut, however short the file.
     if bad > max(1, _MAX_BAD * len(values)) or 2 * bad > len(values):
         raise Rejected("corrupt", f"{bad} of {len(values)} lines are no JSON; {first}")
@@ -134,8 +147,8 @@ def _title(value: Any) -> str:
     return stated if isinstance(stated, str) else ""
 
 
-class _Drawing:
-    """Draws values on a canvas: small ones whole, large ones part by part below headings."""
+class ValueWriter:
+    """A canvas and how values are drawn on it: small ones whole, large ones part by part below headings."""
 
     def __init__(self, canvas: Canvas) -> None:
         self.canvas = canvas
@@ -233,7 +246,7 @@ def _indexed(names: tuple[str, ...], number: int) -> tuple[str, ...]:
 def _list_lines(names: tuple[str, ...], values: list[Any]) -> Iterator[str]:
     """Yield a list of plain values in lines of at most some hundred characters, each value whole."""
     texts = iter(map(_scalar, values))
-    while run := list(islice(texts, 50)):
+    while run := list(islice(texts, _RUN)):
         joined = ", ".join(run)
         if len(joined) <= _LONG_LIST or len(run) == 1:
             yield _labelled(names, joined)

@@ -28,7 +28,16 @@ _TRACE = re.compile(
     r"|\w+(?:\.\w+)+(?:Error|Exception)"
 )
 _HEAD = 200
+"""Characters of a line in which its time and level stand. With less, a long path before the time hides it; with more,
+a time or the word ERROR in the message is taken for those of the entry."""
 _LONGEST = 20_000
+"""Characters of one entry. Less tears long stack traces apart; with no limit, a file whose entries are not recognised
+is one element."""
+_SAMPLE = 100_000
+"""Characters by which a log is judged to be one of times or of plain lines. A smaller sample may be one trace."""
+_LEAST_STAMPED = 0.2
+"""The share of lines at the margin that begin with a time or a level. Messages of several lines leave few that do; with
+less, some times in a log of plain lines would join all lines between them to one entry."""
 
 
 def parse_log(data: bytes, _: ParseOptions) -> Parsed:
@@ -45,6 +54,7 @@ def _entries(text: str) -> Iterator[Element]:
     stamped = _is_stamped(text)
     start = end = first = 0
     for at, line, number in numbered(text):
+        # In a file without times, what looks like a part of a trace continues an entry.
         begins = _ENTRY.match(line, 0, _HEAD) if stamped else not _TRACE.match(line)
         if end and (begins or at + len(line) - start > _LONGEST):
             yield _entry(text, start, end, first)
@@ -57,8 +67,9 @@ def _entries(text: str) -> Iterator[Element]:
 
 
 def _is_stamped(text: str) -> bool:
-    lines = [line for line in text[:100_000].splitlines() if line.strip() and line[0] not in " \t"]
-    return sum(_ENTRY.match(line, 0, _HEAD) is not None for line in lines) > 0.2 * len(lines)
+    """Return whether entries begin with times or levels, rather than with any line at the margin."""
+    lines = [line for line in text[:_SAMPLE].splitlines() if line.strip() and line[0] not in " \t"]
+    return sum(_ENTRY.match(line, 0, _HEAD) is not None for line in lines) > _LEAST_STAMPED * len(lines)
 
 
 def _entry(text: str, start: int, end: int, line: int) -> Element:

@@ -12,18 +12,18 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 
-# What is said of what only a picture or a page can show.
+# The text in place of an output that only a picture or a page can show.
 _OBJECT = re.compile(r"\s*\[?<(?:[\w.]+ object|Figure\b[^<>]*|[^<>]* at 0x[0-9a-fA-F]+)>\]?\s*")
-_REWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # a line that another took the place of, as bars of progress do
+_REWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # a line that another replaced, as bars of progress do
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _NAME = re.compile(r"\w[\w+#-]*")
 
 
 def parse_notebook(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a notebook drawn as Markdown; every element has its `cell`, from 1, and outputs say that they are.
+    """Return a notebook drawn as Markdown; every element has its `cell`, from 1, and outputs are marked as such.
 
-    Of an output the text is drawn, else its Markdown, TeX or page; pictures are left out, and of an error
-    its name and message stay.
+    An output is drawn as its Markdown, its text, its TeX or its page, whichever is the first that it has.
+    Pictures are left out; an error is drawn as its name and message.
     """
     found = decode(data)
     try:
@@ -36,10 +36,13 @@ def parse_notebook(data: bytes, options: ParseOptions) -> Parsed:
     for number, cell in enumerate(cells, 1):
         _draw(canvas, cell, number, language, options)
     stated = notebook.get("metadata") or {}
-    title = str(stated.get("title") or "")
-    authors = [str(one["name"]) for one in stated.get("authors") or [] if isinstance(one, dict) and one.get("name")]
-    metadata = {"code_language": language, "cells": len(cells)} | ({"author": ", ".join(authors)} if authors else {})
-    return canvas.parsed(title or canvas.first_heading(), metadata)
+    title = str(stated.get("title") or "") or canvas.first_heading()
+    return canvas.parsed(title, {"code_language": language, "cells": len(cells)} | _authors(stated))
+
+
+def _authors(stated: dict[str, Any]) -> dict[str, str]:
+    names = [str(one["name"]) for one in stated.get("authors") or [] if isinstance(one, dict) and one.get("name")]
+    return {"author": ", ".join(names)} if names else {}
 
 
 def _cells(notebook: Any) -> list[dict[str, Any]]:

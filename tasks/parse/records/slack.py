@@ -8,21 +8,22 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+_NAMES = ("real_name", "display_name", "name")  # in a profile, the most telling first
 _MARK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
 def is_slack(message: dict[str, Any]) -> bool:
-    """Return whether a message is one of Slack's: they have a kind and seconds with a fraction as their id."""
+    """Return whether a message is one of Slack's, which have a type, and a time in seconds as their id."""
     return message.get("type") == "message" and isinstance(message.get("ts"), str)
 
 
 def names_in(messages: Sequence[Any]) -> dict[str, str]:
-    """Return the names of the members whose messages say both id and name."""
+    """Return the names, by id, of the members whose messages state both."""
     names: dict[str, str] = {}
     for one in messages:
         profile = one.get("user_profile") if isinstance(one, dict) else None
         if isinstance(profile, dict) and isinstance(one.get("user"), str):
-            name = next((profile[key] for key in ("real_name", "display_name", "name") if profile.get(key)), "")
+            name = next((profile[key] for key in _NAMES if profile.get(key)), "")
             if isinstance(name, str) and name:
                 names.setdefault(one["user"], name)
     return names

@@ -1,12 +1,12 @@
 """Subtitles (SubRip, WebVTT): what is said, drawn without numbers and time lines.
 
-A cue is cut where the screen is full, in the middle of a sentence; so cues are joined to turns, each
-with its speaker where the file tells one, and the times of its first and last cue.
+A cue ends where the screen is full, often in the middle of a sentence. So cues are joined to turns, each with
+its speaker, if stated, and the times of its first and last cue.
 """
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from docmill.storage.errors import Rejected
@@ -15,10 +15,10 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 
-_TIMES = re.compile(
-    r"[ \t]*(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?[ \t]*-->[ \t]*"
-    r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?"
-)
+_TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,3}))?"  # hours, minutes, seconds and their fraction
+_TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}")
+_GROUPS = 4  # of one time in the pattern
+_HOUR_S, _MINUTE_S = 3_600, 60
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]+)>")
 _MARKUP = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 _NAMED = re.compile(r"(?:>>[ \t]*)?([A-Z][\w.'-]*(?:[ ][A-Z][\w.'-]*){0,3})(?:[ ]\([^()]{1,30}\))?:[ \t]+(?=\S)")
@@ -26,13 +26,23 @@ _CHANGE = re.compile(r"(?:-[ \t]*|>>[ \t]*)(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
 _HEADER = re.compile(r"WEBVTT[ \t]+(?:-[ \t]*)?(\S.*)")
 _LANGUAGE = re.compile(r"^Language:[ \t]*([\w-]+)", re.MULTILINE | re.IGNORECASE)
-_PAUSE_S = 2.0  # of silence end a turn whose sentence has ended
-_LONG_PAUSE_S = 8.0  # end any
-_LONG_TURN = 500  # characters after which a turn ends with its sentence
+_PAUSE_S = 2.0
+"""Seconds of silence that end a turn whose sentence has ended. Fewer end it whenever the speaker breathes; with more,
+what another one says after it is joined to it, in files that name no speakers."""
+_LONG_PAUSE_S = 8.0
+"""Seconds of silence that end any turn. With fewer, sentences spoken slowly are torn apart; with more, scenes are
+joined where cues end without a stop."""
+_LONG_TURN = 500
+"""Characters after which a turn ends with its sentence. With fewer, a lecture is a list of sentences; with more, the
+times of a turn no longer lead to the place where something is said."""
+_HEADER_CHARACTERS = 2_000
+"""Characters in which a WebVTT header states its language. With fewer, long notes before it hide it; with more, a line
+of a cue that begins with "Language:" is taken for it."""
+_MILLISECOND = 3  # decimals of a second, which is all that the formats can state
 
 
-class Line(NamedTuple):
-    """One line of a cue; `changes` says that another than before speaks."""
+class CueLine(NamedTuple):
+    """One line of a cue; `changes` if its own marks say that the speaker changes."""
 
     start: float
     end: float
@@ -42,11 +52,11 @@ class Line(NamedTuple):
 
 
 def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
-    """Return what is said as elements of kind `turn` with `time`, `end` and, where it is told, `speaker`."""
+    """Return what is said as elements of kind `turn` with `time`, `end` and, if stated, `speaker`."""
     found = decode(data)
     lines = re.split(r"\r\n?|\n", found.text)
     canvas = Canvas()
-    turn: list[Line] = []
+    turn: list[CueLine] = []
     for line in _said(lines):
         if turn and _ends(turn, line):
             _draw(canvas, turn)
@@ -56,44 +66,46 @@ def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
         raise Rejected("corrupt", "no cue: a line such as 00:00:01,000 --> 00:00:02,000 with text below is wanted")
     _draw(canvas, turn)
     header = _HEADER.match(lines[0])
-    language = _LANGUAGE.search(found.text[:2000])
+    language = _LANGUAGE.search(found.text[:_HEADER_CHARACTERS])
     metadata = found.metadata | ({"language": language[1]} if language else {})
-    return canvas.parsed(header[1] if header else "", metadata | {"duration_s": round(turn[-1].end, 3)})
+    return canvas.parsed(header[1] if header else "", metadata | {"duration_s": round(turn[-1].end, _MILLISECOND)})
 
 
-def _said(lines: list[str]) -> Iterator[Line]:
-    """Yield the lines of all cues; a line that stays on the screen into the next cue is said once."""
+def _said(lines: list[str]) -> Iterator[CueLine]:
+    """Yield the lines of all cues; a line that stays on the screen into the next cue comes once."""
     times: tuple[float, float] | None = None
     before: list[str] = []
     shown: list[str] = []
     for line in lines:
         match = _TIMES.match(line)
         if match:
-            times, before, shown = (_seconds(match, 1), _seconds(match, 5)), shown, []
+            times, before, shown = (_seconds(match.groups()[:_GROUPS]), _seconds(match.groups()[_GROUPS:])), shown, []
         elif not line.strip():
             times = None
         elif times:
             voice = _VOICE.search(line)
             text = " ".join(html.unescape(_MARKUP.sub("", line)).split())
             if text and text not in before:
-                yield _line(times, text, voice[1].strip() if voice else "")
+                yield _cue_line(times, text, voice[1].strip() if voice else "")
             shown.append(text)
 
 
-def _seconds(match: re.Match[str], group: int) -> float:
-    hours, minutes, seconds, fraction = match.group(group, group + 1, group + 2, group + 3)
-    return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + float(f"0.{fraction or 0}")
+def _seconds(time: Sequence[str]) -> float:
+    hours, minutes, seconds, fraction = time
+    return int(hours or 0) * _HOUR_S + int(minutes) * _MINUTE_S + int(seconds) + float(f"0.{fraction or 0}")
 
 
-def _line(times: tuple[float, float], text: str, speaker: str) -> Line:
+def _cue_line(times: tuple[float, float], text: str, speaker: str) -> CueLine:
+    # A voice tag is more reliable than a name before a colon, which may be part of a sentence.
     change = _CHANGE.match(text)
     named = _NAMED.match(text, change.end() if change else 0)
     if named and not speaker:
-        return Line(*times, named[1], text[named.end() :], True)
-    return Line(*times, speaker, text[change.end() :] if change else text, bool(change or speaker))
+        return CueLine(*times, named[1], text[named.end() :], True)
+    return CueLine(*times, speaker, text[change.end() :] if change else text, bool(change or speaker))
 
 
-def _ends(turn: list[Line], line: Line) -> bool:
+def _ends(turn: list[CueLine], line: CueLine) -> bool:
+    """Return whether a turn ends before a line: where the speaker changes, or at a pause, or when it is long."""
     last = turn[-1]
     if line.changes and (not line.speaker or line.speaker != turn[0].speaker):
         return True
@@ -104,7 +116,7 @@ def _ends(turn: list[Line], line: Line) -> bool:
     return whole and (pause > _PAUSE_S or sum(len(one.text) for one in turn) > _LONG_TURN)
 
 
-def _draw(canvas: Canvas, turn: list[Line]) -> None:
+def _draw(canvas: Canvas, turn: list[CueLine]) -> None:
     speaker = turn[0].speaker
     text = " ".join(line.text for line in turn)
     told: dict[str, Any] = {"speaker": speaker} if speaker else {}
@@ -114,4 +126,5 @@ def _draw(canvas: Canvas, turn: list[Line]) -> None:
 
 def _clock(seconds: float) -> str:
     whole = int(seconds)
-    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+    hours, rest = divmod(whole, _HOUR_S)
+    return f"{hours:02}:{rest // _MINUTE_S:02}:{rest % _MINUTE_S:02}"

@@ -17,20 +17,32 @@ _NAMES = {
     "last-modified": "modified",
     "dcterms.modified": "modified",
 }
+_LANGUAGES = ("lang", "{http://www.w3.org/XML/1998/namespace}lang", "xml:lang")
 
 
 def head_metadata(root: Any) -> tuple[str, dict[str, Any]]:
     """Return a page's title and metadata; the first of several statements counts, but for authors."""
-    metadata: dict[str, Any] = {}
-    language = root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("xml:lang")
-    if language and language.strip():
-        metadata["language"] = language.strip()
+    language = _language(root)
+    metadata: dict[str, Any] = {"language": language} if language else {}
     for meta in root.iter("meta"):
-        name = _NAMES.get((meta.get("name") or meta.get("property") or "").strip().lower())
-        content = " ".join((meta.get("content") or "").split())
-        if name == "author" and content not in metadata.get(name, content):
-            metadata[name] += f", {content}"
-        elif name and content:
-            metadata.setdefault(name, content)
+        _add(metadata, meta)
     title = next(root.iter("title"), None)
     return "" if title is None else " ".join("".join(title.itertext()).split()), metadata
+
+
+def _language(root: Any) -> str:
+    """Return the language by the first attribute that states one; the HTML parser keeps `xml:lang` as it is."""
+    stated = next(filter(None, map(root.get, _LANGUAGES)), "")
+    return str(stated).strip()
+
+
+def _add(metadata: dict[str, Any], meta: Any) -> None:
+    name = _NAMES.get((meta.get("name") or meta.get("property") or "").strip().lower())
+    content = " ".join((meta.get("content") or "").split())
+    if not name or not content:
+        return
+    # A page often states one author twice, for search engines and for social networks.
+    if name == "author" and content not in metadata.get(name, content):
+        metadata[name] += f", {content}"
+    else:
+        metadata.setdefault(name, content)

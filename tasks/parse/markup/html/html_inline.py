@@ -1,4 +1,4 @@
-"""What HTML writes inside of a line in elements of its own: formulas, and how a word is read."""
+"""Formulas and readings: what HTML writes inside of a line in elements of its own, put as words."""
 
 import re
 from typing import Any
@@ -11,9 +11,9 @@ _ALTERNATIVES = etree.XPath(".//*[local-name() = 'annotation' or local-name() = 
 
 
 def make_plain(node: Any) -> None:
-    """Put words into the place of what is inside of a formula, or of the reading beside a word.
+    """Replace the content of a formula, or of the reading beside a word, with plain words.
 
-    A formula (MathML) is the TeX that it was made of, between dollars, where it tells; else its signs.
+    A formula (MathML) becomes the TeX that it was made from, between dollars, if it holds that; else its signs.
     """
     if node.tag == "rt":  # ruby: how Han characters are read
         text = " ".join("".join(node.itertext()).split())
@@ -31,7 +31,7 @@ def make_plain(node: Any) -> None:
 
 
 def make_formula(node: Any) -> None:
-    """Put words into the place of a formula of XML, which may stand there twice: as TeX, and as MathML."""
+    """Replace the content of an XML formula with plain words; of one written both as TeX and as MathML, TeX stays."""
     parent = node.getparent()
     name = etree.QName(node).localname
     if parent is None:

@@ -1,5 +1,6 @@
 """HTML tables: which of them hold data, and their cells."""
 
+from itertools import takewhile
 from typing import Any
 
 from lxml import etree
@@ -11,7 +12,13 @@ _BLOCKS = etree.XPath("boolean(.//ul | .//ol | .//pre | .//blockquote)")
 _DATA = etree.XPath("boolean(.//th | ./thead | ./caption) and not(@role = 'presentation' or @role = 'none')")
 _PARTS = ("p", "div", "li", "ul", "ol", "dl", "dt", "dd", "pre", "blockquote", "h4", "h5", "h6", "hr")
 _MAX_SPAN = 100
+"""Columns or rows of one cell. Pages state thousands to mean "all of them", which would be drawn one by one; a cell
+that really is wider is cut here, and those after it stand in the wrong columns."""
+_MAX_DIGITS = 5
+"""Digits of a span. More are noise, and Python refuses to read a number of some thousands."""
 _LONG_CELL = 1_500
+"""Characters of a cell, from which a table lays out a page. With less, tables of long remarks are torn apart; with
+more, a page of two columns is drawn as one row, its paragraphs run together."""
 
 
 def is_data_table(table: Any) -> bool:
@@ -22,6 +29,7 @@ def is_data_table(table: Any) -> bool:
     if _LAYOUT(table) or (_BLOCKS(table) and not _DATA(table)):
         return False
     rows = [sum(1 for _ in row.iterchildren("td", "th")) for row in table.iter("tr")]
+    # One row or one column is no table to a reader: pages use them to draw boxes.
     if len(rows) < 2 or max(rows) < 2:
         return False
     return all(len("".join(cell.itertext())) < _LONG_CELL for cell in table.iter("td", "th"))
@@ -32,44 +40,41 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
 
     A cell over several columns is followed by empty ones; one over several rows is repeated.
     """
-    for block in table.iter(*_PARTS):
-        block.text, block.tail = " " + (block.text or ""), " " + (block.tail or "")
-    for picture in table.iter("img"):
-        picture.tail = _shown(picture) + (picture.tail or "")
-    rows: list[list[str]] = []
-    headers = 0
+    _set_apart(table)
+    drawn = [(row, cells) for row in table.iter("tr") if (cells := list(row.iterchildren("td", "th")))]
+    headers = sum(1 for _ in takewhile(lambda one: _is_header(*one), drawn))
     pending: dict[int, tuple[int, str]] = {}
-    for row in table.iter("tr"):
-        cells = list(row.iterchildren("td", "th"))
-        if not cells:
-            continue
-        if len(rows) == headers and (row.getparent().tag == "thead" or all(cell.tag == "th" for cell in cells)):
-            headers += 1
-        rows.append(_row(cells, pending, line_break))
+    rows = [_row(cells, pending, line_break) for _, cells in drawn]
     caption = table.find("caption")
     text = "" if caption is None else "".join(caption.itertext()).replace(line_break, " ")
     return rows, headers or header_rows(even(rows)), text
 
 
+def _set_apart(table: Any) -> None:
+    """Put spaces around the blocks in a table's cells, whose words would touch, and words in place of pictures."""
+    for block in table.iter(*_PARTS):
+        block.text, block.tail = " " + (block.text or ""), " " + (block.tail or "")
+    for picture in table.iter("img"):
+        picture.tail = _shown(picture) + (picture.tail or "")
+
+
+def _is_header(row: Any, cells: list[Any]) -> bool:
+    return row.getparent().tag == "thead" or all(cell.tag == "th" for cell in cells)
+
+
 def _shown(picture: Any) -> str:
-    """Return what is said instead of a picture: sentences, and a word where it is all that its cell says."""
+    """Return the words in place of a picture: several of them, or one where its cell says nothing else."""
     said = " ".join((picture.get("alt") or "").split())
     cell = next(picture.iterancestors("td", "th"), None)
-    return f" {said} " if " " in said or cell is None or not "".join(cell.itertext()).strip() else " "
+    is_all = cell is None or not "".join(cell.itertext()).strip()
+    return f" {said} " if " " in said or is_all else " "
 
 
 def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str) -> list[str]:
+    """Return the texts of a row; `pending` has, by column, how many rows a cell above still covers, and its text."""
     row: list[str] = []
-
-    def carry() -> None:
-        while len(row) in pending:
-            left, text = pending.pop(len(row))
-            if left > 1:
-                pending[len(row)] = (left - 1, text)
-            row.append(text)
-
     for cell in cells:
-        carry()
+        _carry(row, pending)
         text = " ".join("".join(cell.itertext()).replace(line_break, " ").split())
         below = _span(cell, "rowspan") - 1
         for column in range(_span(cell, "colspan")):
@@ -77,8 +82,17 @@ def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str)
             if below:
                 pending[len(row)] = (below, shown)
             row.append(shown)
-    carry()
+    _carry(row, pending)
     return row
+
+
+def _carry(row: list[str], pending: dict[int, tuple[int, str]]) -> None:
+    """Add to a row the cells from above that cover its next columns."""
+    while len(row) in pending:
+        left, text = pending.pop(len(row))
+        if left > 1:
+            pending[len(row)] = (left - 1, text)
+        row.append(text)
 
 
 def _span(cell: Any, name: str) -> int:
@@ -86,7 +100,9 @@ def _span(cell: Any, name: str) -> int:
     if stated is None:
         return 1
     value = stated.strip()
-    return max(1, min(int(value), _MAX_SPAN)) if value.isascii() and value.isdigit() and len(value) < 6 else 1
+    if not value.isascii() or not value.isdigit() or len(value) > _MAX_DIGITS:
+        return 1
+    return max(1, min(int(value), _MAX_SPAN))
 
 
 def header_rows(rows: list[list[str]]) -> int:

@@ -1,8 +1,8 @@
 """Numbering: the number of a list's item as its list writes it."""
 
 _ROMAN = ((100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
-_LETTERS = 26
-_MAX_ROMAN = 399
+_LETTERS = 26  # after "z" browsers go on with "aa", which people do not count with: such items have digits
+_MAX_ROMAN = 399  # the table has no sign for 400 and above, and a list that long is not counted so
 
 
 def numbered(value: int, style: str) -> str:

@@ -8,7 +8,11 @@ from typing import Any, NamedTuple
 _YAML = re.compile(r"---[ \t]*(?:\r\n?|\n)(.*?)^(?:---|\.\.\.)[ \t]*(?=[\r\n]|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*(?:\r\n?|\n)(.*?)^\+\+\+[ \t]*(?=[\r\n]|\Z)", re.DOTALL | re.MULTILINE)
 _MAX_CHARACTERS = 100_000
+"""Characters in which the block must end. A rule at the top of a file looks like its beginning: with no limit, all
+down to the next rule would be tried as YAML, however long; front matter beyond the limit is drawn as text."""
 _MAX_DEPTH = 20
+"""Lists and mappings inside of one another that are kept. People write a few; deeper values would cost the stack
+of all that reads them later, and are dropped."""
 
 
 class FrontMatter(NamedTuple):
@@ -46,6 +50,7 @@ def _read_yaml(block: str) -> dict[str, Any] | None:
             return {}
         values = yaml.load(block, yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
+        # What begins with a key is front matter, even if it cannot be read; other text stood between two rules.
         return {} if re.match(r"[\w-]+[ \t]*:", block) else None
     if values is None:
         return {} if not block.strip() else None

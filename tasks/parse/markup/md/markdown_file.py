@@ -29,8 +29,22 @@ _MARKUP = (
     (re.compile(r"(?<!\w)([*_])(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
+_NAMES = {
+    "description": "description",
+    "author": "author",
+    "authors": "author",
+    "date": "created",
+    "lang": "language",
+    "language": "language",
+    "updated": "modified",
+    "lastmod": "modified",
+}
 _MAX_NESTING = 40
+"""Levels of nesting, of which a list and its item are two. markdown-it-py calls itself for each, so that with many
+more a hostile file would reach Python's limit of the stack; what lies deeper has no element of its own."""
 _MAX_HEADING = 1_000
+"""Characters of a line whose inline markup is removed. No heading is as long; on longer lines, such as a paragraph
+underlined by mistake, the patterns above, each tried from every sign, take time that grows with the square."""
 
 
 def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
@@ -45,7 +59,7 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
     text = found.text
     front = read_front_matter(text)
     body = front.end if front else 0
-    walk = _Walk(text, body)
+    walk = TokenWalk(text, body)
     walk.run(_parser(is_mdx(text)).parse(_blank(text, body)))
     elements = [Element("front_matter", 0, body, 0, 0, 1)] if front else []
     elements += with_gaps(text, body, walk.elements, walk.starts)
@@ -67,10 +81,9 @@ def _blank(text: str, end: int) -> str:
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of the front matter that other formats state too, under the names that they have there."""
     lower = {key.lower(): value for key, value in values.items()}
-    names = {"description": "description", "author": "author", "authors": "author", "date": "created"}
-    names |= {"lang": "language", "language": "language", "updated": "modified", "lastmod": "modified"}
-    return {ours: _told(ours, lower[theirs]) for theirs, ours in names.items() if lower.get(theirs)}
+    return {ours: _told(ours, lower[theirs]) for theirs, ours in _NAMES.items() if lower.get(theirs)}
 
 
 def _told(name: str, value: Any) -> Any:
@@ -88,13 +101,19 @@ def _title(elements: list[Element], metadata: dict[str, Any]) -> str:
     if isinstance(stated, str) and stated.strip():
         return " ".join(stated.split())
     body = [element for element in elements if element.kind not in ("front_matter", "furniture")]
-    top = [element for element in body if element.kind == "title" and element.level == 1]
-    first = top[:1] or [element for element in body[:1] if element.kind == "title"]
-    return str(first[0].attributes["text"]) if first else ""
+    heading = _top_heading(body)
+    return str(heading.attributes["text"]) if heading else ""
+
+
+def _top_heading(body: list[Element]) -> Element | None:
+    """Return the first heading of level 1, or else a heading that comes before all else."""
+    tops = (element for element in body if element.kind == "title" and element.level == 1)
+    first = next(tops, body[0] if body else None)
+    return first if first is not None and first.kind == "title" else None
 
 
 def plain(markup: str) -> str:
-    """Return a line of Markdown without its inline markup; what no heading is as long as stays as it is."""
+    """Return a line of Markdown without its inline markup; in one too long for a heading the markup stays."""
     if len(markup) > _MAX_HEADING:
         return " ".join(markup.split())
     for pattern, replacement in _MARKUP:
@@ -102,7 +121,7 @@ def plain(markup: str) -> str:
     return " ".join(markup.split())
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """A half-open span of the text and the number of its first line, from 1."""
 
     start: int
@@ -110,8 +129,8 @@ class Span(NamedTuple):
     line: int
 
 
-class _Walk:
-    """From markdown-it's tokens, whose maps are lines, to elements, whose spans are characters."""
+class TokenWalk:
+    """A walk over markdown-it's tokens, whose maps are lines, that collects elements, whose spans are characters."""
 
     def __init__(self, text: str, body: int) -> None:
         self.text = text
@@ -119,20 +138,22 @@ class _Walk:
         self.starts = [0, *(match.end() for match in _LINE.finditer(text))]
         self.elements: list[Element] = []
         self._found = Links(text, plain)
-        self._quotes = 0
+        self._quotes = 0  # around the token at hand, as are the lists
         self._lists = 0
-        self._item = False
+        self._item = False  # an item began, of which no block is an element
 
     def run(self, tokens: list[Token]) -> None:
+        """Visit each token by the method called like it, with the one after it, which holds its words."""
         for index, token in enumerate(tokens):
             kind = token.type
+            # Words are read with the block that holds them; of what closes, only lists and quotes matter.
             if kind == "inline" or (kind.endswith("_close") and kind not in _CLOSES):
                 continue
             visit = getattr(self, "_" + kind, None)
             if visit is not None:
                 visit(token, tokens[index + 1] if index + 1 < len(tokens) else token)
 
-    def span(self, lines: list[int] | None, indent: bool = False) -> Span:
+    def span(self, lines: list[int] | None, indent: bool = False) -> LineSpan:
         """Return the span of a range of lines without blank ends, and without indent unless asked."""
         first, stop = lines or [0, 0]
         start = self.starts[first]
@@ -140,7 +161,7 @@ class _Walk:
         raw = self.text[start:end]
         if not indent:
             start += len(raw) - len(raw.lstrip())
-        return Span(start, max(start, end - (len(raw) - len(raw.rstrip()))), first + 1)
+        return LineSpan(start, max(start, end - (len(raw) - len(raw.rstrip()))), first + 1)
 
     def _add(self, kind: str, token: Token, level: int = 0, indent: bool = False, **attributes: Any) -> None:
         span = self.span(token.map, indent)
@@ -177,8 +198,7 @@ class _Walk:
     def _html_block(self, token: Token, _: Token) -> None:
         self._item = False
         if not self._quotes:
-            comment = token.content.strip().startswith("<!--") and token.content.strip().endswith("-->")
-            self._add("furniture" if comment or is_bare_tag(token.content) else "text", token)
+            self._add("furniture" if _is_silent(token.content) else "text", token)
 
     def _hr(self, token: Token, _: Token) -> None:
         self._item = False
@@ -195,7 +215,7 @@ class _Walk:
 
     def _blockquote_open(self, token: Token, _: Token) -> None:
         self._item = False
-        if not self._quotes:
+        if not self._quotes:  # a quote in a quote is part of the outer one
             self._add("quote", token, 1)
         self._quotes += 1
 
@@ -224,6 +244,12 @@ class _Walk:
 
 
 _CLOSES = {"blockquote_close", "bullet_list_close", "ordered_list_close", "list_item_close"}
+
+
+def _is_silent(page: str) -> bool:
+    """Return whether a block of HTML shows nothing: a comment or a tag without attributes."""
+    bare = page.strip()
+    return (bare.startswith("<!--") and bare.endswith("-->")) or is_bare_tag(page)
 
 
 def with_gaps(text: str, start: int, elements: list[Element], line_starts: list[int]) -> list[Element]:

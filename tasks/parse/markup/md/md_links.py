@@ -17,7 +17,8 @@ class Links:
     """The links of a text, whose labels are read once."""
 
     def __init__(self, text: str, plain: Callable[[str], str]) -> None:
-        """Read the labels that a text defines; `plain` takes inline markup from a link's words."""
+        """Read the labels that a text defines; `plain` removes the inline markup from a link's words."""
+        # `$` in the pattern ends a line at "\n" only.
         lines = text.replace("\r\n", "\n").replace("\r", "\n") if "]:" in text else ""
         self._addresses: dict[str, str] = {}
         for label, url in _DEFINITION.findall(lines):
@@ -30,19 +31,23 @@ class Links:
         return [{"text": self._plain(text), "url": url} for _, text, url in found]
 
     def _found(self, markup: str) -> Iterator[tuple[int, str, str]]:
+        """Yield where a link begins, its words and its address, first of one kind, then of the next."""
         if "](" in markup:
             yield from ((match.start(), match[1], match[2]) for match in _INLINE.finditer(markup))
         if ":" in markup and "<" in markup:
             yield from ((match.start(), match[1], match[1]) for match in _BARE.finditer(markup))
         if self._addresses and "[" in markup:
-            for match in _LABELLED.finditer(markup):
-                url = self._addresses.get(_key(match[2] or match[1]))
-                if url:
-                    yield match.start(), match[1], url
+            yield from self._labelled(markup)
+
+    def _labelled(self, markup: str) -> Iterator[tuple[int, str, str]]:
+        for match in _LABELLED.finditer(markup):
+            url = self._addresses.get(_key(match[2] or match[1]))
+            if url:
+                yield match.start(), match[1], url
 
 
 def is_definitions(markup: str) -> bool:
-    """Return whether a block only says which address is meant by a label, which no reader sees."""
+    """Return whether a block only defines the addresses of labels, which no reader sees."""
     if not markup.startswith("[") or "]:" not in markup:
         return False
     return all(_DEFINITION.match(line) for line in markup.splitlines())

@@ -20,6 +20,8 @@ _MODULE = re.compile(r"(?:import|export)[ \t{*]")
 _TAG = re.compile(r"</?[A-Za-z>]")
 _BARE = re.compile(r"</?[\w.]*[ \t]*/?>|<>|\{/\*.*\*/\}", re.DOTALL)
 _MAX_TAG_LINES = 60
+"""Lines of one tag with its attributes. A longer tag is drawn as a paragraph; with no limit, each line of a
+long run that opens a tag which nothing closes would be searched to the end of the run."""
 
 
 def is_mdx(text: str) -> bool:
@@ -75,8 +77,9 @@ def _tag(state: Any, start: int, end: int, silent: bool) -> bool:
     if not _TAG.match(line) and not (line.startswith("{/*") and line.endswith("*/}")):
         return False
     if line.endswith(">") or line.endswith("*/}"):
-        inner = line[1:-1]
+        inner = line[1:-1]  # with a second tag in it, the line has words between the two
         return ("<" not in inner) and _emit(state, "mdx_tag", start, start + 1, silent)
+    # An arrow in an attribute, such as `onClick={() => ...}`, ends no tag.
     if ">" in line.replace("=>", ""):
         return False
     for stop in range(start + 1, min(end, start + _MAX_TAG_LINES)):

@@ -36,7 +36,7 @@ def _table(state: Any, first: int, last: int, silent: bool) -> bool:
 
 
 def _body(state: Any, line: int, last: int, width: int) -> list[list[str]]:
-    """Return the rows below the header, each as wide as it."""
+    """Return the rows below the header, each as wide as the header."""
     rows: list[list[str]] = []
     missing = 0
     ends = state.md.block.ruler.getRules("blockquote")

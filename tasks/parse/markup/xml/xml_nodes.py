@@ -27,16 +27,24 @@ _HEAD_WORDS = """
     authorgroup
 """
 HEADS = frozenset(_HEAD_WORDS.split())
+_JOINED = TITLES.union(_PARAGRAPHS)  # between whose children no space is put
+_BLOCKS = PROSE | ITEMS | CODES | LISTS | TITLES | TABLES
+_STANDING_APART = _BLOCKS - TITLES  # a title inside of a sentence is that of a work: it is part of the sentence
 _LINKS = ("href", "url", "target")
 _TAG = re.compile(r"<[^<>]{1,1000}>")
 _ADDRESS = re.compile(r"(?!#)\S+\Z")
 _MANY_NODES = 20_000
+"""Nodes that decide whether a tree is prose. Fewer may all be head and table of contents, where no word stands in
+a paragraph; with no limit, data of millions of records would be read twice."""
 _MAX_LINKS = 200
+"""Links kept of one block. With fewer, long lists of references lose some; with no limit, the attributes of a block
+that holds every address of a site outgrow its text."""
 
 
 def name_of(node: Any) -> str:
     """Return a node's name without its namespace; "" for what is no element."""
-    return str(node.tag).rpartition("}")[2] if isinstance(node.tag, str) else ""
+    tag = node.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def links_in(node: Any) -> dict[str, Any]:
@@ -68,14 +76,17 @@ def _plain(text: str) -> str:
 
 def _pieces(top: Any) -> Iterator[str]:
     for event, node in etree.iterwalk(top, events=("start", "end")):
-        if event == "end":
-            yield (node.tail or _between(node)) if node is not top else ""
-        elif isinstance(node.tag, str):
-            if name_of(node).lower() in _BLOCKS:
-                yield " "
-            yield node.text or ""
-        elif node.tag is etree.Entity:
-            yield html.unescape(node.text or "")
+        if event == "start":
+            yield (" " if name_of(node).lower() in _BLOCKS else "") + _beginning(node)
+        elif node is not top:
+            yield node.tail or _between(node)
+
+
+def _beginning(node: Any) -> str:
+    """Return the text before the first child of a node; an entity defined elsewhere is read as HTML's."""
+    if isinstance(node.tag, str):
+        return node.text or ""
+    return html.unescape(node.text or "") if node.tag is etree.Entity else ""
 
 
 def _between(node: Any) -> str:
@@ -93,17 +104,15 @@ def parts_of(top: Any) -> Iterator[tuple[str, dict[str, Any]] | Any]:
     steps = etree.iterwalk(top, events=("start", "end"))
     for event, node in steps:
         if event == "end":
-            text.append((node.tail or _between(node)) if node is not top else "")
-        elif node is not top and name_of(node).lower() in _BLOCKS - TITLES:
+            text.append("" if node is top else node.tail or _between(node))
+        elif node is not top and name_of(node).lower() in _STANDING_APART:
             yield _plain("".join(text)), _links(around)
             yield node
             text, around = [], []
             steps.skip_subtree()
-        elif isinstance(node.tag, str):
-            text.append(node.text or "")
+        else:
+            text.append(_beginning(node))
             around.append(node)
-        elif node.tag is etree.Entity:
-            text.append(html.unescape(node.text or ""))
     yield _plain("".join(text)), _links(around)
 
 
@@ -111,19 +120,21 @@ def blocks_in(node: Any) -> Iterator[Any]:
     """Yield the outermost nodes inside of a node that are blocks of their own."""
     steps = etree.iterwalk(node, events=("start",))
     for _, inner in steps:
-        if inner is not node and name_of(inner).lower() in _BLOCKS - TITLES:
+        if inner is not node and name_of(inner).lower() in _STANDING_APART:
             steps.skip_subtree()
             yield inner
 
 
+def has_blocks(node: Any) -> bool:
+    """Return whether a node holds blocks of their own."""
+    return next(blocks_in(node), None) is not None
+
+
 def is_mixed(node: Any) -> bool:
+    """Return whether words stand beside the children of a node."""
     if not len(node):
         return False
     return bool((node.text or "").strip()) or any((child.tail or "").strip() for child in node)
-
-
-_JOINED = TITLES.union(_PARAGRAPHS)
-_BLOCKS = PROSE | ITEMS | CODES | LISTS | TITLES | TABLES
 
 
 def is_ordered(node: Any) -> bool:
@@ -151,18 +162,31 @@ def is_record(node: Any, prose: bool) -> bool:
     """Return whether a node is one of several alike and holds more than words."""
     if not len(node) and (prose or not node.attrib):
         return False
-    return any(one is not None and one.tag == node.tag for one in (node.getnext(), node.getprevious()))
+    return has_twin(node)
+
+
+def has_twin(node: Any) -> bool:
+    """Return whether a neighbour of a node has its name."""
+    after, before = node.getnext(), node.getprevious()
+    return (after is not None and after.tag == node.tag) or (before is not None and before.tag == node.tag)
 
 
 def title_of(node: Any) -> str:
     """Return the title of a node: the words of a child that is called so."""
-    for child in node if len(node) and name_of(node).lower() not in CITATIONS else ():
+    if not len(node) or name_of(node).lower() in CITATIONS:
+        return ""
+    for child in node:
         name = name_of(child).lower()
-        if name in TITLES and not (name == "head" and len(child) and not is_mixed(child)):
+        if name in TITLES and not _is_whole_head(child, name):
             return words_of(child)
         if name in HEADS and (title := title_of(child)):
             return title
     return ""
+
+
+def _is_whole_head(node: Any, name: str) -> bool:
+    """Return whether a `head`, which TEI calls a title, is one with metadata, as others have it."""
+    return name == "head" and len(node) > 0 and not is_mixed(node)
 
 
 def is_title_of(title: Any, node: Any) -> bool:

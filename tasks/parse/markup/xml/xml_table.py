@@ -1,4 +1,4 @@
-"""Tables of XML as HTML has them: those of OASIS (CALS), as DocBook and DITA use, of TEI, and of HTML itself."""
+"""XML tables as HTML has them: those of OASIS (CALS), as DocBook and DITA use, of TEI, and of HTML itself."""
 
 from typing import Any
 
@@ -9,6 +9,9 @@ from docmill.tasks.parse.markup.xml.xml_nodes import name_of, words_of
 _ROWS = ("row", "strow", "sthead")
 _CELLS = ("entry", "stentry", "cell")
 _HEADS = ("thead", "sthead")
+_CAPTIONS = ("title", "head", "caption")
+_MAX_DIGITS = 5
+"""Digits of a number of rows. No table is longer than that; Python refuses to read a number of some thousands."""
 
 
 def html_table(node: Any) -> Any:
@@ -20,27 +23,47 @@ def html_table(node: Any) -> Any:
     if not rows:
         return None
     table = etree.Element("table")
-    title = next((one for one in node if name_of(one).lower() in ("title", "head", "caption")), None)
-    if title is not None:
-        etree.SubElement(table, "caption").text = words_of(title)
+    _add_caption(table, node)
     columns = [one.get("colname") or "" for one in node.iter() if name_of(one) == "colspec"]
     for row in rows:
         _add_row(table, row, columns)
     return table
 
 
+def _add_caption(table: Any, node: Any) -> None:
+    title = next((one for one in node if name_of(one).lower() in _CAPTIONS), None)
+    if title is not None:
+        etree.SubElement(table, "caption").text = words_of(title)
+
+
 def _add_row(table: Any, row: Any, columns: list[str]) -> None:
-    header = any(name_of(one).lower() in _HEADS for one in (row, row.getparent())) or row.get("role") == "label"
+    tag = "th" if _is_header(row) else "td"
     line = etree.SubElement(table, "tr")
     for cell in row:
-        if name_of(cell).lower() not in _CELLS:
-            continue
-        made = etree.SubElement(line, "th" if header else "td")
-        first, last = cell.get("namest"), cell.get("nameend")
-        if first in columns and last in columns:
-            made.set("colspan", str(columns.index(last) - columns.index(first) + 1))
-        elif cell.get("cols"):
-            made.set("colspan", cell.get("cols"))
-        below = cell.get("morerows") or ""
-        made.set("rowspan", str(int(below) + 1) if below.isdigit() and len(below) < 6 else cell.get("rows") or "1")
-        made.text = words_of(cell)
+        if name_of(cell).lower() in _CELLS:
+            made = etree.SubElement(line, tag, rowspan=_rowspan(cell))
+            made.text = words_of(cell)
+            colspan = _colspan(cell, columns)
+            if colspan:
+                made.set("colspan", colspan)
+
+
+def _is_header(row: Any) -> bool:
+    inside = name_of(row).lower() in _HEADS or name_of(row.getparent()).lower() in _HEADS
+    return inside or row.get("role") == "label"  # in TEI
+
+
+def _colspan(cell: Any, columns: list[str]) -> str:
+    """Return how many columns a cell is wide: CALS names the first and the last, TEI tells the number."""
+    first, last = cell.get("namest"), cell.get("nameend")
+    if first in columns and last in columns:
+        return str(columns.index(last) - columns.index(first) + 1)
+    return cell.get("cols") or ""
+
+
+def _rowspan(cell: Any) -> str:
+    """Return how many rows a cell is high: CALS tells how many more than one, TEI how many."""
+    more = cell.get("morerows") or ""
+    if more.isdigit() and len(more) <= _MAX_DIGITS:
+        return str(int(more) + 1)
+    return cell.get("rows") or "1"

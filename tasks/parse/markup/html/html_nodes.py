@@ -1,0 +1,58 @@
+"""The nodes of an HTML tree: which are hidden, which number they state, in which language their code is."""
+
+import re
+from typing import Any
+
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
+_NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
+_MAX_DIGITS = 8
+"""Digits of a list's number. No list is longer than that; Python refuses to read a number of some thousands."""
+
+
+def is_hidden(node: Any) -> bool:
+    """Return whether a node says itself that it is not shown; style sheets are not read."""
+    if not node.attrib:
+        return False
+    return (
+        node.get("hidden") is not None
+        or node.get("aria-hidden") == "true"
+        or (node.get("style") is not None and _HIDDEN.search(node.get("style")) is not None)
+    )
+
+
+def stated_number(node: Any, name: str, default: int) -> int:
+    """Return the number that an attribute states, or the default where it states none above 0."""
+    stated = (node.get(name) or "").strip()
+    if not stated.isascii() or not stated.isdigit() or len(stated) > _MAX_DIGITS:
+        return default
+    return int(stated) or default
+
+
+def drop(node: Any) -> None:
+    """Take a node out of its tree, but for what follows it."""
+    # lxml keeps what follows a node as its tail, and would remove it with the node.
+    parent, before = node.getparent(), node.getprevious()
+    if before is not None:
+        before.tail = (before.tail or "") + (node.tail or "")
+    elif parent is not None:
+        parent.text = (parent.text or "") + (node.tail or "")
+    if parent is not None:
+        parent.remove(node)
+
+
+def code_language(node: Any) -> str:
+    """Return the language that a block of code states, or the code in it, or one of the two boxes around it."""
+    parent = node.getparent()
+    around = (parent, None if parent is None else parent.getparent())
+    for one in (node.find(".//code"), node, *around):
+        language = "" if one is None else _stated_language(one)
+        if language:
+            return language
+    return ""
+
+
+def _stated_language(node: Any) -> str:
+    stated = node.get("data-lang") or node.get("data-language") or ""
+    match = _NAME.fullmatch(stated.strip()) or _LANGUAGE.search(node.get("class") or "")
+    return str(match[1]).lower() if match else ""

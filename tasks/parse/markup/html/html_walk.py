@@ -1,0 +1,275 @@
+"""The walk over an HTML tree that draws it: what each tag begins and what it ends."""
+
+import re
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from lxml import etree
+
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.markup.html.html_nodes import code_language, drop, is_hidden, stated_number
+from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
+from docmill.tasks.parse.markup.html.numbering import numbered
+from docmill.tasks.parse.plain import is_prose, paragraphs
+
+LINE_BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
+_DROPPED_WORDS = """
+    script style noscript template svg iframe object embed applet canvas audio video head select option textarea
+    button input datalist meter progress map noembed noframes rp
+"""
+_DROPPED = frozenset(_DROPPED_WORDS.split())
+_BLOCK_WORDS = """
+    html body p div section article main header footer nav aside address figure figcaption blockquote ul ol menu dir
+    li dl dt dd h1 h2 h3 h4 h5 h6 pre table thead tbody tfoot tr td th caption form fieldset legend details summary
+    hr center dialog hgroup search listing plaintext xmp title
+"""
+_BLOCKS = frozenset(_BLOCK_WORDS.split())
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LISTS = frozenset(["ul", "ol", "menu", "dir"])
+_CODES = frozenset(["code", "kbd", "samp", "tt"])
+_PRE = frozenset(["pre", "listing", "plaintext", "xmp"])
+_COUNTED = ("blockquote", "article", "main", "header")  # the walk asks how many of them are around a block
+_FURNITURE_ROLES = frozenset(["navigation", "contentinfo", "search"])
+_MAY_HIDE = etree.XPath(".//*[@style or @hidden or @aria-hidden]")
+_NUMBERS = re.compile(r"[\d\s]*")
+_NO_ADDRESSES = ("#", "javascript:", "data:")  # they lead to the same page, do something, or are the thing itself
+_PERMALINKS = frozenset("¶#§🔗\uf0c1\u200b")  # what headings offer as a link to themselves
+_BACK = frozenset(("¶", "\uf0c1", "^", "↑", "↩", "↩\ufe0e"))  # and notes, as one to where they are referred to
+_MAX_LINKS = 200
+"""Links kept of one block. With fewer, long lists of references lose some; with no limit, the attributes of a block
+that holds every address of a site outgrow its text."""
+
+
+class PageWalk:
+    """A walk over a page: the canvas, the text of the block at hand, and the lists, quotes and links around it."""
+
+    def __init__(self) -> None:
+        self.canvas = Canvas()
+        self._text: list[str] = []
+        self._links: list[dict[str, str]] = []
+        self._open_links: list[tuple[int, str]] = []  # where in `_text` each begins, and its address
+        self._lists: list[tuple[int, str]] = []  # the number of a list's next item, 0 where unordered, and its style
+        self._marker = ""  # of the item whose first block is at hand
+        self._level = 0  # of the heading at hand
+        self._furniture = 0
+        self._around = dict.fromkeys(_COUNTED, 0)
+
+    def draw(self, root: Any) -> None:
+        """Draw a tree; depth costs no stack."""
+        steps = etree.iterwalk(root, events=("start", "end"))
+        skipped = None
+        for event, node in steps:
+            if event == "end":
+                if node is not skipped and (end := _ENDS.get(node.tag)):
+                    end(self, node)
+                if node.tail:
+                    self._text.append(node.tail)
+            elif (begin := _BEGINS.get(node.tag)) and begin(self, node):
+                skipped = node
+                steps.skip_subtree()
+            elif node.text:
+                self._text.append(node.text)
+        self._flush()
+
+    # What begins with a tag returns whether the node was drawn whole, or is not drawn: then it is not walked into.
+
+    def _drop(self, _: Any) -> bool:
+        return True
+
+    def _begin_button(self, _: Any) -> bool:
+        return self._level == 0  # in a heading it folds what is below, and holds the heading's words
+
+    def _begin_span(self, node: Any) -> bool:
+        return is_hidden(node)
+
+    def _begin_link(self, node: Any) -> bool:
+        self._open_links.append((len(self._text), node.get("href") or ""))
+        return False
+
+    def _begin_code(self, _: Any) -> bool:
+        self._text.append("`")
+        return False
+
+    def _begin_picture(self, node: Any) -> bool:
+        said = node.get("alt") or ""
+        if " " in said:  # one word is a file's name or an icon's
+            self._text.append(f" {said} ")
+        return False
+
+    def _begin_block(self, node: Any) -> bool:
+        if is_hidden(node):
+            return True
+        self._flush()
+        tag = node.tag
+        if tag in _HEADINGS:
+            self._level = _HEADINGS[tag]
+        elif tag in _LISTS:
+            self._lists.append((stated_number(node, "start", 1), node.get("type") or "") if tag == "ol" else (0, ""))
+        elif tag == "li":
+            self._marker = self._next_marker(stated_number(node, "value", 0))
+        elif tag in self._around:
+            self._around[tag] += 1
+        if self._is_furniture(node, tag):
+            self._furniture += 1
+        return False
+
+    def _begin_pre(self, node: Any) -> bool:
+        if is_hidden(node):
+            return True
+        self._flush()
+        text = "".join(node.itertext()).replace(LINE_BREAK, "\n").replace("\r\n", "\n")
+        if _NUMBERS.fullmatch(text):
+            return True  # a gutter of line numbers
+        if self._furniture:
+            return False
+        self._draw_pre(node, text)
+        return True
+
+    def _begin_table(self, node: Any) -> bool:
+        if is_hidden(node):
+            return True
+        self._flush()
+        if self._furniture or not is_data_table(node):
+            return False
+        self._draw_table(node)
+        return True
+
+    # What ends with a tag.
+
+    def _end_block(self, node: Any) -> None:
+        self._flush()
+        tag = node.tag
+        if tag in _HEADINGS:
+            self._level = 0
+        elif tag in _LISTS and self._lists:
+            self._lists.pop()
+        elif tag == "li":
+            self._marker = ""
+        if self._is_furniture(node, tag):
+            self._furniture -= 1
+        if tag in self._around:
+            self._around[tag] -= 1
+
+    def _end_code(self, _: Any) -> None:
+        self._text.append("`")
+
+    def _end_link(self, _: Any) -> None:
+        if not self._open_links:
+            return
+        at, url = self._open_links.pop()
+        text = " ".join("".join(self._text[at:]).replace(LINE_BREAK, " ").split())
+        if self._leads_nowhere(text, url):
+            del self._text[at:]
+        elif text and _is_address(url) and len(self._links) < _MAX_LINKS:
+            self._links.append({"text": text, "url": url})
+
+    def _leads_nowhere(self, text: str, url: str) -> bool:
+        """Return whether a link is a sign beside a heading or a note, which is no part of their words."""
+        return "#" in url and (text in _BACK or (self._level > 0 and text in _PERMALINKS))
+
+    def _is_furniture(self, node: Any, tag: str) -> bool:
+        if tag == "nav" or node.get("role") in _FURNITURE_ROLES:
+            return True
+        # An article's own footer says something about the article.
+        return tag == "footer" and not self._around["article"] and not self._around["main"]
+
+    def _next_marker(self, stated: int) -> str:
+        number, style = self._lists[-1] if self._lists else (0, "")
+        if not number:
+            return "-"
+        number = stated or number
+        self._lists[-1] = (number + 1, style)
+        return f"{numbered(number, style)}."
+
+    # What is drawn.
+
+    def _flush(self) -> None:
+        """Draw the block at hand, if it holds any text."""
+        if not self._text:
+            return
+        text = _collapse("".join(self._text))
+        if text:
+            self._draw_block(text)
+        self._text = []
+        self._links = []
+        self._open_links = [(0, url) for _, url in self._open_links]
+
+    def _draw_block(self, text: str) -> None:
+        links = self._links_of_block()
+        if self._furniture or self._is_menu_item(text):
+            self.canvas.paragraph(text, kind="furniture")
+        elif self._level:
+            self.canvas.heading(text, self._level, **links)
+        elif self._marker:
+            self.canvas.item(text, max(1, len(self._lists)), self._marker, **links)
+            self._marker = ""
+        elif self._around["blockquote"]:
+            self.canvas.quote(text, self._around["blockquote"], **links)
+        else:
+            self.canvas.paragraph(text, **links)
+
+    def _links_of_block(self) -> dict[str, Any]:
+        return {"links": self._links} if self._links else {}
+
+    def _is_menu_item(self, text: str) -> bool:
+        """Return whether an item of a list in a header has no words but those of its links."""
+        if not self._marker or not self._around["header"]:
+            return False
+        return sum(len(link["text"]) for link in self._links) >= len(text)
+
+    def _draw_pre(self, node: Any, text: str) -> None:
+        """Draw a text with its line breaks: as code, or as paragraphs where it reads like a text that was typed."""
+        self._marker = ""
+        language = code_language(node)
+        if language or node.find(".//code") is not None or not is_prose(text):
+            self.canvas.code(text, language)
+            return
+        for element in paragraphs(text):
+            if element.kind == "title":
+                self.canvas.heading(element.attributes["text"], element.level)
+            else:
+                self.canvas.paragraph(text[element.start : element.end])
+
+    def _draw_table(self, node: Any) -> None:
+        for one in [*node.iter(*_DROPPED), *filter(is_hidden, _MAY_HIDE(node))]:
+            drop(one)
+        rows, header_rows, caption = table_rows(node, LINE_BREAK)
+        for anchor in islice(node.iter("a"), _MAX_LINKS):
+            self._begin_link(anchor)
+            self._text.append("".join(anchor.itertext()))
+            self._end_link(anchor)
+        links = self._links_of_block()
+        self._text, self._links, self._marker = [], [], ""
+        self.canvas.paragraph(caption)
+        self.canvas.table(rows, header_rows, **links)
+
+
+_BEGINS: dict[str, Callable[[PageWalk, Any], bool]] = {
+    **dict.fromkeys(_DROPPED, PageWalk._drop),
+    "button": PageWalk._begin_button,
+    **dict.fromkeys(_BLOCKS, PageWalk._begin_block),
+    **dict.fromkeys(_PRE, PageWalk._begin_pre),
+    "table": PageWalk._begin_table,
+    "span": PageWalk._begin_span,
+    **dict.fromkeys(_CODES, PageWalk._begin_code),
+    "a": PageWalk._begin_link,
+    "img": PageWalk._begin_picture,
+}
+_ENDS: dict[str, Callable[[PageWalk, Any], None]] = {
+    **dict.fromkeys(_BLOCKS, PageWalk._end_block),
+    **dict.fromkeys(_CODES, PageWalk._end_code),
+    "a": PageWalk._end_link,
+}
+
+
+def _is_address(url: str) -> bool:
+    return bool(url) and not url.startswith(_NO_ADDRESSES)
+
+
+def _collapse(text: str) -> str:
+    """Return a block's text with single spaces and its line breaks, without marks around no code."""
+    text = text.replace("``", "")
+    if LINE_BREAK not in text:
+        return " ".join(text.split())
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split(LINE_BREAK))))

@@ -1,0 +1,39 @@
+"""Paths of XML nodes, written as XPath: `/rss/channel/item[3]`."""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from docmill.tasks.parse.markup.xml.xml_nodes import has_twin, name_of
+
+
+class NodePlace(NamedTuple):
+    """A node and its path."""
+
+    node: Any
+    path: str
+
+
+class NodePath:
+    """The path of the node that a walk has reached; a name that a neighbour shares is numbered."""
+
+    def __init__(self, root: Any) -> None:
+        self._root = root
+        self._steps: list[str] = []
+        # For each node around this one, how often every name has occurred among its children.
+        self._counts: list[Counter[str]] = [Counter()]
+
+    def __str__(self) -> str:
+        return "/" + "/".join(self._steps)
+
+    def step_in(self, node: Any) -> None:
+        """Go from a node to one of its children."""
+        name = name_of(node)
+        counts = self._counts[-1]
+        counts[name] += 1
+        self._steps.append(f"{name}[{counts[name]}]" if has_twin(node) and node is not self._root else name)
+        self._counts.append(Counter())
+
+    def step_out(self) -> None:
+        """Go back to the parent."""
+        self._steps.pop()
+        self._counts.pop()

@@ -1,0 +1,319 @@
+"""The walk over an XML tree that draws it: sections, lists and tables of prose, lines `name: value` of data."""
+
+import re
+from typing import Any, NamedTuple
+
+from lxml import etree
+
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.markup.html.html_table import table_rows
+from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
+from docmill.tasks.parse.markup.xml.xml_nodes import (
+    CAPTIONED,
+    CODES,
+    HEADS,
+    ITEMS,
+    LISTS,
+    PROSE,
+    TABLES,
+    TITLES,
+    has_blocks,
+    is_mixed,
+    is_ordered,
+    is_prose,
+    is_record,
+    is_title_of,
+    links_in,
+    name_of,
+    parts_of,
+    title_of,
+    words_of,
+)
+from docmill.tasks.parse.markup.xml.xml_path import NodePath, NodePlace
+from docmill.tasks.parse.markup.xml.xml_table import html_table
+
+_BREAK = "\ue00a"  # the sign for a line break in the cells of HTML; those of XML have spaces instead
+_SILENT = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "version"))
+_PAGE = re.compile(r"<(?:p|h[1-6]|ul|ol|pre|table|blockquote|div)\b[^<>]*>", re.IGNORECASE)
+_SVG = "{http://www.w3.org/2000/svg}"  # whose attributes are shapes and colours
+_LABELS = {"label": " ", "term": ": "}  # what stands between each and what it names
+_MAX_NESTED = 20
+"""Nodes of words and blocks inside of one another. Each takes a few frames of Python's stack, of which there are a
+thousand; what lies deeper is drawn as one paragraph, whose lists and tables are lost."""
+_MANY = 2_000
+"""Characters of lines after which a new element begins. Less tears records apart; more makes elements too large
+to be shown or cited, where a file is one record."""
+_LONG_TEXT = 200
+"""Characters from which a leaf of a document of prose is a paragraph, whatever its name. Less makes paragraphs
+of names and numbers, which say nothing without their label; more puts a label before sentences."""
+_LABEL_NAMES = 3
+"""Names in a label, innermost last. One is often `value` or `name`; more than three repeat the record's structure
+in every line."""
+
+
+class XmlLeaf(NamedTuple):
+    """The words of a node that are drawn as one block; `mixed` if markup stands between them."""
+
+    node: Any
+    name: str
+    mixed: bool
+    text: str
+    links: dict[str, Any]
+
+
+class XmlWalk:
+    """A walk over a tree: the canvas, what is around the node at hand, and what is met but not yet drawn.
+
+    Lines of data wait until they are enough for an element or their record ends; a label waits for what it names.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.canvas = Canvas()
+        self.title = ""
+        self._root = root
+        self._prose = is_prose(root)
+        self._path = NodePath(root)
+        self._sections: list[NodePlace] = []  # the nodes around this one that have a title
+        self._lists: list[int] = []  # the lists around, by the number of their next item, 0 for those without
+        self._in_item = False  # an item began, of which no block is drawn
+        self._label = ""
+        self._record: NodePlace | None = None
+        self._lines: list[str] = []
+        self._size = 0
+
+    def draw(self) -> None:
+        """Draw the whole tree."""
+        self._walk(self._root, 0)
+        self._draw_label()
+
+    def _walk(self, top: Any, nested: int) -> None:
+        """Draw a tree that is `nested` deep in nodes of words and blocks; its own depth costs no stack."""
+        steps = etree.iterwalk(top, events=("start", "end"))
+        for event, node in steps:
+            if not isinstance(node.tag, str):
+                continue
+            if event == "end":
+                self._leave(node)
+            elif self._enter(node, nested):
+                steps.skip_subtree()
+        self._flush()
+
+    def _enter(self, node: Any, nested: int) -> bool:
+        """Begin a node; return whether it was drawn whole."""
+        self._path.step_in(node)
+        name = name_of(node).lower()
+        if self._is_drawn_elsewhere(node, name):
+            return True
+        if is_record(node, self._prose):
+            self._flush()
+            self._record = NodePlace(node, str(self._path))
+        if name in TABLES and (table := html_table(node)) is not None:
+            self._table(node, table)
+            return True
+        self._begin_section(node, name)
+        if name in LISTS:
+            self._lists.append(int(is_ordered(node)))
+        return self._content(node, name, nested)
+
+    def _is_drawn_elsewhere(self, node: Any, name: str) -> bool:
+        """Return whether a node is drawn with its section's heading, or not at all."""
+        if name in ("style", "script") and str(node.tag).startswith(_SVG):
+            return True
+        is_title = name in TITLES or name == "label"
+        return is_title and bool(self._sections) and is_title_of(node, self._sections[-1].node)
+
+    def _content(self, node: Any, name: str, nested: int) -> bool:
+        """Draw a node that is one block, or words and blocks; return whether it was, or the walk goes on into it."""
+        mixed = is_mixed(node)
+        if not mixed and self._is_item_of_blocks(node, name):
+            self._flush()
+            self._in_item = True
+            return False
+        if mixed and nested < _MAX_NESTED and has_blocks(node):
+            self._parts(node, name, nested)
+            return True
+        if mixed or _is_leaf(node, name):
+            self._leaf(XmlLeaf(node, name, mixed, words_of(node), links_in(node)))
+            return True
+        self._attributes(node)
+        return False
+
+    def _is_item_of_blocks(self, node: Any, name: str) -> bool:
+        return name in ITEMS and len(node) > 0 and bool(self._lists)
+
+    def _parts(self, node: Any, name: str, nested: int) -> None:
+        """Draw the words of a node and the lists, tables and paragraphs that stand between them, in order."""
+        path, begun = str(self._path), False
+        for part in parts_of(node):
+            if not isinstance(part, tuple):
+                self._walk(part, nested + 1)
+            elif part[0] and begun:
+                self.canvas.paragraph(part[0], path=path, **part[1])
+            elif part[0]:
+                self._leaf(XmlLeaf(node, name, True, *part))
+            begun = True
+
+    def _leave(self, node: Any) -> None:
+        if name_of(node).lower() in LISTS:
+            self._lists.pop()
+        if self._is_record(node):
+            self._flush()
+            self._record = None
+        if self._sections and node is self._sections[-1].node:
+            self._flush()
+            self._sections.pop()
+        self._path.step_out()
+
+    def _is_record(self, node: Any) -> bool:
+        """Return whether a node is the record at hand."""
+        return self._record is not None and node is self._record.node
+
+    def _begin_section(self, node: Any, name: str) -> None:
+        """Draw the heading of a node that has a title of its own."""
+        # The title in a head is that of the document, and was drawn as such; that of a figure is its caption.
+        heading = "" if name in HEADS or name in CAPTIONED else title_of(node)
+        if not heading:
+            return
+        self._flush()
+        self._draw_label()
+        label = next((words_of(child) for child in node if name_of(child).lower() == "label"), "")
+        heading = f"{label} {heading}" if label else heading
+        path = str(self._path)
+        self._sections.append(NodePlace(node, path))
+        self.title = self.title or heading
+        self.canvas.heading(heading, len(self._sections))
+        self.canvas.elements[-1].attributes["path"] = path
+
+    def _leaf(self, leaf: XmlLeaf) -> None:
+        """Draw the words of a node as what they are."""
+        if self._is_label(leaf):
+            self._label += leaf.text + _LABELS[leaf.name]
+        elif self._is_code(leaf):
+            self._code(leaf.node)
+        elif leaf.name in ITEMS and self._lists:
+            self._item(leaf)
+        elif self._is_paragraph(leaf):
+            self._paragraph(leaf)
+        elif (page := _page_in(leaf.node)) is not None:
+            self._page(page)
+        else:
+            self._attributes(leaf.node)
+            self._line(self._names(leaf.node), leaf.text)
+
+    def _is_label(self, leaf: XmlLeaf) -> bool:
+        """Return whether a leaf is a number or a term, which belongs to what follows."""
+        return self._prose and leaf.name in _LABELS and bool(leaf.text)
+
+    def _is_code(self, leaf: XmlLeaf) -> bool:
+        # In data, `code` is a code of something. In a sentence it never gets here: it is part of that.
+        return leaf.name in CODES or (self._prose and leaf.name == "code")
+
+    def _is_paragraph(self, leaf: XmlLeaf) -> bool:
+        if leaf.mixed or leaf.name in PROSE:
+            return True
+        return self._prose and (leaf.name in TITLES or len(leaf.text) > _LONG_TEXT)
+
+    def _code(self, node: Any) -> None:
+        self._flush()
+        self._draw_label()
+        language = node.get("language") or node.get("lang") or ""
+        self.canvas.code("".join(node.itertext()), language.lower())
+        self._in_item = False
+
+    def _paragraph(self, leaf: XmlLeaf) -> None:
+        if self._in_item:
+            self._item(leaf)
+            return
+        self._flush()
+        self.canvas.paragraph(self._take_label() + leaf.text, path=str(self._path), **leaf.links)
+
+    def _item(self, leaf: XmlLeaf) -> None:
+        """Draw an item with the label that stands before it, or else with its number if its list has numbers."""
+        self._flush()
+        number = self._lists[-1] if self._lists else 0
+        if number:
+            self._lists[-1] += 1
+        marker = "-" if self._label or not number else f"{number}."
+        text = self._take_label() + leaf.text
+        self.canvas.item(text, max(1, len(self._lists)), marker, path=str(self._path), **leaf.links)
+        self._in_item = False
+
+    def _page(self, page: Parsed) -> None:
+        """Draw a page, its headings below those of the section at hand."""
+        self._flush()
+        highest = min((one.level for one in page.elements if one.kind == "title"), default=0)
+        below = len(self._sections) + 1 - highest
+        for element in page.elements:
+            if element.kind == "title":
+                self.canvas.heading(element.attributes["text"], element.level + below)
+            else:
+                self.canvas.copy(element, page.text[element.start : element.end])
+            self.canvas.elements[-1].attributes["path"] = str(self._path)
+
+    def _table(self, node: Any, table: Any) -> None:
+        self._flush()
+        rows, header_rows, caption = table_rows(table, _BREAK)
+        self.canvas.paragraph(self._take_label() + caption)
+        self.canvas.table(rows, header_rows, path=str(self._path), **links_in(node))
+
+    def _attributes(self, node: Any) -> None:
+        if self._prose or not node.attrib or str(node.tag).startswith(_SVG):
+            return
+        within = "" if self._is_record(node) else self._names(node) + "."
+        # XPath gives them in one pass, where the mapping looks up each value from the first.
+        for said in node.xpath("@*"):
+            name = said.attrname.rpartition("}")[2]
+            if name not in _SILENT and said.strip():
+                self._line(within + name, str(said))
+
+    def _names(self, node: Any) -> str:
+        """Return the names of a node and of those around it, up to its record or section, joined by dots."""
+        ends = [self._root]
+        if self._record is not None:
+            ends.append(self._record.node)
+        if self._sections:
+            ends.append(self._sections[-1].node)
+        names = [name_of(node)]
+        for parent in node.iterancestors():
+            if len(names) >= _LABEL_NAMES or parent in ends:
+                break
+            names.append(name_of(parent))
+        return ".".join(reversed(names))
+
+    def _line(self, label: str, text: str) -> None:
+        if not text:
+            return
+        self._lines.append(f"{label}: {text}")
+        self._size += len(text)
+        if self._size > _MANY:
+            self._flush()
+
+    def _take_label(self) -> str:
+        label, self._label = self._label, ""
+        return label
+
+    def _draw_label(self) -> None:
+        """Draw a label that has nothing to stand before."""
+        self.canvas.paragraph(self._take_label())
+
+    def _flush(self) -> None:
+        """Draw the lines that wait as one element of their record, or of their section where they have none."""
+        if not self._lines:
+            return
+        around = self._record or (self._sections[-1] if self._sections else None)
+        path = around.path if around is not None else f"/{name_of(self._root)}"
+        self.canvas.paragraph("\n".join(self._lines), kind="text", path=path)
+        self._lines, self._size = [], 0
+
+
+def _is_leaf(node: Any, name: str) -> bool:
+    """Return whether a node has words and no blocks: as one without children, or a paragraph of marked words."""
+    return not len(node) or (name in PROSE and not has_blocks(node))
+
+
+def _page_in(node: Any) -> Parsed | None:
+    """Return the HTML page that a leaf holds as its text, as feeds do, if it is more than a paragraph."""
+    root = page_tree(node.text) if not len(node) and _PAGE.search(node.text or "") else None
+    drawn = None if root is None else draw_tree(root)
+    return drawn if drawn is not None and len(drawn.elements) > 1 else None
