@@ -1,6 +1,6 @@
-"""Canvas: canonical text being written as Markdown, each piece with the element that it is.
+"""Canvas: canonical text written as Markdown, piece by piece, and an element for each piece.
 
-Every format but text, Markdown and source code is drawn on one, so their canonical texts look alike
+All formats except text, Markdown and source code are drawn on a canvas, so their canonical texts look alike
 and their spans are exact by construction.
 """
 
@@ -15,10 +15,12 @@ Rows = Sequence[Sequence[str]]
 
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _MAX_INDENT = 10
+"""Levels of lists and quotes that are shown: deeper ones, which only damaged files have, would be mostly spaces."""
+_LOWEST_HEADING = 6  # Markdown has no lower one
 
 
 class Canvas:
-    """Text and elements in reading order; `page` is put on every element that follows."""
+    """Text and elements in reading order; `page` is that of the elements drawn next."""
 
     def __init__(self) -> None:
         self.elements: list[Element] = []
@@ -32,7 +34,8 @@ class Canvas:
         """Write a heading; level 1 is the highest. Its plain text is its attribute `text`."""
         text = " ".join(text.split())
         if text:
-            self._write("title", "#" * max(1, min(level, 6)) + " " + text, level, box, {"text": text} | attributes)
+            signs = "#" * max(1, min(level, _LOWEST_HEADING))
+            self._write("title", f"{signs} {text}", level, box, {"text": text} | attributes)
 
     def paragraph(self, text: str, box: Box | None = None, kind: str = "paragraph", **attributes: Any) -> None:
         """Write a paragraph, or another kind of element made of plain lines."""
@@ -71,7 +74,7 @@ class Canvas:
             self._write("table", pipe_table(cells, header_rows), 0, box, attributes)
 
     def copy(self, element: Element, text: str) -> None:
-        """Write an element of another canvas, whose text is `text`, as it is there."""
+        """Write an element of another canvas, whose text is `text`, unchanged."""
         indent = "  " * min(element.level - 1, _MAX_INDENT) if element.kind == "list_item" else ""
         self._write(element.kind, text, element.level, element.box, dict(element.attributes), indent)
 
@@ -81,12 +84,12 @@ class Canvas:
         return next(tops, "")
 
     def add(self, drawn: Parsed) -> None:
-        """Write all elements of another document, none of which is nested, as they are there."""
+        """Write all elements of another document unchanged; none of them may be nested."""
         for element in drawn.elements:
             self.copy(element, drawn.text[element.start : element.end])
 
     def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
-        """Return the document as it stands."""
+        """Return the document written so far."""
         return Parsed("".join(self._parts), tuple(self.elements), " ".join(title.split()), metadata or {})
 
     def _write(
@@ -114,7 +117,10 @@ def even(rows: Rows) -> list[list[str]]:
     """Return a table's cells as lines of single-spaced text, rows of equal width, no empty columns."""
     cells = [[" ".join(cell.split()) for cell in row] for row in rows]
     width = max(map(len, cells), default=0)
-    cells = [row + [""] * (width - len(row)) for row in cells if any(row)]
+    return _without_empty_columns([row + [""] * (width - len(row)) for row in cells if any(row)], width)
+
+
+def _without_empty_columns(cells: list[list[str]], width: int) -> list[list[str]]:
     used = [column for column in range(width) if any(row[column] for row in cells)]
     return cells if len(used) == width else [[row[column] for column in used] for row in cells]
 

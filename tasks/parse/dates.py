@@ -1,28 +1,33 @@
-"""Dates as people and programs write them, in ISO 8601."""
+"""Dates: as people and programs write them, in ISO 8601."""
 
 import re
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
-_ISO = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?[ ]?(Z|[+-]\d\d:?\d\d)?)?\Z")
-_ORG = re.compile(r"[<\[](\d{4}-\d\d-\d\d)(?:[ ][^\d\s>\]]+)?(?:[ ](\d{1,2}:\d\d))?[^>\]]*[>\]]\Z")
+_ISO = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?"
+    r"(?:[T ](?P<time>\d\d:\d\d(?::\d\d)?)(?:\.\d+)?[ ]?(?P<zone>Z|[+-]\d\d:?\d\d)?)?\Z"
+)
+_ORG = re.compile(  # <2021-04-03 Sat 9:30>
+    r"[<\[](?P<day>\d{4}-\d\d-\d\d)(?:[ ][^\d\s>\]]+)?(?:[ ](?P<time>\d{1,2}:\d\d))?[^>\]]*[>\]]\Z"
+)
 _FORMS = ("%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%d-%b-%Y", "%d-%B-%Y", "%d. %B %Y", "%Y/%m/%d", "%Y%m%d")
 _FORMS_OF_MONTHS = ("%B %Y", "%b %Y", "%B, %Y")
 
 
 def iso_date(written: str) -> str:
-    """Return a date in ISO 8601, as exact as it was written; what is no date that can be told, as it is.
+    """Return a date in ISO 8601, as exact as it was written; return the text itself if it cannot be read as a date.
 
-    Dates such as 03/04/2021, of which nobody knows which number is the month, stay as they are.
+    Dates such as 03/04/2021, whose month cannot be told from its day, stay as they are.
     """
     written = " ".join(written.split())
     match = _ISO.match(written)
     if match:
-        day = "-".join(filter(None, match.group(1, 2, 3)))
-        return f"{day}T{match[4]}{match[5] or ''}" if match[4] else day
+        day = "-".join(filter(None, match.group("year", "month", "day")))
+        return f"{day}T{match['time']}{match['zone'] or ''}" if match["time"] else day
     match = _ORG.match(written)
     if match:
-        return f"{match[1]}T{match[2]:0>5}" if match[2] else match[1]
+        return f"{match['day']}T{match['time']:0>5}" if match["time"] else match["day"]
     return _in_words(written) or written
 
 

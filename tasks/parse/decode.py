@@ -1,4 +1,4 @@
-"""Decode: bytes to text, with the encoding that was chosen, never mojibake in silence."""
+"""Decode: bytes to text, with the chosen encoding and a count of damage, so that mojibake never passes unseen."""
 
 import codecs
 import re
@@ -14,14 +14,31 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1a\x1b")) + b"\x7f"
-_HIGH = bytes(range(128, 256))
+# Control characters that texts do not have: they do have tabs, ends of lines and files, and escapes to colours.
+_CONTROLS = bytes(set(range(ord(" "))) - set(b"\t\n\v\f\r\x1a\x1b")) + b"\x7f"
+_HIGH = bytes(range(128, 256))  # all that are not ASCII
 _SAMPLE = 200_000
+"""Bytes from which the kind of text is told: statistics need some pages, and chardet is slow on a whole book."""
 _ESCAPES = re.compile(rb"\x1b\$[@B(]")  # to Japanese letters, in bytes of ASCII
 _BY_ESCAPES = "iso2022_jp_2"
-_FEW = 6
 _MAX_CONTROLS = 0.005
+"""Share of control characters that a text may have: a page break or a stray byte, but far fewer than binary data."""
 _MAX_DAMAGE = 0.01
+"""Share of characters that may be damaged: above it a byte order mark, or the likeliest encoding, is itself wrong."""
+_SOUND_A_DAMAGE = 20
+"""Sound bytes beyond ASCII for each damaged place in UTF-8: other encodings look like UTF-8 only by chance."""
+_FEW = 6  # bytes
+_MIN_ASCII = 5
+"""Fewer than `_FEW` bytes beyond ASCII, and fewer than one in `_MIN_ASCII`, are taken for Western European: a few
+names or quotation marks in English text, from which statistics would guess any language."""
+_UTF32_BYTES = 4  # of a character
+_UPPER_ZEROS = 0.9
+"""Share of zeros that the two upper bytes of UTF-32 must exceed: they are zero in all living scripts."""
+_LOWER_ZEROS = 0.5  # and the share of zeros that its lowest byte stays below, else the data is mostly empty
+_HALF_ZEROS = 0.4
+"""Share of zeros that the upper bytes of UTF-16 must exceed: in Western text nearly all are zero, and the signs and
+digits in a text of tables; a text in Chinese without a mark has too few to tell."""
+_STRAY_ZEROS = 0.02  # share of zeros in the lower bytes of UTF-16, above which the data is binary
 
 
 class Decoded(NamedTuple):
@@ -38,16 +55,14 @@ class Decoded(NamedTuple):
 
 
 def decode(data: bytes, declared: str = "") -> Decoded:
-    """Return the text of a file: by byte order mark, `declared`, UTF-8, zero bytes, then statistics.
+    """Return the text of a file: by byte order mark, zero bytes, escapes, UTF-8, `declared`, then statistics.
 
-    Newlines stay as they are in the file. Raise Rejected `undecodable` for what is no text.
+    Newlines stay as they are in the file. Raise Rejected `undecodable` if the data is no text.
     """
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return _with_damage(data[len(mark) :], encoding)
-    wide = _wide(data)
-    if wide:
-        return _with_damage(data, wide)
+    mark, encoding = _mark_of(data)
+    encoding = encoding or _wide(data)
+    if encoding:
+        return _with_damage(data[len(mark) :], encoding)
     if _ESCAPES.search(data, 0, _SAMPLE) and (text := _strict(data, _BY_ESCAPES)) is not None:
         return Decoded(text, _BY_ESCAPES, 0)
     if _controls(data) > _MAX_CONTROLS:
@@ -61,11 +76,17 @@ def decode(data: bytes, declared: str = "") -> Decoded:
 
 def is_text(data: bytes) -> bool:
     """Return whether `data`, the beginning of a file, looks like text of some encoding."""
-    marked = any(data.startswith(mark) for mark, _ in _BOMS)
-    return marked or bool(_wide(data)) or _controls(data) <= _MAX_CONTROLS
+    _, marked = _mark_of(data)
+    return bool(marked or _wide(data)) or _controls(data) <= _MAX_CONTROLS
+
+
+def _mark_of(data: bytes) -> tuple[bytes, str]:
+    """Return the byte order mark that data begins with and its encoding, both empty if there is none."""
+    return next(((mark, encoding) for mark, encoding in _BOMS if data.startswith(mark)), (b"", ""))
 
 
 def _controls(data: bytes) -> float:
+    """Return the share of bytes that are control characters."""
     sample = data[:_SAMPLE]
     return (len(sample) - len(sample.translate(None, _CONTROLS))) / max(len(sample), 1)
 
@@ -80,9 +101,9 @@ def _python_name(declared: str) -> str:
 
 
 def _wide(data: bytes) -> str:
-    """Return which UTF-16 or UTF-32 a text without byte order mark is in, by where its zeros stand.
+    """Return the kind of UTF-16 or UTF-32 that a text without byte order mark is in, by the places of its zeros.
 
-    What would be a text of control characters is none.
+    Return "" if the text would consist of control characters.
     """
     encoding = _by_zeros(data)
     text = data[:_SAMPLE].decode(encoding, "replace") if encoding else ""
@@ -91,18 +112,32 @@ def _wide(data: bytes) -> str:
 
 
 def _by_zeros(data: bytes) -> str:
-    sample = data[: _SAMPLE // 4 * 4]
+    sample = data[: _SAMPLE // _UTF32_BYTES * _UTF32_BYTES]
     if b"\0" not in sample or len(data) % 2:
         return ""
-    zeros = [sample[i::4].count(0) / max(len(sample) // 4, 1) for i in range(4)]
-    if min(zeros[2:]) > 0.9 and zeros[0] < 0.5 and len(data) % 4 == 0:
+    words = max(len(sample) // _UTF32_BYTES, 1)
+    zeros = [sample[place::_UTF32_BYTES].count(0) / words for place in range(_UTF32_BYTES)]
+    widest = "" if len(data) % _UTF32_BYTES else _utf32_by_zeros(zeros)
+    return widest or _utf16_by_zeros(zeros)
+
+
+def _utf32_by_zeros(zeros: list[float]) -> str:
+    """Return which UTF-32 has such shares of zeros at the four places of a character."""
+    if min(zeros[2:]) > _UPPER_ZEROS and zeros[0] < _LOWER_ZEROS:
         return "utf-32-le"
-    if min(zeros[:2]) > 0.9 and zeros[3] < 0.5 and len(data) % 4 == 0:
+    if min(zeros[:2]) > _UPPER_ZEROS and zeros[-1] < _LOWER_ZEROS:
         return "utf-32-be"
-    even, odd = (zeros[0] + zeros[2]) / 2, (zeros[1] + zeros[3]) / 2
-    if odd > 0.4 and even < 0.02:
+    return ""
+
+
+def _utf16_by_zeros(zeros: list[float]) -> str:
+    """Return which UTF-16 has such shares of zeros at the four places of two characters."""
+    even, odd = sum(zeros[0::2]) / 2, sum(zeros[1::2]) / 2
+    if odd > _HALF_ZEROS and even < _STRAY_ZEROS:
         return "utf-16-le"
-    return "utf-16-be" if even > 0.4 and odd < 0.02 else ""
+    if even > _HALF_ZEROS and odd < _STRAY_ZEROS:
+        return "utf-16-be"
+    return ""
 
 
 def _strict(data: bytes, encoding: str) -> str | None:
@@ -123,15 +158,15 @@ def _with_damage(data: bytes, encoding: str) -> Decoded:
 
 
 def _nearly_utf8(data: bytes) -> Decoded | None:
-    """Return UTF-8 text of which a few bytes were cut or damaged, if far more of it is sound."""
+    """Return UTF-8 text with a few bytes cut or damaged, if far more of it is sound."""
     text = data.decode("utf-8", "replace")
     damage = text.count("\ufffd")
     sound = len(data) - len(data.translate(None, _HIGH)) - damage
-    return Decoded(text, "utf-8", damage) if sound > 20 * damage else None
+    return Decoded(text, "utf-8", damage) if sound > _SOUND_A_DAMAGE * damage else None
 
 
 def forget_statistics() -> None:
-    """Drop the 22 MB of tables that chardet keeps once it was asked; it takes 70 ms to load them again."""
+    """Drop the 22 MB of tables that chardet keeps after its first use; loading them again takes 70 ms."""
     models = sys.modules.get("chardet.models")
     for kept in [*vars(models).values()] if models is not None else ():
         if hasattr(kept, "cache_clear"):
@@ -139,11 +174,11 @@ def forget_statistics() -> None:
 
 
 def _guess(data: bytes) -> Decoded:
-    """Return the text in the likeliest encoding; too few bytes to tell from are Western European."""
+    """Return the text in the likeliest encoding: Western European, where too few bytes are beyond ASCII to tell."""
     import chardet
 
     high = len(data) - len(data.translate(None, _HIGH))
-    if high < _FEW and high < len(data) / 5 and (text := _strict(data, "cp1252")) is not None:
+    if high < _FEW and high < len(data) / _MIN_ASCII and (text := _strict(data, "cp1252")) is not None:
         return Decoded(text, "cp1252", 0)
     encoding = _python_name(chardet.detect(data[:_SAMPLE])["encoding"] or "")
     if not encoding:

@@ -1,4 +1,4 @@
-"""What a format is: a name, a version, a function from bytes to a parsed document."""
+"""Format: a name, a version, and a function from bytes to a parsed document."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class ParseOptions:
     """How to parse: passwords to try, and limits in characters of text, elements and unpacked bytes.
 
     `language` is the programming language of source code; `parse` sets it from the file type. With
-    `ocr` pictures of text are read in the languages that tesseract calls, for instance, "eng+deu".
+    `ocr` text in pictures is read; `ocr_languages` are tesseract's names, such as "eng+deu".
     """
 
     language: str = ""
@@ -33,9 +33,9 @@ class ParseOptions:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file; raise `version` whenever `parse` gives other text or elements than before.
+    """A kind of file; raise `version` whenever `parse` returns a different text or different elements.
 
-    `files` and `by` are the README's words: which files these are, and what reads them how.
+    `files` and `by` are columns of the README: which files these are, and how they are read.
     """
 
     name: str

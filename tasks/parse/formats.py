@@ -1,4 +1,4 @@
-"""The formats that can be parsed: a new one is a function, and an entry here."""
+"""Formats: those that can be parsed; a new one is a function, and an entry here."""
 
 from collections.abc import Callable
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Programming languages: their suffixes, interpreters, and words that tell them apart."""
+"""Languages: those of programs, with their suffixes, interpreters, and words that tell them apart."""
 
 import re
 from dataclasses import dataclass
@@ -159,7 +159,7 @@ _SHARED = {".h": ("cpp", "objectivec", "c"), ".m": ("objectivec", "matlab")}
 
 
 def language_of_suffix(suffix: str, text: str) -> str:
-    """Return the language of a suffix or whole file name, checked against the text where several share it."""
+    """Return the language of a suffix or whole file name; where several share it, the text decides."""
     for name in _SHARED.get(suffix, ())[:-1]:
         if signs(name, text):
             return name

@@ -1,9 +1,10 @@
-"""Signatures: what a binary file is, by its first bytes, or by the names inside of its container."""
+"""Signatures: the kind of a binary file, by its first bytes or by the names inside its container."""
 
 import io
 import struct
 import zipfile
 
+# Offset, bytes, kind; the first that fits counts, so what is more exact stands above.
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"%PDF-", "pdf"),
     (0, b"{\\rtf", "rtf"),
@@ -43,7 +44,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\0\x01\0\0\0", "font"),
     (0, b"OTTO", "font"),
 )
-# What is read instead of files that people keep texts in, and that are not.
+# For files that hold texts and are not read: which files to give instead.
 INSTEAD = {
     "7z": "7z archives are not read; zip and tar archives are",
     "rar": "rar archives are not read; zip and tar archives are",
@@ -82,25 +83,47 @@ _ZIP_FOLDERS = (
 )
 _OPEN_DOCUMENT = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "graphics": "odg"}
 _PDF_LEEWAY = 1024
-_MAX_MIMETYPE = 100
+"""Bytes in which a PDF's header may begin: so many Acrobat allows before it (PDF 1.7, implementation note 13)."""
+_PDF_BINARY = 100_000
+"""Bytes of such a file that must have a zero, as streams have: a text about PDF may have the header, too."""
+_MAX_MIMETYPE = 100  # bytes: all names of media types are shorter
+# A bitmap's header is its mark and its file's size, then four bytes that are unused and four of an offset.
+_BITMAP_HEADER = 14
+_BITMAP_SIZE = slice(2, 6)
+# The header of each member of a zip archive, whose name follows it (APPNOTE 4.3.7).
+_MEMBER = b"PK\x03\x04"
+_MEMBER_HEADER = 30  # bytes, at the end of which the lengths of its name and of extra fields stand
+_MEMBER_NAME_LENGTH = slice(26, 28)
+_EMPTY_ZIP = b"PK\x05\x06"
 
 
 def binary_kind(data: bytes) -> str:
-    """Return what a binary file is, such as "pdf" or "docx", else nothing; "encrypted" is a locked Office document."""
-    if data.startswith(b"PK\x03\x04") or data.startswith(b"PK\x05\x06"):
+    """Return the kind of a binary file, such as "pdf", or ""; "encrypted" is a locked Office document."""
+    if data.startswith((_MEMBER, _EMPTY_ZIP)):
         return _zip_kind(data)
     if data.startswith(_OLE):
         return _ole_kind(data)
     for offset, signature, kind in _SIGNATURES:
         if data.startswith(signature, offset):
             return kind
-    if data.startswith(b"BM") and len(data) > 14 and int.from_bytes(data[2:6], "little") == len(data):
+    if _is_bitmap(data):
         return "image"
-    return "pdf" if b"%PDF-" in data[:_PDF_LEEWAY] and b"\0" in data[:100_000] else ""
+    return "pdf" if _is_late_pdf(data) else ""
+
+
+def _is_bitmap(data: bytes) -> bool:
+    """Return whether data is a BMP: its two letters also begin texts, so the file's size must be right, too."""
+    whole = len(data) > _BITMAP_HEADER and int.from_bytes(data[_BITMAP_SIZE], "little") == len(data)
+    return whole and data.startswith(b"BM")
+
+
+def _is_late_pdf(data: bytes) -> bool:
+    """Return whether data is a PDF with something before its header."""
+    return b"%PDF-" in data[:_PDF_LEEWAY] and b"\0" in data[:_PDF_BINARY]
 
 
 def _ole_kind(data: bytes) -> str:
-    """Return what a compound file is, by its outermost streams; of a damaged one, by all names in it."""
+    """Return the kind of a compound file by its outermost streams, of a damaged one by any names in it."""
     import olefile
 
     try:
@@ -120,7 +143,7 @@ def _zip_kind(data: bytes) -> str:
 
 
 def kind_of_zip(archive: zipfile.ZipFile) -> str:
-    """Return which kind of document a zip container is, "zip" where it is a mere archive of files."""
+    """Return the kind of document in a zip container, "zip" if it is a mere archive of files."""
     names = archive.namelist()
     declared = b""
     if "mimetype" in names:
@@ -143,8 +166,8 @@ def _kind_of_names(names: list[str], declared: str) -> str:
 def _broken_zip_names(data: bytes) -> list[str]:
     """Return member names of an archive whose directory cannot be read, from the members' own headers."""
     names, at = [], 0
-    while (at := data.find(b"PK\x03\x04", at)) >= 0:
-        length = int.from_bytes(data[at + 26 : at + 28], "little")
-        names.append(data[at + 30 : at + 30 + length].decode("utf-8", "replace"))
-        at += 30
+    while (at := data.find(_MEMBER, at)) >= 0:
+        header, at = data[at : at + _MEMBER_HEADER], at + _MEMBER_HEADER
+        length = int.from_bytes(header[_MEMBER_NAME_LENGTH], "little")
+        names.append(data[at : at + length].decode("utf-8", "replace"))
     return names

@@ -1,4 +1,4 @@
-"""Spans: what must hold of every parsed document."""
+"""Spans: the rules that the elements of every parsed document obey."""
 
 from docmill.storage.schema import Parsed
 
@@ -9,10 +9,10 @@ KINDS = frozenset(_KIND_WORDS.split())
 
 
 def faults(parsed: Parsed) -> list[str]:
-    """Return what is wrong with a document's elements; none is what a parser owes.
+    """Return the rules that a document's elements break: a correct parser breaks none.
 
-    Each lies inside the text and holds something, they are ordered by start, one either contains
-    another or stands clear of it, and pages and lines never run backwards.
+    Each element is inside the text and not empty. They are ordered by start. One either contains
+    another or does not overlap it. Pages and lines never run backwards.
     """
     found: list[str] = []
     ends: list[int] = []

@@ -1,4 +1,4 @@
-"""Unpacking: what a zip container may grow to, checked before a library opens it."""
+"""Unpacking: the size to which a zip container may grow, checked before a library opens it."""
 
 import io
 import zipfile
@@ -6,15 +6,18 @@ import zipfile
 from docmill.storage.errors import Rejected
 
 _MAX_RATIO = 200
+"""Times that a container may grow: XML shrinks to a tenth or a fiftieth, a file made to fill memory to a thousandth."""
 _SMALL = 50_000_000
+"""Bytes unpacked up to which the ratio does not matter: they fit into memory, and empty sheets shrink very well."""
 _MAX_MEMBERS = 20_000
-_ENCRYPTED = 0x1
+"""Members of a container: a book or a large deck has some thousands, and each costs time of its own."""
+_ENCRYPTED = 0x1  # bit of a member's flags (APPNOTE 4.4.4)
 
 
 def check_container(data: bytes, limit: int) -> zipfile.ZipFile:
-    """Return the opened container, or raise Rejected where its members are too many, too large or locked.
+    """Return the opened container; raise Rejected if its members are too many, too large or locked.
 
-    Sizes are those its directory declares; `zipfile` reads no member beyond them.
+    Sizes are those that its directory declares: `zipfile` does not read a member beyond them.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))

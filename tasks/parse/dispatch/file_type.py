@@ -1,7 +1,7 @@
-"""File type: what a file is, by its content first, then by a name that its content does not belie.
+"""File type: told by a file's content first, then by its name, unless the content contradicts it.
 
-In this order: magic bytes; the members of a zip container; the name where the text bears it out; what the text
-plainly is; a classifier where name and text disagree or are silent; the name where the text at least allows it.
+In this order: magic bytes; the members of a zip container; the name, if the text bears it out; an unmistakable text;
+a classifier, where name and text disagree or say nothing; the name, if the text at least allows it.
 """
 
 from pathlib import PurePosixPath
@@ -26,8 +26,11 @@ from docmill.tasks.parse.signatures import INSTEAD, binary_kind
 
 VERSION = 3  # raise it when any file gets another type than before
 _HEAD = 65_536
-_OVERRULES = 0.8  # the classifier's score that is believed against a name which the text allows
-_SUGGESTS = 0.6  # and without one
+"""Bytes whose text is looked at: more than a sample of its lines takes, unless they are very long."""
+_OVERRULES = 0.8
+"""The classifier's score that overrules a name which the text allows: lower, and texts about code become code."""
+_SUGGESTS = 0.6
+"""Its score that counts where no name speaks against it: lower, and its guess is no better than counting signs."""
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() if name != "code" for suffix in form.suffixes}
 # Types that share so much of their syntax that a name decides between them.
 _FAMILIES = (
@@ -46,19 +49,24 @@ _FAMILIES = (
 
 
 def detect_file_type(name: str, data: bytes) -> FileType:
-    """Return the format and language of a file called `name`; raise Rejected where no parser fits."""
+    """Return the format and language of a file called `name`; raise Rejected if no parser fits."""
     if not data.strip(b"\0 \t\r\n"):
         raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
     kind, suffix = binary_kind(data), _suffix(name)
-    if kind == "encrypted":  # what is inside, only its password tells
-        stated = _BY_SUFFIX.get(suffix, "")
-        return FileType(stated if stated in ("docx", "pptx", "xlsx") else "docx")
+    if kind == "encrypted":
+        return _locked(suffix)
     if kind:
         return _known(FileType(kind))
     if not is_text(data):
         named = suffix in _BY_SUFFIX or suffix in BY_SUFFIX
         raise Rejected("undecodable" if named else "unsupported", "binary data of no known kind")
     return _known(_text_type(suffix, decode(data[:_HEAD]).text, data))
+
+
+def _locked(suffix: str) -> FileType:
+    """Return the type of an encrypted Office document by its name: only the password shows what is inside."""
+    stated = _BY_SUFFIX.get(suffix, "")
+    return FileType(stated if stated in ("docx", "pptx", "xlsx") else "docx")
 
 
 def _known(found: FileType) -> FileType:
@@ -70,7 +78,7 @@ def _known(found: FileType) -> FileType:
 
 
 def _suffix(name: str) -> str:
-    """Return the suffix of a name in small letters, or the whole of a name that has none."""
+    """Return the suffix of a name in lower case, or the whole name if it has none."""
     path = PurePosixPath(name)
     whole = path.name.lower()
     return whole if whole in BY_SUFFIX else (path.suffix.lower() or whole)
@@ -79,21 +87,40 @@ def _suffix(name: str) -> str:
 def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
     text = sample(whole)
     named = _named(suffix, text)
-    if named is not None and named.format == "log" and is_irc(text):
+    if named is None:
+        return _seen(text, whole, data, _SUGGESTS) or guess(text, whole)
+    if named.format == "log" and is_irc(text):
         return FileType("chat")
-    if named is not None and bears_out(named, text, whole):
+    if bears_out(named, text, whole):
         return named
-    allowed = named is not None and may_be(named, text, whole)
-    seen = plainly(text, data) or recorded(text) or _guessed(whole, data, _OVERRULES if allowed else _SUGGESTS)
-    if named is not None and seen is not None and named.format == seen.format == "code" and _akin(named, seen):
+    if may_be(named, text, whole):
+        return _allowed(named, _seen(text, whole, data, _OVERRULES))
+    return _doubted(named, _seen(text, whole, data, _SUGGESTS)) or guess(text, whole)
+
+
+def _allowed(named: FileType, seen: FileType | None) -> FileType:
+    """Return the name's type where the text allows it: another that is seen counts, unless the name tells more."""
+    if seen is None:
         return named
-    if named is not None and allowed and (seen is None or _akin(named, seen)):
-        return seen if named.format == "text" and seen else named
-    return seen or guess(text, whole)
+    if _akin(named, seen) and named.format != "text":
+        return named
+    return seen
+
+
+def _doubted(named: FileType, seen: FileType | None) -> FileType | None:
+    """Return the type that is seen where the text does not allow the name's, which tells like languages apart."""
+    if seen is not None and named.format == seen.format == "code" and _akin(named, seen):
+        return named
+    return seen
+
+
+def _seen(text: str, whole: str, data: bytes, score: float) -> FileType | None:
+    """Return the type of a text without its name, by its signs, else by the classifier."""
+    return plainly(text, data) or recorded(text) or _guessed(whole, data, score)
 
 
 def _guessed(whole: str, data: bytes, score: float) -> FileType | None:
-    """Return what the classifier takes a text for; what looks like JSON and cannot be loaded is none."""
+    """Return the classifier's type of a text; None if that is JSON, because JSON has been tried before."""
     found = classify(whole, score)
     broken = found is not None and found.format in ("json", "jsonl") and len(data) <= MAX_JSON
     return None if broken else found
@@ -107,5 +134,6 @@ def _named(suffix: str, text: str) -> FileType | None:
 
 
 def _akin(one: FileType, other: FileType) -> bool:
+    """Return whether a name decides between two types."""
     names = {kind.language or kind.format for kind in (one, other)}
     return any(names <= family for family in _FAMILIES)

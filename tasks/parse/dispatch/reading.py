@@ -1,4 +1,4 @@
-"""Reading: the one function that parses, whatever the format, and what must hold of what it gives."""
+"""Reading: the one function that parses any format, and the checks of its result."""
 
 import gc
 from collections.abc import Iterator
@@ -15,14 +15,15 @@ from docmill.tasks.parse.signatures import binary_kind
 from docmill.tasks.parse.span_checks import faults
 
 _MAX_MESSAGE = 400
+"""Characters of a library's error that a reason keeps: some libraries quote the whole file in theirs."""
 _BLANK = b"\0 \t\r\n"
-_BEGINNING = 1_000
+_BEGINNING = 1_000  # bytes that are searched for a letter first: a large file is nearly always known by them
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
 
 
 def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
     """Return a document's canonical text and elements; raise Rejected with the reason for any failure."""
-    if not data[:_BEGINNING].strip(_BLANK) and not data.strip(_BLANK):  # which copies all of it
+    if not data[:_BEGINNING].strip(_BLANK) and not data.strip(_BLANK):  # `strip` copies the whole
         raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
     form = FORMATS.get(file_type.format)
     if form is None:
@@ -35,9 +36,9 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
 
 
 def parser_key(file_type: FileType, options: ParseOptions) -> str:
-    """Return the key of all that a canonical text depends on besides its file's content.
+    """Return the key of everything, besides a file's content, that its canonical text depends on.
 
-    Passwords and limits decide whether there is a text, not what it is, so they are not in it.
+    Passwords and limits decide whether there is a text, but not which, so they are not part of the key.
     """
     form = FORMATS.get(file_type.format)
     ocr = (options.ocr_languages,) if options.ocr and file_type.format in _SCANNED else ()
@@ -46,7 +47,7 @@ def parser_key(file_type: FileType, options: ParseOptions) -> str:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from walking, again and again, over the many objects of a large document."""
+    """Keep the garbage collector from walking over the many objects of a large document again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Recognise: signs by which a text shows its type, without its name and without a model."""
+"""Recognise: signs in a text that show its type, without a model."""
 
 import json
 import re
@@ -10,11 +10,33 @@ from docmill.tasks.parse.languages import language_of_interpreter, signs
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter
 
 MAX_JSON = 20_000_000
+"""Bytes up to which JSON is loaded to see whether it is any: that takes time, and several times as much memory."""
 _SAMPLE_WIDTH = 250
+"""Characters of a line that are searched: signs are at its beginning, and no pattern is slow on that many."""
 _SAMPLE_LINES = 400
-_MIN_ROWS = 3
+"""Lines that are searched: enough that a licence or a list of imports at the top does not stand for the whole."""
+_MIN_ROWS = 3  # two lines are alike by chance
+_MIN_SAID = 2  # messages of a chat: one line in its form may stand in any log
+_MIN_HEADERS = 3
+"""Known headers that a mail begins with: front matter and lists of settings may have two of such names."""
+# Shares of a text's lines, in the order of use. Lines with signs of the type that the name states:
+_LEAST_STAMPED = 0.1  # in a log: between its entries may stand any number of lines that belong to one
+_LEAST_MARKED = 0.05  # in Markdown: most of its lines are prose without any
+_MOST_CODE = 0.1  # in Markdown, outside of its fences: with more it is code whose comments look like Markdown
+_LEAST_SETTINGS = 0.9  # in YAML, TOML and INI: each of their lines has a form, a long text in quotes has none
+_LEAST_SIGNED = 0.3  # of their own in those: the forms alone also fit much of each other
+# Lines with signs, where no name helps:
+_LEAST_IRC = 0.8  # said or done in a channel: the rest are messages of the program
+_LEAST_TURNS = 0.5  # turns of a chat: messages have lines of their own
+_LEAST_ENTRIES = 0.6  # entries of a log, those that continue one left out
+_TAGS_A_LINE = 1 / 4  # of HTML, besides a first one: prose about HTML has fewer
+_WEAK_SIGN = 1 / 4  # for how much of a sign of Markdown a bullet or quotation counts, which plain texts have, too
+# What parts a table from prose:
+_MOST_COMMAS = 0.7  # of its delimiters, those with a space after them: prose has it after nearly all
+_MOST_ENDED = 0.2  # of lines in a column, those that end like sentences
+_LEAST_EVEN = 0.9  # of rows, those with as many fields as the first: a few hold line breaks in quotes
 _SHORT_LINE = 40
-_LEAST_STAMPED = 0.1
+"""Characters of a column's lines on average: longer ones are prose without a mark at its lines' ends."""
 
 _HTML = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 _TAGS = re.compile(
@@ -69,16 +91,27 @@ _ORG = re.compile(r"^\*+ \S|^#\+[A-Za-z_]+:?|^:PROPERTIES:", re.M)
 _ORG_SURE = re.compile(r"^#\+(?:title|begin_\w+|options|author|include|startup|setupfile)\b|^:PROPERTIES:", re.I | re.M)
 _RST = re.compile(r"^\.\. [\w:-]+::|^:\w+:`|^\S.*\n([=\-~^\"'#*+])\1{3,}[ \t]*$|``\S", re.M)
 _LATEX = re.compile(r"\\(?:begin|end|section|subsection|documentclass|usepackage|label|cite|ref)\b")
+# How a text must begin, or what it must hold, to be of a format that its name states; some hold any text.
+_JSON_BEGIN, _ANY = re.compile(r"\s*[\[{]"), re.compile("")
+_ALLOWED_BY = dict.fromkeys(("text", "markdown", "rst", "org", "log", "chat", "subtitles"), _ANY.match) | {
+    "html": _TAGS.search,
+    "json": _JSON_BEGIN.match,
+    "jsonl": _JSON_BEGIN.match,
+    "ipynb": _JSON_BEGIN.match,
+    "xml": re.compile(r"\s*<").match,
+    "latex": re.compile(r"\\").search,
+    "eml": _MAIL_NAMES.search,
+}
 
 
 def sample(text: str) -> str:
-    """Return the beginnings of a text's first lines that are not blank: no pattern can be slow on them."""
+    """Return the beginnings of a text's first lines that are not blank, on which no pattern can be slow."""
     lines = (line[:_SAMPLE_WIDTH] for line in text.splitlines() if line.strip())
     return "\n".join(islice(lines, _SAMPLE_LINES)) + "\n"
 
 
 def plainly(text: str, data: bytes) -> FileType | None:
-    """Return what a text is beyond doubt, by how it begins or because it can be read as that, else None."""
+    """Return the type of a text if it is beyond doubt, by its beginning or because it can be loaded, else None."""
     language = language_of_interpreter(text.lstrip())
     if language:
         return FileType("code", language)
@@ -96,7 +129,7 @@ def plainly(text: str, data: bytes) -> FileType | None:
 def is_mail(text: str) -> bool:
     """Return whether a text begins with the header of a mail."""
     head = _MAIL.match(text)
-    return head is not None and len({name.lower() for name in _MAIL_NAMES.findall(head.group())}) >= 3
+    return head is not None and len({name.lower() for name in _MAIL_NAMES.findall(head.group())}) >= _MIN_HEADERS
 
 
 def _json_type(text: str, data: bytes) -> FileType | None:
@@ -105,11 +138,17 @@ def _json_type(text: str, data: bytes) -> FileType | None:
         return None
     whole = decode(data).text
     if _loads(whole):
-        notebook = begin == "{" and '"cells"' in whole and '"nbformat"' in whole
-        return FileType("ipynb" if notebook else "json")
+        return FileType("ipynb" if begin == "{" and _is_notebook(whole) else "json")
+    return FileType("jsonl") if _is_json_lines(whole) else None
+
+
+def _is_notebook(whole: str) -> bool:
+    return '"cells"' in whole and '"nbformat"' in whole
+
+
+def _is_json_lines(whole: str) -> bool:
     lines = list(islice(filter(str.strip, whole.splitlines()), _MIN_ROWS))
-    by_line = len(lines) > 1 and all(line.strip()[:1] in "{[" and _loads(line) for line in lines)
-    return FileType("jsonl") if by_line else None
+    return len(lines) > 1 and all(line.strip()[:1] in "{[" and _loads(line) for line in lines)
 
 
 def _loads(text: str) -> bool:
@@ -120,23 +159,34 @@ def _loads(text: str) -> bool:
 
 
 def bears_out(named: FileType, text: str, whole: str) -> bool:
-    """Return whether a text has so many signs of the type in its name that nothing else need be asked."""
-    lines = text.count("\n")
-    if named.format == "log":  # between its entries may stand any number of lines that belong to one
-        return len(_STAMP.findall(text)) > _LEAST_STAMPED * lines
+    """Return whether a text has so many signs of its name's type that no other needs to be considered."""
+    if named.format == "log":
+        return len(_STAMP.findall(text)) > _LEAST_STAMPED * text.count("\n")
     if named.format == "markdown":
-        strange = len(_CODE_ENDS.findall(_unfenced(text)))
-        return len(_MARKDOWN.findall(text)) > 0.05 * lines and strange < 0.1 * lines and not _HTML.match(text)
+        return _is_markdown(text)
     if named.format == "code":
-        setting = _SETTINGS.get(named.language)
-        return (
-            setting is not None
-            and len(setting.findall(text)) > 0.9 * lines
-            and signs(named.language, text) > 0.3 * lines
-        )
+        return _is_settings(named.language, text)
     if named.format == "csv":
-        return lines >= _MIN_ROWS and bool(find_delimiter(whole)) and regular(whole)
+        return text.count("\n") >= _MIN_ROWS and _has_fields(whole)
     return named.format == "html" and _HTML.match(text) is not None
+
+
+def _is_markdown(text: str) -> bool:
+    lines, strange = text.count("\n"), len(_CODE_ENDS.findall(_unfenced(text)))
+    marked = len(_MARKDOWN.findall(text)) > _LEAST_MARKED * lines
+    return marked and strange < _MOST_CODE * lines and not _HTML.match(text)
+
+
+def _is_settings(language: str, text: str) -> bool:
+    """Return whether a text is plainly settings in a language, such as YAML; False for programs."""
+    lines, form = text.count("\n"), _SETTINGS.get(language)
+    if form is None or len(form.findall(text)) <= _LEAST_SETTINGS * lines:
+        return False
+    return signs(language, text) > _LEAST_SIGNED * lines
+
+
+def _has_fields(whole: str) -> bool:
+    return bool(find_delimiter(whole)) and regular(whole)
 
 
 def may_be(named: FileType, text: str, whole: str) -> bool:
@@ -145,56 +195,58 @@ def may_be(named: FileType, text: str, whole: str) -> bool:
         return signs(named.language, text) > 0
     if named.format == "csv":
         return _is_table(whole)
-    if named.format == "html":
-        return _TAGS.search(text) is not None
-    if named.format in ("json", "jsonl", "ipynb"):
-        return text.lstrip()[:1] in ("{", "[")
-    if named.format == "xml":
-        return text.lstrip()[:1] == "<"
-    if named.format == "latex":
-        return "\\" in text
-    return named.format in ("text", "markdown", "rst", "org", "log", "chat", "subtitles") or (
-        named.format == "eml" and _MAIL_NAMES.search(text) is not None
-    )
+    find = _ALLOWED_BY.get(named.format)
+    return find is not None and find(text) is not None
 
 
 def is_irc(text: str) -> bool:
-    """Return whether nearly all lines say who said or did something in a channel."""
+    """Return whether nearly all lines report what somebody said or did in a channel."""
     said = len(_SAID.findall(text))
-    return said >= 2 and said + len(_DONE.findall(text)) > 0.8 * (text.count("\n") - len(_CONTINUED.findall(text)))
+    if said < _MIN_SAID:
+        return False
+    entries = text.count("\n") - len(_CONTINUED.findall(text))
+    return said + len(_DONE.findall(text)) > _LEAST_IRC * entries
 
 
 def recorded(text: str) -> FileType | None:
-    """Return chat where most lines are somebody's turn, log where most begin with a time or a level, else None."""
+    """Return chat if most lines are somebody's turn, log if most begin with a time or a level, else None."""
     lines = text.count("\n")
-    if lines >= _MIN_ROWS and (len(_TURN.findall(text)) > 0.5 * lines or is_irc(text)):
+    if lines >= _MIN_ROWS and (len(_TURN.findall(text)) > _LEAST_TURNS * lines or is_irc(text)):
         return FileType("chat")
     entries = lines - len(_CONTINUED.findall(text))
-    return FileType("log") if entries >= _MIN_ROWS and len(_STAMP.findall(text)) > 0.6 * entries else None
+    stamped = len(_STAMP.findall(text)) > _LEAST_ENTRIES * entries
+    return FileType("log") if entries >= _MIN_ROWS and stamped else None
 
 
 def guess(text: str, whole: str) -> FileType:
-    """Return what a text without a telling name most likely is, by how many of its lines say so."""
-    lines = max(1, text.count("\n"))
-
-    def share(pattern: re.Pattern[str]) -> float:
-        return len(pattern.findall(text)) / lines
-
-    if len(_TAGS.findall(text)) > lines / 4 and text.lstrip().startswith("<"):
+    """Return the likeliest type of a text without a telling name, by the share of its lines with signs of it."""
+    lines = text.count("\n")
+    if text.lstrip().startswith("<") and _share(_TAGS, text) > _TAGS_A_LINE:
         return FileType("html")
     for language in ("yaml", "toml"):
-        if lines >= _MIN_ROWS and share(_SETTINGS[language]) > 0.9:
+        if lines >= _MIN_ROWS and _share(_SETTINGS[language], text) > _LEAST_SETTINGS:
             return FileType("code", language)
+    markup = _markup(text)
+    if markup:
+        return FileType(markup)
+    return FileType("csv" if lines >= _MIN_ROWS and _has_fields(whole) else "text")
+
+
+def _markup(text: str) -> str:
+    """Return the markup that most lines of a text have signs of, or "" if hardly any line has."""
     marked = {
-        "org": share(_ORG) if _ORG_SURE.search(text) else 0.0,
-        "latex": share(_LATEX),
-        "rst": share(_RST),
-        "markdown": share(_MARKDOWN) + share(_BULLETS) / 4,
+        "org": _share(_ORG, text) if _ORG_SURE.search(text) else 0.0,
+        "latex": _share(_LATEX, text),
+        "rst": _share(_RST, text),
+        "markdown": _share(_MARKDOWN, text) + _share(_BULLETS, text) * _WEAK_SIGN,
     }
     best = max(marked, key=marked.__getitem__)
-    if marked[best] > 0.05:
-        return FileType(best)
-    return FileType("csv" if lines >= _MIN_ROWS and find_delimiter(whole) and regular(whole) else "text")
+    return best if marked[best] > _LEAST_MARKED else ""
+
+
+def _share(sign: re.Pattern[str], text: str) -> float:
+    """Return how many signs a text has for each of its lines."""
+    return len(sign.findall(text)) / max(1, text.count("\n"))
 
 
 def _unfenced(text: str) -> str:
@@ -203,17 +255,21 @@ def _unfenced(text: str) -> str:
 
 
 def _is_table(text: str) -> bool:
-    """Return whether a file called a table may be one: rows of short fields, or a column of short lines."""
-    rows = [line for line in text.splitlines() if line.strip()]
-    if find_delimiter(text):
-        commas = text.count(", ") + text.count("; ")
-        return len(rows) < _MIN_ROWS or commas < 0.7 * sum(text.count(sign) for sign in DELIMITERS) or regular(text)
+    """Return whether a file named as a table may be one: rows of short fields, or a column of short lines."""
+    rows = list(filter(str.strip, text.splitlines()))
+    if not find_delimiter(text):
+        return _is_column(rows)
+    commas = text.count(", ") + text.count("; ")
+    return len(rows) < _MIN_ROWS or commas < _MOST_COMMAS * sum(map(text.count, DELIMITERS)) or regular(text)
+
+
+def _is_column(rows: list[str]) -> bool:
     ends = sum(line.rstrip().endswith((".", ":", "!", "?")) for line in rows)
-    return sum(map(len, rows)) < _SHORT_LINE * len(rows) and ends < 0.2 * len(rows)
+    return sum(map(len, rows)) < _SHORT_LINE * len(rows) and ends < _MOST_ENDED * len(rows)
 
 
 def regular(text: str) -> bool:
-    """Return whether all rows have as many fields as the first, and short ones, as tables have and prose has not."""
+    """Return whether nearly all rows have as many fields as the first, which those of tables have and prose has not."""
     delimiter = find_delimiter(text)
     rows = [line.count(delimiter) for line in text.splitlines()[:-1] if line.strip()]
-    return rows.count(rows[0]) > 0.9 * len(rows) if rows else False
+    return rows.count(rows[0]) > _LEAST_EVEN * len(rows) if rows else False

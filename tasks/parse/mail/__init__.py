@@ -1,1 +1,1 @@
-"""Mail of the internet and of Outlook: what was written, what it quotes, and what is attached."""
+"""Mail of the internet and of Outlook: its text, the history that it quotes, and its attachments."""

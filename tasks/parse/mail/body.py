@@ -1,4 +1,4 @@
-"""The bodies of mail, drawn: what was written now apart from the history that it quotes."""
+"""Bodies of mail, drawn: new text is kept apart from the history that it quotes."""
 
 import re
 from itertools import pairwise
@@ -9,23 +9,26 @@ from lxml import etree
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.mail.letter import Body
-from docmill.tasks.parse.mail.mail_lines import begins_history, introduces, read_lines
+from docmill.tasks.parse.mail.mail_lines import HEAD_LINES, begins_history, introduces, read_lines
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
 
 _ITEM = re.compile(r"[ \t]*([-*•·–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
 _BULLET = re.compile(r"[•·]\s*(?=\S)")
-_BEGIN, _END = "\ue00c", "\ue00d"  # paragraphs that stand where history begins and ends; of private use
+_BEGIN, _END = "\ue00c", "\ue00d"  # of private use: paragraphs put where history begins and ends
 _QUOTING = etree.XPath(
     "//blockquote[@type='cite'] | //*[contains(@class, 'gmail_quote')] | //*[contains(@class, 'yahoo_quoted')]"
     " | //*[contains(@class, 'moz-cite-prefix')]"
 )
 _DIVIDING = etree.XPath("//*[@id='divRplyFwdMsg' or @id='appendonsend' or @class='OutlookMessageHeader']")
 _MIN_SHARE = 0.5
-_HEAD_LINES = 7
+"""Share of plain text's words that HTML must exceed: below it, the HTML is taken for a note that points to the text."""
+_MIN_ITEMS = 2  # a single dash or number inside a text is a dash or a number
+_MAX_CUT = 1_000
+"""Characters of an element below that may be lines of a head: a head's lines are short, an article is not."""
 
 
 def draw_body(canvas: Canvas, options: tuple[Body, ...]) -> None:
-    """Draw one of several bodies that say the same: HTML, unless it says much less than plain text."""
+    """Draw one of several bodies with the same content: HTML, unless it says much less than plain text."""
     plain = next((body.text for body in options if not body.html), "")
     page = next((body.text for body in options if body.html), "")
     drawn = _page(page) if page.strip() else Parsed("", ())
@@ -49,27 +52,30 @@ def _draw_plain(canvas: Canvas, text: str) -> None:
 def _draw_lines(canvas: Canvas, lines: list[str]) -> None:
     """Draw a run of lines as paragraphs and the items of lists."""
     marks = [_ITEM.match(line) for line in lines]
-    if sum(map(bool, marks)) < 2 and not (marks and marks[0]):
+    if sum(map(bool, marks)) < _MIN_ITEMS and not (marks and marks[0]):
         canvas.paragraph("\n".join(lines))
         return
     starts = [0, *(at for at in range(1, len(lines)) if marks[at]), len(lines)]
     for start, end in pairwise(starts):
-        mark = marks[start]
-        if mark:
-            first = lines[start][mark.end() :]
-            marker = mark[1] if mark[1][-1] in ".)" else "-"
-            canvas.item("\n".join([first, *lines[start + 1 : end]]), 1, marker)
-        else:
-            canvas.paragraph("\n".join(lines[start:end]))
+        _draw_piece(canvas, marks[start], lines[start:end])
+
+
+def _draw_piece(canvas: Canvas, mark: re.Match[str] | None, lines: list[str]) -> None:
+    """Draw lines as one item, whose mark begins the first of them, or as a paragraph."""
+    if mark is None:
+        canvas.paragraph("\n".join(lines))
+        return
+    marker = mark[1] if mark[1][-1] in ".)" else "-"
+    canvas.item("\n".join([lines[0][mark.end() :], *lines[1:]]), 1, marker)
 
 
 def _page(page: str) -> Parsed:
-    """Return an HTML body with paragraphs that stand where quoted history begins and ends."""
+    """Return an HTML body with paragraphs that mark where quoted history begins and ends."""
     root = page_tree(page.replace(_BEGIN, "").replace(_END, ""))
     if root is None:
         return Parsed("", ())
     seen = set[Any]()
-    for node in _QUOTING(root):
+    for node in _QUOTING(root):  # in document order, so that what is inside another is met after it
         if seen.isdisjoint(node.iterancestors()):
             seen.add(node)
             node.addprevious(_mark(_BEGIN))
@@ -88,40 +94,53 @@ def _mark(sign: str) -> Any:
 
 
 def _draw_page(canvas: Canvas, drawn: Parsed) -> None:
-    elements = drawn.elements
-    texts = [drawn.text[one.start : one.end] for one in elements]
+    """Draw an HTML body: history between the marks, and everything from an enclosed mail's head on, as quotes."""
+    texts = [drawn.text[one.start : one.end] for one in drawn.elements]
     history = below = False
-    for number, (element, text) in enumerate(zip(elements, texts, strict=True)):
+    for number, (element, text) in enumerate(zip(drawn.elements, texts, strict=True)):
         if text in (_BEGIN, _END):
             history = text == _BEGIN
             continue
         if not below:
-            above, text, below = _cut(text, texts[number + 1 : number + _HEAD_LINES])
-            if below:
-                canvas.paragraph(above)
-        next_quoted = number + 1 < len(texts) and (texts[number + 1] == _BEGIN or elements[number + 1].kind == "quote")
-        if history or below or (next_quoted and introduces(text)):
+            above, text, below = _cut(text, texts[number + 1 : number + HEAD_LINES])
+            canvas.paragraph(above)
+        if history or below or _introduces_next(drawn.elements, texts, number):
             _quote(canvas, element, text)
-        elif element.kind == "title":
-            canvas.heading(element.attributes["text"], element.level + 1)
-        elif element.kind == "paragraph" and _BULLET.match(text):
-            canvas.item(_BULLET.sub("", text, count=1), 1, **element.attributes)
         else:
-            canvas.copy(element, text)
+            _draw_new(canvas, element, text)
+
+
+def _introduces_next(elements: tuple[Element, ...], texts: list[str], number: int) -> bool:
+    """Return whether an element says who wrote the history that begins right below it."""
+    below = number + 1
+    quoted = below < len(texts) and (texts[below] == _BEGIN or elements[below].kind == "quote")
+    return quoted and introduces(texts[number])
+
+
+def _draw_new(canvas: Canvas, element: Element, text: str) -> None:
+    """Draw what was written now: headings stand below the mail's subject, and a typed bullet makes an item."""
+    if element.kind == "title":
+        canvas.heading(element.attributes["text"], element.level + 1)
+    elif element.kind == "paragraph" and _BULLET.match(text):
+        canvas.item(_BULLET.sub("", text, count=1), 1, **element.attributes)
+    else:
+        canvas.copy(element, text)
 
 
 def _cut(text: str, below: list[str]) -> tuple[str, str, bool]:
-    """Return what stands above an enclosed mail's head, that head with the rest, and whether there is one."""
+    """Return the text above an enclosed mail's head, the head with the rest, and whether there is a head."""
     lines = text.splitlines()
-    following = [line for one in below for line in one[:1_000].splitlines()]
+    following = [line for one in below for line in one[:_MAX_CUT].splitlines()]
     for number in range(len(lines)):
-        if begins_history([*lines[number : number + _HEAD_LINES], *following[:_HEAD_LINES]]):
+        if begins_history([*lines[number : number + HEAD_LINES], *following[:HEAD_LINES]]):
             return "\n".join(lines[:number]), "\n".join(lines[number:]), True
     return "", text, False
 
 
 def _quote(canvas: Canvas, element: Element, text: str) -> None:
     links = element.attributes.get("links")
-    if element.kind == "quote":
+    depth = 1
+    if element.kind == "quote":  # whose text has its signs already
         text = "\n".join(line.lstrip("> ") for line in text.splitlines())
-    canvas.quote(text, max(1, element.level if element.kind == "quote" else 1), **({"links": links} if links else {}))
+        depth = max(1, element.level)
+    canvas.quote(text, depth, **({"links": links} if links else {}))

@@ -1,4 +1,4 @@
-"""Letter: a mail as it was read, of whatever format: what its head says, its bodies, what is attached."""
+"""Letter: a mail of any format, once it is read: its head, its bodies, its attachments."""
 
 import mimetypes
 import re
@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff<>:\"|?*]+")
 _MAX_NAME = 120
+"""Characters of a name: file systems allow 255 bytes, most letters take one or two, and a number may be added."""
+_MAX_SUFFIX = 12  # below that a last part such as ".docx" is a suffix, which a cut name keeps; else it is a sentence
 _SUFFIXES = {"message/rfc822": ".eml", "application/vnd.ms-outlook": ".msg", "text/plain": ".txt", "image/jpeg": ".jpg"}
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A text that is to be read: as it is, or as HTML."""
+    """A text to be read, as it is or as HTML."""
 
     text: str
     html: bool = False
@@ -20,9 +22,9 @@ class Body:
 
 @dataclass(slots=True)
 class Letter:
-    """A mail: its head by names in small letters, its bodies and attachments in order.
+    """A mail: its head by names in lower case, its bodies and attachments in order.
 
-    `alternatives` are bodies that say the same in another way, `encrypted` names how its content is locked.
+    A body is a tuple of alternatives with the same content. `encrypted` names how the mail is locked.
     """
 
     head: dict[str, str] = field(default_factory=dict)
@@ -33,7 +35,7 @@ class Letter:
 
 
 def unique_names(attached: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-    """Return attachments with names that are safe and distinct, whatever the letters' case."""
+    """Return attachments with safe names, no two of which differ by case only."""
     found: list[tuple[str, bytes]] = []
     last: dict[str, int] = {}
     for name, data in attached:
@@ -49,11 +51,11 @@ def unique_names(attached: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes
 
 
 def safe_name(name: str) -> str:
-    """Return the last part of a path without signs that mean something to a file system."""
+    """Return the last part of a path without characters that a file system reserves."""
     name = _UNSAFE.sub(" ", name.replace("\\", "/").rpartition("/")[2])
     name = " ".join(name.split()).strip(". ")
     stem, dot, suffix = name.rpartition(".")
-    if len(name) > _MAX_NAME and dot and len(suffix) < 12:
+    if len(name) > _MAX_NAME and dot and len(suffix) < _MAX_SUFFIX:
         name = f"{stem[: _MAX_NAME - len(suffix) - 1]}.{suffix}"
     return name[:_MAX_NAME] or "attachment"
 
@@ -64,5 +66,5 @@ def name_for(content_type: str, stem: str = "attachment") -> str:
 
 
 def message_name(subject: str) -> str:
-    """Return a name for a message that another encloses."""
+    """Return a file name for a message inside another."""
     return (subject.replace("/", "-").replace("\\", "-") or "message") + ".eml"

@@ -1,4 +1,4 @@
-"""Mail: messages of the internet and of Outlook, and what is attached to them."""
+"""Mail: messages of the internet and of Outlook, and their attachments."""
 
 import re
 from collections.abc import Iterator
@@ -16,28 +16,28 @@ from docmill.tasks.parse.mail.mime import read_mime
 from docmill.tasks.parse.mail.outlook import read_outlook
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n)\r?\n)From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")
-
-
 _SHOWN = {"from": "From", "to": "To", "cc": "Cc", "date": "Date"}
 _MAX_SHOWN = 1_000
+"""Characters of a line of the head: a mail to a hundred people would otherwise be a page of addresses."""
 _MAX_DATE = 100
+"""Characters of a date: every form of one is shorter, with a comment behind it, too."""
 
 
 def parse_mail(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a message of the internet: its subject as heading, who wrote to whom and when, its text.
+    """Return an internet message: its subject as heading, who wrote to whom and when, its text.
 
-    History that it quotes is of kind `quote`, a signature is furniture. Attachments are named only.
+    Quoted history is of kind `quote`, a signature is furniture. Attachments are only named.
     """
     return _parsed(read_mime(data))
 
 
 def parse_outlook(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a message of Outlook, drawn as one of the internet is."""
+    """Return an Outlook message, drawn like one of the internet."""
     return _parsed(read_outlook(data))
 
 
 def parse_mbox(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the messages of an mbox file, each a section; pages are their numbers. One alone is a mail."""
+    """Return the messages of an mbox file, each a section whose page is its number; a single one is a mail."""
     letters = list(_letters(data, "mbox"))
     if len(letters) == 1:
         return _parsed(letters[0])
@@ -90,7 +90,7 @@ def _person(address: str) -> str:
 
 
 def _iso_date(date: str) -> str:
-    """Return a date as ISO 8601 has it, or nothing for what is no date."""
+    """Return a date in ISO 8601, or "" if it cannot be read."""
     for read in (parsedate_to_datetime, datetime.fromisoformat):
         try:
             return read(date[:_MAX_DATE]).isoformat()

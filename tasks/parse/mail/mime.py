@@ -1,13 +1,15 @@
 """Internet mail: from the bytes of a message to its letter, by the standard library's `email`.
 
-Its older policy is used: the newer one raises on many headers that real mail has. Headers are decoded here.
+The library's older policy reads it: the newer one raises on many headers that real mail has. Headers are decoded here.
 """
 
 import re
 from base64 import b64decode
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from email import message_from_bytes
 from email.message import Message
 from email.utils import collapse_rfc2231_value
+from itertools import chain
 from quopri import decodestring
 
 from docmill.storage.errors import Rejected
@@ -16,11 +18,17 @@ from docmill.tasks.parse.mail.letter import Body, Letter, message_name, name_for
 
 _WORD = re.compile(r"=\?([\w.:+-]{1,40})(?:\*[\w-]{0,20})?\?([bBqQ])\?([^?]{0,2000})\?=(?:\s+(?==\?))?")
 _FOLD = re.compile(r"\r?\n|\r|\0")
+# Their letters are written in bytes of ASCII, so `decode`, which tries UTF-8 first, would take them for English.
 _SEVEN_BIT = ("iso-2022", "iso2022", "hz", "utf-7", "utf7")
 _MAX_HEADER = 20_000
+"""Characters of a header that are decoded: lists of receivers fit; a header made to be slow does not."""
+_WIDE_WITHIN = 100
+"""Bytes of a message that show whether it was saved in UTF-16: ASCII puts a zero into each pair of them."""
+_PADDING = "==="  # base64 ignores what is too much, and fails on what is missing
 _READ = ("text/plain", "text/html", "text/enriched", "text/rfc822-headers")
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
-_LOCKED = ("enveloped-data", "authenveloped-data", "")
+_CMS = ("application/pkcs7-mime", "application/x-pkcs7-mime")
+_LOCKED = ("enveloped-data", "authenveloped-data", "")  # kinds of CMS that hide the text; so may one that is not named
 
 
 def read_mime(data: bytes) -> Letter:
@@ -38,7 +46,7 @@ def read_mime(data: bytes) -> Letter:
 
 
 def _charset_of_head(message: Message, data: bytes) -> str:
-    """Return what a head that is not ASCII, against the rules, is most likely in: too short itself to tell."""
+    """Return the likeliest charset of a head that is not ASCII, against the rules; it is itself too short to tell."""
     if all(value.isascii() for _, value in message.raw_items()):
         return ""
     stated = (part.get_content_charset() for part in message.walk() if not part.is_multipart())
@@ -50,9 +58,9 @@ def _charset_of_head(message: Message, data: bytes) -> str:
 
 
 def decoded(value: str, charset: str = "") -> str:
-    """Return a header in one line with its encoded words decoded (RFC 2047), cut at 20,000 characters.
+    """Return a header in one line, cut at 20,000 characters, with its encoded words decoded (RFC 2047).
 
-    Bytes beyond ASCII outside of such words are UTF-8, else in `charset`.
+    Bytes beyond ASCII outside encoded words are UTF-8, else in `charset`.
     """
     value = _FOLD.sub("", value[:_MAX_HEADER])
     if not value.isascii():
@@ -70,43 +78,64 @@ def _bytes_of(word: re.Match[str]) -> bytes:
     try:
         if word[2] in "qQ":
             return decodestring(word[3].encode(), header=True)
-        return b64decode(word[3] + "===")
+        return b64decode(word[3] + _PADDING)
     except ValueError:
         return word[0].encode()
 
 
 def _narrow(data: bytes) -> bytes:
-    """Return a message as bytes of which those of ASCII are ASCII, and without what stands before its head."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:100]:
+    """Return a message without what stands before its head; one in UTF-16, which `email` cannot read, as UTF-8."""
+    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in data[:_WIDE_WITHIN]:
         data = decode(data).text.encode()
-    return data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    return data.removeprefix(BOM_UTF8).lstrip(b"\r\n")
 
 
 def _walk(part: Message, letter: Letter) -> list[tuple[Body, ...]]:
-    """Return what is to be read of a part and those inside of it; put its attachments into the letter."""
+    """Return the bodies of a part and of the parts inside it; put its attachments into the letter."""
     kind = part.get_content_type()
-    if kind == "multipart/encrypted" or _is_enveloped(part, kind):
+    if _is_locked(part, kind):
         letter.encrypted = str(part.get_param("protocol") or kind)
         return []
     if kind == "message/delivery-status":
-        return [(Body("\n".join(str(block) for block in _parts(part))),)]
+        return [(_status(part),)]
     if kind == "message/rfc822":
         letter.attached += _enclosed(part)
         return []
     if part.is_multipart():
-        inside = [_walk(one, letter) for one in _parts(part)]
-        if kind == "multipart/alternative":
-            options = tuple(body for found in inside for body in _joined(found))
-            return [options] if options else []
-        return [group for found in inside for group in found]
-    name = _name(part)
-    if kind in _READ and not name and part.get_content_disposition() != "attachment":
+        return _together(kind, [_walk(one, letter) for one in _parts(part)])
+    if _is_shown(part, kind):
         return [(_body(part, kind, letter),)]
-    if kind not in _SIGNATURES:
-        content = _content(part)
-        if content.strip():
-            letter.attached.append((name or name_for(kind), content))
+    letter.attached += _file(part, kind)
     return []
+
+
+def _is_locked(part: Message, kind: str) -> bool:
+    enveloped = kind in _CMS and _parameter(part, "smime-type") in _LOCKED
+    return kind == "multipart/encrypted" or enveloped
+
+
+def _is_shown(part: Message, kind: str) -> bool:
+    """Return whether a mail program shows a part as text; what has a file's name is an attachment."""
+    return kind in _READ and not _name(part) and part.get_content_disposition() != "attachment"
+
+
+def _status(part: Message) -> Body:
+    """Return a report on a delivery; `email` takes each of its paragraphs for a message."""
+    return Body("\n".join(str(block) for block in _parts(part)))
+
+
+def _together(kind: str, inside: list[list[tuple[Body, ...]]]) -> list[tuple[Body, ...]]:
+    """Return the bodies of several parts: as one choice where they are alternatives, else one after another."""
+    if kind != "multipart/alternative":
+        return list(chain.from_iterable(inside))
+    options = tuple(chain.from_iterable(map(_joined, inside)))
+    return [options] if options else []
+
+
+def _file(part: Message, kind: str) -> list[tuple[str, bytes]]:
+    """Return the file that a part holds, with its name: none where it is empty or a mere signature."""
+    content = b"" if kind in _SIGNATURES else _content(part)
+    return [(_name(part) or name_for(kind), content)] if content.strip() else []
 
 
 def _parts(part: Message) -> list[Message]:
@@ -115,7 +144,7 @@ def _parts(part: Message) -> list[Message]:
 
 
 def _joined(groups: list[tuple[Body, ...]]) -> list[Body]:
-    """Return one body for what are several texts, such as HTML before and after an enclosed picture."""
+    """Return several texts as one body if all are alike, such as HTML before and after an enclosed picture."""
     bodies = [group[-1] for group in groups]
     if len({body.html for body in bodies}) == 1:
         return [Body("\n\n".join(body.text for body in bodies), bodies[0].html)]
@@ -131,7 +160,7 @@ def _body(part: Message, kind: str, letter: Letter) -> Body:
 
 
 def _text(data: bytes, charset: str) -> tuple[str, int]:
-    """Return the text of bytes and how many of them were none; a charset that is wrong or unknown is not believed."""
+    """Return bytes as text, and how many of them were damaged; a wrong or unknown charset is ignored."""
     if charset.lower().startswith(_SEVEN_BIT):
         try:
             return data.decode(charset), 0
@@ -146,7 +175,7 @@ def _text(data: bytes, charset: str) -> tuple[str, int]:
 
 
 def _unflowed(text: str, delete_space: bool) -> str:
-    """Return a text with the lines joined that its writer did not part (RFC 3676)."""
+    """Return a text with those lines joined that a program, not its writer, broke (RFC 3676)."""
     lines: list[str] = []
     soft, depth = False, 0
     for line in text.splitlines():
@@ -166,7 +195,7 @@ def _content(part: Message) -> bytes:
 
 
 def _enclosed(part: Message) -> list[tuple[str, bytes]]:
-    """Return the messages that a part encloses, each as a file of its own."""
+    """Return the messages that a part encloses, each as a separate file."""
     found = []
     for one in _parts(part):
         if part.get("content-transfer-encoding", "").strip().lower() in ("base64", "quoted-printable"):
@@ -188,7 +217,3 @@ def _name(part: Message) -> str:
 def _parameter(part: Message, name: str) -> str:
     value = part.get_param(name)
     return collapse_rfc2231_value(value).strip() if value else ""
-
-
-def _is_enveloped(part: Message, kind: str) -> bool:
-    return kind in ("application/pkcs7-mime", "application/x-pkcs7-mime") and _parameter(part, "smime-type") in _LOCKED

@@ -1,6 +1,7 @@
 """Outlook's messages: from the bytes of a .msg file to its letter, by `olefile` (MS-OXMSG, MS-OXPROPS).
 
-A property is a stream whose name ends in its number and type; dates stand in a table of fixed properties.
+A property of variable size is a stream whose name ends in its number and type. Dates and whole numbers stand in one
+stream, `__properties_version1.0`: a header, then entries of equal size.
 """
 
 import codecs
@@ -21,19 +22,29 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.mail.letter import Body, Letter, message_name
 from docmill.tasks.parse.mail.mime import decoded
 
+# Numbers of properties, as MS-OXPROPS lists them.
 _SUBJECT, _BODY, _HTML, _HEADERS, _CLASS = 0x0037, 0x1000, 0x1013, 0x007D, 0x001A
 _SENDER, _SENDER_MAIL, _SENDER_SMTP, _SENT_FOR = 0x0C1A, 0x0C1F, 0x5D01, 0x0042
 _NAME, _MAIL, _SMTP, _KIND = 0x3001, 0x3003, 0x39FE, 0x0C15
-_CONTENT_TYPE = 0x370E
+_CONTENT_TYPE = 0x370E  # PidTagAttachMimeTag
 _LONG_FILE, _FILE, _CONTENT, _CODEPAGE, _INTERNET_CODEPAGE = 0x3707, 0x3704, 0x3701, 0x3FFD, 0x3FDE
 _DATES = (0x0039, 0x0E06, 0x3007)  # sent, delivered, made
 _MESSAGE_ID, _ANSWERS = 0x1035, 0x1042
 _RECEIVERS = {1: "to", 2: "cc", 3: "bcc"}
-_WIDE, _NARROW, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"
+_WIDE, _NARROW, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"  # types in names of streams: texts, bytes, storage
+_INTEGER, _TIME = 0x0003, 0x0040  # types in entries
+_INTEGER_SIZE = 4  # of the eight bytes of a value
+# Bytes before the first entry, by what the storage is (MS-OXMSG 2.4.1).
+_MESSAGE_HEADER, _ENCLOSED_HEADER, _PART_HEADER = 32, 24, 8
+_ENTRY_SIZE, _TAG_SIZE, _VALUE_AT = 16, 4, 8  # an entry is its tag, four bytes of flags, and eight of its value
 _KEPT = ("from", "to", "cc", "subject", "date", "message-id", "in-reply-to")
 _CODEPAGES = {65001: "utf-8", 20127: "ascii", 28591: "cp1252", 50220: "iso-2022-jp", 51949: "euc-kr", 54936: "gb18030"}
 _MAX_DEPTH = 10
+"""Messages within messages: each is written out once more for every one around it, so depth costs time and memory."""
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+_TICKS_A_MICROSECOND = 10  # times count tenths of a microsecond
+_BOUNDARY_DIGITS = 32
+"""Digits of a hash in the line between parts: 128 bits, so that no part holds that line by chance."""
 
 
 def read_outlook(data: bytes) -> Letter:
@@ -50,21 +61,16 @@ def read_outlook(data: bytes) -> Letter:
 class _Folder:
     """A storage of the container: a message, a receiver or an attachment."""
 
-    def __init__(self, container: Any, path: list[str], header: int = 32, charset: str = "") -> None:
+    def __init__(self, container: Any, path: list[str], header: int = _MESSAGE_HEADER, charset: str = "") -> None:
         self._container = container
         self._path = path
         self._fixed = self._read("__properties_version1.0")[header:]
-        self._charset = charset
-        self._charset = self._codepage(_CODEPAGE, _INTERNET_CODEPAGE)
+        self._charset = self._codepage(_CODEPAGE, _INTERNET_CODEPAGE) or charset
 
     def letter(self, depth: int = 0) -> Letter:
         """Return the message that this storage is."""
-        letter = Letter(self._head())
-        html = self._read(f"__substg1.0_{_HTML:04X}{_BINARY}")
-        options = [Body(self.text(_BODY)), Body(_decoded(html, self._codepage(_INTERNET_CODEPAGE)), html=True)]
-        if not html:
-            options[1] = Body(self.text(_HTML), html=True)
-        letter.bodies = [tuple(option for option in options if option.text.strip())]
+        options = (Body(self.text(_BODY)), Body(self._html(), html=True))
+        letter = Letter(self._head(), [tuple(option for option in options if option.text.strip())])
         if self.text(_CLASS).upper() == "IPM.NOTE.SMIME":
             letter.encrypted = "S/MIME"
         for folder in self._folders("__attach_version1.0_#"):
@@ -72,12 +78,19 @@ class _Folder:
             letter.attached += [attached] if attached else []
             if folder.text(_CONTENT_TYPE) == "application/pgp-encrypted":
                 letter.encrypted = "application/pgp-encrypted"
-        if letter.encrypted and not letter.bodies[0]:
+        if letter.encrypted and not letter.bodies[0]:  # what is attached is the locked mail itself
             letter.bodies, letter.attached = [], []
         return letter
 
+    def _html(self) -> str:
+        """Return the body in HTML, which is kept as bytes, or by some programs as text."""
+        html = self._read(f"__substg1.0_{_HTML:04X}{_BINARY}")
+        if not html:
+            return self.text(_HTML)
+        return _decoded(html, self._codepage(_INTERNET_CODEPAGE) or self._charset)
+
     def text(self, number: int) -> str:
-        """Return a property that is a text, or nothing."""
+        """Return a property that is a text, or ""."""
         wide = self._read(f"__substg1.0_{number:04X}{_WIDE}")
         if wide:
             return wide.decode("utf-16-le", "replace").rstrip("\0")
@@ -85,7 +98,7 @@ class _Folder:
 
     def number(self, number: int) -> int:
         """Return a property that is a whole number, or 0."""
-        return int.from_bytes(self._value(number, 0x0003)[:4], "little")
+        return int.from_bytes(self._value(number, _INTEGER)[:_INTEGER_SIZE], "little")
 
     def attachment(self, depth: int) -> tuple[str, bytes] | None:
         """Return an attachment's name and content; a message becomes internet mail."""
@@ -94,54 +107,63 @@ class _Folder:
         if self._container.exists("/".join([*self._path, inside, "__properties_version1.0"])):
             if depth >= _MAX_DEPTH:
                 raise Rejected("corrupt", f"messages enclosed in messages more than {_MAX_DEPTH} deep")
-            letter = _Folder(self._container, [*self._path, inside], 24, self._charset).letter(depth + 1)
+            enclosed = _Folder(self._container, [*self._path, inside], _ENCLOSED_HEADER, self._charset)
+            letter = enclosed.letter(depth + 1)
             return message_name(letter.head.get("subject") or name), _as_mime(letter)
         content = self._read(f"__substg1.0_{_CONTENT:04X}{_BINARY}")
         return (name, content) if content else None
 
     def _head(self) -> dict[str, str]:
-        raw = HeaderParser().parsestr(self.text(_HEADERS)).raw_items()
+        """Return the headers of the internet, if the message came from there, and what the properties add to them."""
         head: dict[str, str] = {}
-        for name, value in raw:
+        for name, value in HeaderParser().parsestr(self.text(_HEADERS)).raw_items():
             head.setdefault(name.lower(), decoded(value))
-        receivers: dict[str, list[str]] = {}
-        for folder in self._folders("__recip_version1.0_#"):
-            kind = _RECEIVERS.get(folder.number(_KIND), "to")
-            receivers.setdefault(kind, []).append(
-                _address(folder.text(_NAME), folder.text(_SMTP) or folder.text(_MAIL))
-            )
-        sender = _address(
-            self.text(_SENDER) or self.text(_SENT_FOR), self.text(_SENDER_SMTP) or self.text(_SENDER_MAIL)
-        )
-        known = {name: ", ".join(filter(None, found)) for name, found in receivers.items()}
-        known |= {
-            "from": sender,
+        known = self._receivers() | {
+            "from": self._sender(),
             "subject": self.text(_SUBJECT),
             "date": next(filter(None, map(self._date, _DATES)), ""),
+            "message-id": self.text(_MESSAGE_ID),
+            "in-reply-to": self.text(_ANSWERS),
         }
-        known |= {"message-id": self.text(_MESSAGE_ID), "in-reply-to": self.text(_ANSWERS)}
         return {name: value for name, value in known.items() if value and name not in head} | head
 
+    def _sender(self) -> str:
+        name = self.text(_SENDER) or self.text(_SENT_FOR)
+        return _address(name, self.text(_SENDER_SMTP) or self.text(_SENDER_MAIL))
+
+    def _receivers(self) -> dict[str, str]:
+        """Return the receivers by header: to, cc, bcc."""
+        found: dict[str, list[str]] = {}
+        for folder in self._folders("__recip_version1.0_#"):
+            address = _address(folder.text(_NAME), folder.text(_SMTP) or folder.text(_MAIL))
+            found.setdefault(_RECEIVERS.get(folder.number(_KIND), "to"), []).append(address)
+        return {name: ", ".join(filter(None, addresses)) for name, addresses in found.items()}
+
     def _date(self, number: int) -> str:
-        ticks = int.from_bytes(self._value(number, 0x0040), "little")
+        ticks = int.from_bytes(self._value(number, _TIME), "little")
+        if not ticks:
+            return ""
         try:
-            return (_EPOCH + timedelta(microseconds=ticks // 10)).isoformat(timespec="seconds") if ticks else ""
+            return (_EPOCH + timedelta(microseconds=ticks // _TICKS_A_MICROSECOND)).isoformat(timespec="seconds")
         except OverflowError:
             return ""
 
     def _value(self, number: int, kind: int) -> bytes:
-        """Return the eight bytes of a property of fixed size, or none."""
+        """Return the eight bytes of a property of fixed size, or b""."""
         tag = struct.pack("<HH", kind, number)
-        at = next((at for at in range(0, len(self._fixed) - 15, 16) if self._fixed[at : at + 4] == tag), None)
-        return b"" if at is None else self._fixed[at + 8 : at + 16]
+        for at in range(0, len(self._fixed) - _ENTRY_SIZE + 1, _ENTRY_SIZE):
+            if self._fixed[at : at + _TAG_SIZE] == tag:
+                return self._fixed[at + _VALUE_AT : at + _ENTRY_SIZE]
+        return b""
 
     def _codepage(self, *numbers: int) -> str:
+        """Return the charset that the first known of some properties states, or ""."""
         for page in filter(None, map(self.number, numbers)):
             try:
                 return codecs.lookup(_CODEPAGES.get(page) or f"cp{page}").name
             except LookupError:
                 continue
-        return self._charset
+        return ""
 
     def _folders(self, prefix: str) -> list["_Folder"]:
         depth = len(self._path)
@@ -150,7 +172,7 @@ class _Folder:
             for entry in self._container.listdir(streams=False, storages=True)
             if len(entry) == depth + 1 and entry[:depth] == self._path and entry[depth].startswith(prefix)
         }
-        return [_Folder(self._container, [*self._path, name], 8, self._charset) for name in sorted(names)]
+        return [_Folder(self._container, [*self._path, name], _PART_HEADER, self._charset) for name in sorted(names)]
 
     def _read(self, name: str) -> bytes:
         path = "/".join([*self._path, name])
@@ -175,10 +197,8 @@ def _address(name: str, mail: str) -> str:
 
 
 def _as_mime(letter: Letter) -> bytes:
-    """Return a letter as internet mail, so that an enclosed message can be a document of its own."""
-    parts: list[MIMEBase] = [
-        MIMEText(body.text, "html" if body.html else "plain", "utf-8") for group in letter.bodies for body in group
-    ]
+    """Return a letter as internet mail, so that an enclosed message can be a separate document."""
+    parts: list[MIMEBase] = [_written(body) for group in letter.bodies for body in group]
     kind = "alternative"
     if letter.attached or not parts:
         parts = [_joined("alternative", parts), *(_attachment(name, data) for name, data in letter.attached)]
@@ -190,10 +210,14 @@ def _as_mime(letter: Letter) -> bytes:
     return message.as_bytes()
 
 
+def _written(body: Body) -> MIMEText:
+    return MIMEText(body.text, "html" if body.html else "plain", "utf-8")
+
+
 def _joined(kind: str, parts: list[MIMEBase]) -> MIMEBase:
-    """Return parts in one; the line between them is made of what they say, so that equal letters are equal bytes."""
+    """Return parts in one; a hash of their content is the line between them, so that equal letters are equal bytes."""
     digest = sha256(b"".join(part.as_bytes() for part in parts)).hexdigest()
-    return MIMEMultipart(kind, f"=={digest[:32]}", parts)
+    return MIMEMultipart(kind, f"=={digest[:_BOUNDARY_DIGITS]}", parts)
 
 
 def _attachment(name: str, data: bytes) -> MIMEBase:

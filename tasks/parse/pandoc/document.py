@@ -1,13 +1,14 @@
-"""A document as pandoc reads it: what it says of itself, its title as heading, its blocks on a canvas."""
+"""Document: one that pandoc reads, as metadata, a title that is a heading, and blocks on a canvas."""
 
 import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.pandoc.inlines import Node, plain_text
-from docmill.tasks.parse.pandoc.pandoc_blocks import Walker, block_lines
+from docmill.tasks.parse.pandoc.pandoc_blocks import PandocWalker, block_lines
 from docmill.tasks.parse.pandoc.program import read_tree
 
 _SAME = "author institute created language keywords description subtitle publisher version status organization modified"
@@ -22,24 +23,22 @@ _DRAWN = ("subtitle", "abstract", "dedication")
 def draw_tree(
     tree: dict[str, Any], canvas: Canvas, office: bool = False, title: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    """Draw a syntax tree as Markdown; return its title and what it says of itself.
+    """Draw a syntax tree as Markdown; return its title and its metadata.
 
-    `title` is what the file says besides its text: a first paragraph that says the same is a heading.
+    `title` is the one that the file states outside its text: a first paragraph with the same words is a heading.
     A title that stands apart from the text becomes a heading of level 1, and all others go one down.
     Notes follow the paragraph that refers to them. In `office` documents indented text is no quote,
     and short paragraphs in bold stand for headings where there are none.
     """
     meta, blocks = tree["meta"], tree["blocks"]
     stated = _text(meta.get("title"))
-    said = stated or title
-    if said and blocks[:1] and blocks[0]["t"] == "Para" and plain_text(blocks[0]["c"]) == said:
-        stated, blocks = said, blocks[1:]
+    if _begins_with(blocks, stated or title):
+        stated, blocks = stated or title, blocks[1:]
     headings = list(_headings(blocks))
-    apart = stated and not any(plain_text(one["c"][2]) == stated for one in headings[:1])
+    apart = bool(stated) and stated != _words_of(headings[:1])
     if apart:
         canvas.heading(stated, 1)
-    highest = min((one["c"][0] for one in headings), default=2)
-    walker = Walker(canvas, int(bool(apart) and highest == 1), not office, office and not headings)
+    walker = PandocWalker(canvas, int(apart and _reach_top(headings)), not office, office and not headings)
     for name in _DRAWN:
         walker.blocks(_blocks(meta.get(name), name))
     walker.blocks(blocks)
@@ -51,8 +50,8 @@ def read_document(
 ) -> Parsed:
     """Return a document that pandoc reads from its bytes.
 
-    For a word processor's document `stated` is what its container says: title, author, dates; it
-    goes before what the text says. `page` is the number of the first page, 0 where pages are unknown,
+    For a word processor's document `stated` is the container's metadata, such as title, author and dates; it
+    overrides that of the text. `page` is the number of the first page, 0 where pages are unknown,
     `heading` the first paragraph where its style makes it the title.
     """
     canvas = Canvas()
@@ -62,7 +61,20 @@ def read_document(
     return canvas.parsed(known.pop("title", "") or title, metadata | known)
 
 
-def _headings(blocks: list[Node]) -> Any:
+def _begins_with(blocks: list[Node], title: str) -> bool:
+    """Return whether the first paragraph is a title."""
+    return bool(title and blocks) and blocks[0]["t"] == "Para" and plain_text(blocks[0]["c"]) == title
+
+
+def _words_of(headings: list[Node]) -> str:
+    return " ".join(plain_text(one["c"][2]) for one in headings)
+
+
+def _reach_top(headings: list[Node]) -> bool:
+    return min((one["c"][0] for one in headings), default=0) == 1
+
+
+def _headings(blocks: list[Node]) -> Iterator[Node]:
     for node in blocks:
         if node["t"] == "Header":
             yield node
@@ -86,20 +98,23 @@ def _first(value: Node) -> Node | None:
 
 def _text(value: Node | None) -> str:
     """Return a value of the metadata as one line; several are joined by commas."""
-    if value is None:
+    if value is None or value["t"] not in _TEXTS:
         return ""
-    kind: str = value["t"]
-    content: Any = value.get("c")
-    if kind == "MetaList":
-        return ", ".join(filter(None, map(_text, content)))
-    if kind == "MetaMap":
-        inner = content.get("text") or content.get("name")
-        return _text(inner) if inner else ""
-    if kind == "MetaBlocks":
-        return " ".join(plain_text(line) for line in block_lines(content))
-    if kind == "MetaInlines":
-        content = plain_text(content)
-    return re.sub(r"\s+", " ", str(content)).strip() if kind != "MetaBool" else ""
+    return _TEXTS[value["t"]](value["c"])
+
+
+def _single_spaced(text: Any) -> str:
+    return re.sub(r"\s+", " ", str(text)).strip()
+
+
+# The text of each kind of value; a yes or no has none.
+_TEXTS: dict[str, Callable[[Any], str]] = {
+    "MetaList": lambda values: ", ".join(filter(None, map(_text, values))),
+    "MetaMap": lambda values: _text(values.get("text") or values.get("name")),
+    "MetaBlocks": lambda blocks: " ".join(map(plain_text, block_lines(blocks))),
+    "MetaInlines": lambda inlines: _single_spaced(plain_text(inlines)),
+    "MetaString": _single_spaced,
+}
 
 
 def _blocks(value: Node | None, name: str) -> list[Node]:

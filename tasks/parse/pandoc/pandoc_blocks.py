@@ -1,19 +1,21 @@
-"""Pandoc's blocks, drawn as Markdown: one walk for all formats that pandoc reads."""
+"""Blocks: pandoc's, drawn as Markdown by one walk for all formats that pandoc reads."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import header_rows
 from docmill.tasks.parse.markup.html.numbering import numbered
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, PAGE_MARK, Inlines, Node, plain_text, raw_text
-from docmill.tasks.parse.pandoc.pandoc_tables import read_table
+from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
 _UNSHOWN = frozenset(("toctree", "contents", "index", "meta", "only-print"))
-_CONDITIONS = frozenset(("only", "ifconfig"))  # what they hang on stands first in them
+_CONDITIONS = frozenset(("only", "ifconfig"))  # the condition stands first in them
+# Classes of code that say how it is shown, or by which command it was written.
 _NOT_LANGUAGES = frozenset(("numberlines", "sourcecode", "example", "literate", "verbatim", "lstlisting", "code"))
 _ADMONITION_WORDS = """
     note warning tip important caution danger hint attention error seealso admonition todo deprecated
@@ -21,14 +23,17 @@ _ADMONITION_WORDS = """
 _ADMONITIONS = frozenset(_ADMONITION_WORDS.split())
 _BULLET = re.compile(r"\s*[\u2022\u25e6\u25aa\u2023\u25cf\u25cb\u25a0\u00b7\u2013]\s+(?=\S)")
 _MAX_BOLD_HEADING = 100
+"""Characters of a paragraph in bold that may be a heading: a line or a little more; a longer one is emphasised text."""
+_BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
+_PARAGRAPHS = frozenset(("Para", "Plain"))
 _STYLES = {"LowerAlpha": "a", "UpperAlpha": "A", "LowerRoman": "i", "UpperRoman": "I"}
 
 
-class Walker:
-    """Where the walk is: on which canvas, how deep in lists and quotes, which marker comes next.
+class PandocWalker:
+    """The place of the walk: on which canvas, how deep in lists and quotes, which marker comes next.
 
-    `shift` lowers all headings. In a document of a word processor indented text is no quote, and
-    where `bold_headings`, short paragraphs in bold are headings of level 2.
+    `shift` lowers all headings. With `quotes` False, as for word processors, indented text is no quote. With
+    `bold_headings` short paragraphs in bold are headings of level 2.
     """
 
     def __init__(self, canvas: Canvas, shift: int = 0, quotes: bool = True, bold_headings: bool = False) -> None:
@@ -37,11 +42,10 @@ class Walker:
         self._quoting = quotes
         self._bold_headings = bold_headings
         self._lists = self._quotes = self._notes = 0
-        self._pending = 0  # pages that begin inside of the block at hand
-        self._marker = self._prefix = ""
+        self._marker = self._prefix = ""  # of the next text that is drawn: an item's number, a note's, "Warning: "
 
     def blocks(self, blocks: list[Node]) -> None:
-        """Draw blocks in order; of a picture whose caption says what it shows, the caption only."""
+        """Draw blocks in order; a picture is left out if the caption below it says the same."""
         for node, next_ in zip(blocks, [*blocks[1:], None], strict=False):
             if next_ is not None and _is_picture(node) and plain_text(node["c"]) == _words(next_):
                 continue
@@ -49,10 +53,10 @@ class Walker:
             if visit:
                 visit(node.get("c"))
 
-    def _inlines(self, inlines: list[Node], draw: Any) -> None:
-        """Give `draw` the text and links of inlines, then draw the notes in it below."""
+    def _inlines(self, inlines: list[Node], draw: Callable[[str, dict[str, Any]], None]) -> None:
+        """Give `draw` the text and links of inlines, draw its notes below, then turn the pages that begin inside it."""
         rendered = Inlines(self._notes + 1)
-        text = self._paged(rendered.text(inlines))
+        text, pages = self._paged(rendered.text(inlines))
         draw(text, {"links": rendered.links} if rendered.links else {})
         first, self._notes = self._notes + 1, self._notes + len(rendered.notes)
         for number, note in enumerate(rendered.notes, first):
@@ -60,25 +64,24 @@ class Walker:
                 self._prefix = f"[^{number}]: "
                 self.blocks(note)
                 self._prefix = ""
+        self._turn(pages)
 
-    def _paged(self, text: str) -> str:
-        """Return text without page marks; a page that begins inside of a block counts for the next."""
+    def _paged(self, text: str) -> tuple[str, int]:
+        """Return text without page marks, and how many pages begin inside it: they count for the next block."""
         marks = text.count(PAGE_MARK)
         if marks and text.lstrip().startswith(PAGE_MARK):
             self._turn(1)
             marks -= 1
-        self._pending = marks
-        return text.replace(PAGE_MARK, "")
+        return text.replace(PAGE_MARK, ""), marks
 
     def _turn(self, pages: int) -> None:
         self.canvas.page += pages
 
     def _para(self, inlines: list[Node]) -> None:
         if self._bold_headings and not self._lists and _is_bold(inlines):
-            self._header([2 - self._shift, None, inlines])
-            return
-        self._inlines(inlines, self._draw)
-        self._turn(self._pending)
+            self._header([_BOLD_LEVEL - self._shift, None, inlines])
+        else:
+            self._inlines(inlines, self._draw)
 
     _plain = _para
 
@@ -100,7 +103,6 @@ class Walker:
     def _header(self, content: Any) -> None:
         level, _, inlines = content
         self._inlines(inlines, lambda text, links: self.canvas.heading(text, level + self._shift, **links))
-        self._turn(self._pending)
 
     def _lineblock(self, lines: list[list[Node]]) -> None:
         joined = [one for line in lines for one in (*line, {"t": "LineBreak"})]
@@ -143,7 +145,7 @@ class Walker:
     def _definitionlist(self, entries: list[Any]) -> None:
         for term, definitions in entries:
             blocks = [block for definition in definitions for block in definition]
-            if blocks and blocks[0]["t"] in ("Para", "Plain"):
+            if blocks and blocks[0]["t"] in _PARAGRAPHS:
                 self._para([*term, {"t": "Str", "c": ":"}, {"t": "Space"}, *blocks.pop(0)["c"]])
             else:
                 self._para(term)
@@ -155,8 +157,8 @@ class Walker:
             return
         if _CONDITIONS & set(classes):
             blocks = blocks[1:]
-        if _ADMONITIONS & set(classes) and blocks and blocks[0]["t"] == "Div" and "title" in blocks[0]["c"][0][1]:
-            title = " ".join(plain_text(one["c"]) for one in blocks[0]["c"][1] if one["t"] in ("Para", "Plain"))
+        if _ADMONITIONS & set(classes) and blocks and _is_title(blocks[0]):
+            title = " ".join(_words(one) for one in blocks[0]["c"][1] if one["t"] in _PARAGRAPHS)
             self._prefix, blocks = f"{title}: " if title else "", blocks[1:]
         self.blocks(blocks)
         self._prefix = ""
@@ -164,7 +166,7 @@ class Walker:
     def _figure(self, content: Any) -> None:
         _, (_, caption), blocks = content
         said = _said(caption)
-        alone = [one for one in blocks if one["t"] not in ("Plain", "Para") or _said([one]) not in said]
+        alone = [one for one in blocks if one["t"] not in _PARAGRAPHS or _said([one]) not in said]
         self.blocks(alone)
         self.blocks(caption)
 
@@ -174,11 +176,13 @@ class Walker:
         self.blocks(table.caption)
         if table.boxed is not None:
             self.blocks(table.boxed)
-            return
+        else:
+            self._draw_rows(table)
+
+    def _draw_rows(self, table: PandocTable) -> None:
         inlines = Inlines(self._notes + 1)
         rows = [[self._cell(inlines, cell) for cell in row] for row in table.rows]
-        pages = sum(cell.count(PAGE_MARK) for row in rows for cell in row)
-        cells = [[cell.replace(PAGE_MARK, "") for cell in row] for row in rows]
+        cells, pages = _without_page_marks(rows)
         headers = table.header_rows or (header_rows(rows) if len(rows) > 1 else 0)
         links: dict[str, Any] = {"links": inlines.links} if inlines.links else {}
         self.canvas.table(cells, headers, **links)
@@ -198,39 +202,57 @@ class Walker:
 
     @contextmanager
     def _outside_lists(self) -> Iterator[None]:
-        kept = self._lists, self._quotes, self._marker, self._prefix, self._pending
+        kept = self._lists, self._quotes, self._marker, self._prefix
         self._lists, self._quotes, self._marker = 0, 0, ""
         yield
-        self._lists, self._quotes, self._marker, self._prefix, self._pending = kept
+        self._lists, self._quotes, self._marker, self._prefix = kept
 
 
 def block_lines(blocks: list[Node]) -> Iterator[list[Node]]:
     """Yield the inlines of every paragraph, item and line in blocks, however they are nested."""
     for node in blocks:
         kind: str = node["t"]
-        content: Any = node.get("c")
-        if kind in ("Para", "Plain"):
-            yield content
-        elif kind == "Header":
-            yield content[2]
-        elif kind == "CodeBlock":
-            yield [{"t": "Code", "c": [["", [], []], " ".join(content[1].split())]}]
-        elif kind == "LineBlock":
-            yield from content
-        elif kind in ("BlockQuote", "Div", "Figure"):
-            yield from block_lines(content if kind == "BlockQuote" else content[-1])
-        elif kind in ("BulletList", "OrderedList"):
-            for item in content if kind == "BulletList" else content[1]:
-                yield from block_lines(item)
-        elif kind == "DefinitionList":
-            for term, definitions in content:
-                yield term
-                for definition in definitions:
-                    yield from block_lines(definition)
-        elif kind == "Table":
-            for row in read_table(content).rows:
-                for cell in row:
-                    yield from block_lines(cell)
+        if kind in _LINES:
+            yield from _LINES[kind](node["c"])
+        elif kind in _INSIDE:
+            for inner in _INSIDE[kind](node["c"]):
+                yield from block_lines(inner)
+
+
+def _without_page_marks(rows: list[list[str]]) -> tuple[list[list[str]], int]:
+    """Return a table's cells without the marks, and how many pages begin in it."""
+    pages = sum(cell.count(PAGE_MARK) for row in rows for cell in row)
+    return [[cell.replace(PAGE_MARK, "") for cell in row] for row in rows], pages
+
+
+def _code_line(content: Any) -> list[Node]:
+    return [{"t": "Code", "c": [["", [], []], " ".join(content[1].split())]}]
+
+
+def _entries(content: Any) -> Iterator[list[Node]]:
+    """Yield the blocks of a definition list: each term as a line, then what defines it."""
+    for term, definitions in content:
+        yield [{"t": "Plain", "c": term}]
+        yield from definitions
+
+
+# The lines of each kind of block that holds no others, and the lists of blocks inside each kind that does.
+_LINES: dict[str, Callable[[Any], Iterable[list[Node]]]] = {
+    "Para": lambda inlines: (inlines,),
+    "Plain": lambda inlines: (inlines,),
+    "Header": lambda content: (content[2],),
+    "CodeBlock": lambda content: (_code_line(content),),
+    "LineBlock": lambda lines: lines,
+}
+_INSIDE: dict[str, Callable[[Any], Iterable[list[Node]]]] = {
+    "BlockQuote": lambda blocks: (blocks,),
+    "Div": lambda content: (content[-1],),
+    "Figure": lambda content: (content[-1],),
+    "BulletList": lambda items: items,
+    "OrderedList": lambda content: content[1],
+    "DefinitionList": _entries,
+    "Table": lambda content: chain.from_iterable(read_table(content).rows),
+}
 
 
 def _said(blocks: list[Node]) -> str:
@@ -238,11 +260,16 @@ def _said(blocks: list[Node]) -> str:
 
 
 def _is_picture(node: Node) -> bool:
-    return node["t"] in ("Para", "Plain") and [one["t"] for one in node["c"]] == ["Image"]
+    return node["t"] in _PARAGRAPHS and [one["t"] for one in node["c"]] == ["Image"]
+
+
+def _is_title(node: Node) -> bool:
+    """Return whether a block is the title of the admonition that it begins."""
+    return node["t"] == "Div" and "title" in node["c"][0][1]
 
 
 def _words(node: Node) -> str:
-    return plain_text(node["c"]) if node["t"] in ("Para", "Plain") else ""
+    return plain_text(node["c"]) if node["t"] in _PARAGRAPHS else ""
 
 
 def _is_bold(inlines: list[Node]) -> bool:
@@ -250,5 +277,9 @@ def _is_bold(inlines: list[Node]) -> bool:
         return False
     if any(one["t"] not in ("Strong", "Space", "SoftBreak") for one in inlines):
         return False
-    text = plain_text(inlines)
+    return reads_as_heading(plain_text(inlines))
+
+
+def reads_as_heading(text: str) -> bool:
+    """Return whether a paragraph in bold is short, and no sentence or part of one by its end."""
     return 0 < len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;"

@@ -1,14 +1,16 @@
-"""Pandoc's tables as rows of cells; those that only lay out a page, as the blocks inside of them."""
+"""Tables: pandoc's, as rows of cells; one that only lays out a page, as the blocks inside it."""
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 Node = dict[str, Any]
 
 _MAX_SPAN = 100
+"""Columns or rows that one cell covers: no table that people read is wider, and a span may claim any number."""
 
 
-class Table(NamedTuple):
-    """Cells as lists of blocks; `boxed` is what a table of a single cell holds, which is no table."""
+class PandocTable(NamedTuple):
+    """Cells as lists of blocks; `boxed` is the content of a table of one column, which only frames it."""
 
     caption: list[Node]
     rows: list[list[list[Node]]]
@@ -16,18 +18,21 @@ class Table(NamedTuple):
     boxed: list[Node] | None
 
 
-def read_table(content: list[Any]) -> Table:
+def read_table(content: list[Any]) -> PandocTable:
     """Return a table; a cell over several columns is followed by empty ones, one over several rows is repeated."""
     _, (_, caption), _, (_, head), bodies, (_, foot) = content
-    header = _rows(head)
-    body = [row for _, _, between, rows in bodies for row in (*_rows(between), *_rows(rows))]
-    if header and body and header[-1] == body[0]:  # said again, for pages that the table goes on over
+    header, body = _rows(head), list(chain.from_iterable(map(_body_rows, bodies)))
+    if header and header[-1:] == body[:1]:  # repeated for the pages that the table continues on
         body = body[1:]
-    rows = [row for row in (*header, *body, *_rows(foot)) if any(row)]
-    headers = sum(any(row) for row in header)
+    rows = list(filter(any, (*header, *body, *_rows(foot))))
     if max(map(len, rows), default=0) == 1:
-        return Table(caption, [], 0, [block for row in rows for cell in row for block in cell])
-    return Table(caption, rows, headers, None)
+        return PandocTable(caption, [], 0, [block for (cell,) in rows for block in cell])
+    return PandocTable(caption, rows, sum(map(any, header)), None)
+
+
+def _body_rows(body: Any) -> list[list[list[Node]]]:
+    _, _, between, rows = body
+    return _rows(between) + _rows(rows)
 
 
 def _rows(rows: list[Any]) -> list[list[list[Node]]]:

@@ -1,4 +1,4 @@
-"""Pandoc: a document as pandoc's syntax tree, read by its program in a process of its own.
+"""Program: pandoc itself, which reads a document as a syntax tree in a separate process.
 
 Pandoc's Haskell heap has its own limit, and its process inherits those of the worker that starts it.
 `--sandbox` keeps it from reading any file or address that a document names.
@@ -15,10 +15,13 @@ from typing import Any
 from docmill.storage.errors import Rejected
 
 _HEAP_MB = 1024
+"""Megabytes of pandoc's heap: with less, large sound documents fail; with more, a few workers fill a machine."""
 _MAX_OUTPUT = 400_000_000
+"""Bytes of a tree: as Python's objects it takes several times as much memory."""
 _TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # of sound documents a megabyte takes about 5 s
-_HEAP_EXHAUSTED = 251
-_MAX_MESSAGE = 200
+_HEAP_EXHAUSTED = 251  # the exit status of programs by GHC
+_MAX_MESSAGE = 200  # characters: pandoc names the place first, then repeats the lines around it
+_MEGABYTE = 1e6  # bytes
 _BLANKS = ("Space", "SoftBreak", "LineBreak")
 
 
@@ -32,7 +35,7 @@ def read_tree(data: bytes, reader: str) -> dict[str, Any]:
         raise Rejected("not_installed", f"{reader} is read by pandoc: pip install pypandoc_binary")
     limits = ["+RTS", f"-M{_HEAP_MB}m", "-RTS"]
     command = [program, "--sandbox", "--standalone", "--quiet", f"--from={reader}", "--to=json", *limits]
-    seconds = min(_MAX_TIMEOUT_S, _TIMEOUT_S + _TIMEOUT_S_PER_MB * len(data) / 1e6)
+    seconds = min(_MAX_TIMEOUT_S, _TIMEOUT_S + _TIMEOUT_S_PER_MB * len(data) / _MEGABYTE)
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as error:
@@ -45,7 +48,7 @@ def read_tree(data: bytes, reader: str) -> dict[str, Any]:
 
 
 def load_tree(written: bytes) -> dict[str, Any]:
-    """Return a syntax tree in which equal words are one node, as are spaces: a quarter of the memory."""
+    """Return a syntax tree that shares one node among equal words, and among spaces: a quarter of the memory."""
     words: dict[str, Any] = {}
     blanks: dict[str, Any] = {}
 

@@ -1,7 +1,8 @@
-"""Electronic books (EPUB), by pandoc: chapters in reading order below their titles."""
+"""Book: EPUB, by pandoc, as chapters in reading order below their titles."""
 
 import posixpath
 import zipfile
+from itertools import pairwise
 from typing import Any
 
 from docmill.storage.errors import Rejected
@@ -16,16 +17,16 @@ from docmill.tasks.parse.unpacking import check_container
 
 _RIGHTS = "META-INF/rights.xml"
 _LOCKS = "META-INF/encryption.xml"
-# Fonts alone are scrambled in these two ways.
+# Only fonts are scrambled in these two ways, and their text can be read.
 _FONTS = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
-_MAX_DEPTH = 5
+_MAX_DEPTH = 5  # of a chapter's heading: Markdown has six, and one is the book's title
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
 def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a book drawn as Markdown; a book locked by its publisher is encrypted.
+    """Return a book drawn as Markdown; raise Rejected `encrypted` if its publisher locked it.
 
-    A chapter whose text has no heading stands below its title in the table of contents.
+    A chapter whose text has no heading gets its title from the table of contents.
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         locks = member(container, _LOCKS)
@@ -40,7 +41,7 @@ def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _authors(container: zipfile.ZipFile) -> str:
-    """Return who wrote a book, in its order, which pandoc turns round."""
+    """Return a book's authors in its own order, which pandoc reverses."""
     packages = (read_member(container, name) for name in container.namelist() if name.endswith(".opf"))
     names = (one.text for root in packages if root is not None for one in root.iter("{*}creator"))
     return ", ".join(filter(None, (" ".join((name or "").split()) for name in names)))
@@ -59,7 +60,7 @@ def _chapter_titles(container: zipfile.ZipFile) -> dict[str, tuple[int, str]]:
 
 
 def _read_navigation(root: Any, titles: dict[str, tuple[int, str]]) -> None:
-    """Read the table of contents as books since 2011 have it: a page of nested lists."""
+    """Read the table of contents of EPUB 3, a page of nested lists."""
     for contents in () if root is None else root.iter("{*}nav"):
         if "toc" in (contents.get(_TYPE) or "").split():
             for link in contents.iter("{*}a"):
@@ -74,6 +75,7 @@ def _note(titles: dict[str, tuple[int, str]], source: str, depth: int, label: st
 
 
 def _read_contents(root: Any, titles: dict[str, tuple[int, str]]) -> None:
+    """Read the table of contents of EPUB 2, a tree of points."""
     for point in () if root is None else root.iter("{*}navPoint"):
         source, label = point.find("{*}content"), point.find("{*}navLabel/{*}text")
         if source is not None and label is not None:
@@ -82,19 +84,23 @@ def _read_contents(root: Any, titles: dict[str, tuple[int, str]]) -> None:
 
 
 def _with_titles(blocks: list[Node], titles: dict[str, tuple[int, str]]) -> list[Node]:
-    """Return the blocks with a heading at the beginning of each file that has none."""
+    """Return the blocks with a heading at the beginning of each file without one."""
     starts = [index for index, node in enumerate(blocks) if _file_of(node)]
     if not starts:
         raise Rejected("corrupt", "a book without reading order: its spine names none of its files")
     whole = blocks[: starts[0]]
-    for start, end in zip(starts, [*starts[1:], len(blocks)], strict=True):
+    for start, end in pairwise([*starts, len(blocks)]):
         depth, title = titles.get(_file_of(blocks[start]), (0, ""))
         own = blocks[start + 1 : end]
-        if title and not any(map(_holds_heading, own)) and any(node["t"] != "Div" or node["c"][1] for node in own):
-            words = [{"t": "Str", "c": title}]
-            whole = [*whole, {"t": "Header", "c": [depth, ["", [], []], words]}]
-        whole = whole + own
+        if title and _needs_title(own):
+            whole.append({"t": "Header", "c": [depth, ["", [], []], [{"t": "Str", "c": title}]]})
+        whole += own
     return whole
+
+
+def _needs_title(own: list[Node]) -> bool:
+    """Return whether a file's blocks hold something, but no heading."""
+    return any(node["t"] != "Div" or node["c"][1] for node in own) and not any(map(_holds_heading, own))
 
 
 def _file_of(node: Node) -> str:

@@ -1,4 +1,4 @@
-"""Python sessions in reStructuredText: what begins with `>>> `, which pandoc takes for running text."""
+"""Doctests: Python sessions in reStructuredText, `>>> `, which pandoc takes for running text."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _LANGUAGES = {"doctest": "pycon", "testoutput": "text"}
 
 
 def with_sessions(text: str) -> str:
-    """Return a text whose sessions, and other code of Sphinx's own directives, are blocks of code."""
+    """Return a text with its sessions, and the code in Sphinx's directives, as blocks of code."""
     if _PROMPT not in text and not _SHOWN.search(text):
         return text
     return "\n".join(_lines(text.split("\n")))

@@ -1,6 +1,6 @@
-"""Markup that people write by hand: reStructuredText, Org, LaTeX, each by pandoc.
+"""Markup: reStructuredText, Org and LaTeX, written by hand, each read by pandoc.
 
-What is read is drawn as Markdown, not left as it is written: a reader looks for what a directive, a
+Such a document is drawn as Markdown, not left as it is written: a reader looks for what a directive, a
 macro or a grid table says, and pandoc knows that better than rules for lines do.
 """
 
@@ -17,6 +17,7 @@ from docmill.tasks.parse.pandoc.formats.tex_source import prepared
 from docmill.tasks.parse.plain import paragraphs
 
 _MAX_CHARACTERS = 3_000_000
+"""Characters given to pandoc, whose time limit they would exceed: what is longer is kept as plain text at once."""
 _OBJECT = re.compile(
     r"^([ \t]*)\.\. (?:[\w-]+:)?(?:function|class|method|attribute|data|exception|module|option|envvar|decorator|type"
     r"|macro|member|property|classmethod|staticmethod|cmdoption|describe|confval|opcode|rst:dir)::[ \t]+(\S.*)\n"
@@ -28,13 +29,15 @@ _ENVIRONMENT = re.compile(r"(?<!\\)%.*|\\(begin|end)\s*\{([\w*]+)\}")
 _VERBATIM = ("verbatim", "lstlisting", "minted", "comment")
 _BACKTRACKED = ("itemize", "enumerate", "tabular", "longtable")
 _MAX_UNCLOSED = 4
+"""Lists that do not end: each triples pandoc's time, so four cost 81 times as much, which a short text can bear."""
 _HEADER = re.compile(r"(?=(?:.+\n)*?Title: *\S)(?:[A-Z][\w-]+: *.*\n(?:[ \t]+\S.*\n)*){3,}\n")
-# What is explained first of all, below the title: pandoc takes that for metadata, as it does fields.
+# A definition right below the title, which pandoc takes for metadata, as it does fields.
 _FIRST_TERM = re.compile(
     r"\A(?:(?:\s*([^\w\s])\1{2,}[ \t]*\n)?[ \t]*\S.*\n([^\w\s])\2{2,}[ \t]*\n)?"
     r"\s*^(?=(?!:|\.\.|[-*+#\d])\S.*\n[ \t]+\S)",
     re.MULTILINE,
 )
+# A block that is not shown, put before the definition, so that it is not the first.
 _WALL = "\\g<0>.. raw:: nothing\n\n   -\n\n"
 _FIELD = re.compile(r"[A-Z][\w-]+:")
 _FIELD_NAME = re.compile(r"^:([A-Z][\w-]+): *", re.MULTILINE)
@@ -63,7 +66,7 @@ def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
 def parse_org(data: bytes, _: ParseOptions) -> Parsed:
     """Return an Org document; its `#+TITLE` and the like are metadata."""
     found = decode(data)
-    # Else what lies deeper than three levels is read as lists.
+    # Otherwise headings below the third level are read as lists.
     return _read("#+OPTIONS: H:99\n" + _LEVELS.sub(r"\1", found.text), "org", found)
 
 
@@ -76,7 +79,7 @@ def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _unclosed(text: str) -> int:
-    """Return how many lists and tables do not end; for each, pandoc reads what follows three times, then gives up."""
+    """Return how many lists and tables do not end; for each, pandoc reads the rest three times, then gives up."""
     held: list[str] = []
     for match in _ENVIRONMENT.finditer(text):
         verb, name = match.groups()
@@ -88,7 +91,7 @@ def _unclosed(text: str) -> int:
 
 
 def _as_fields(header: str) -> str:
-    """Return the lines of a mail-like header, as proposals for Python have it, as a title with a field list."""
+    """Return a header like that of a mail, which proposals for Python (PEPs) have, as a title with a field list."""
     title = header.split("Title:", 1)[1].split("\n", 1)[0].strip()
     fields = "".join(f":{line}\n" if _FIELD.match(line) else f"{line}\n" for line in header.strip().splitlines())
     fields = _FIELD_NAME.sub(r":\1: ", fields)
@@ -97,7 +100,7 @@ def _as_fields(header: str) -> str:
 
 
 def _read(text: str, reader: str, found: Decoded) -> Parsed:
-    """Return what pandoc reads; what it refuses, or is too slow for, is kept as plain text and says so."""
+    """Return the document that pandoc reads; if it refuses or is too slow, the plain text, with the reason."""
     if len(text) > _MAX_CHARACTERS:
         return _as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
     try:

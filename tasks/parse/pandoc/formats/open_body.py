@@ -1,7 +1,7 @@
-"""The body of an OpenDocument text made ready for pandoc, which would lose some of what stands in it.
+"""OpenDocument's body, made ready for pandoc, which would lose some of its text.
 
-Pandoc drops text boxes, what pictures say, fields such as dates, bibliographies, and words with their readings above;
-it knows neither pages nor that a paragraph is the document's title by its style.
+Pandoc drops text boxes, descriptions of pictures, fields such as dates, bibliographies, and words with their readings
+above. It knows neither pages nor that a paragraph is the document's title by its style.
 """
 
 from collections.abc import Iterator
@@ -23,10 +23,11 @@ _FIELDS = [_TEXT + word for word in _FIELD_WORDS.split()]
 _BLOCKS = [_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index", "illustration-index")]
 _BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
 _MAX_PARENTS = 10
+"""Styles that one is made from, one from another: a file may name a style as its own ancestor."""
 
 
 def prepare_body(content: bytes) -> tuple[bytes, str]:
-    """Return `content.xml` with all of its words where pandoc finds them, and the text of its title, if styled so."""
+    """Return `content.xml` with all words where pandoc finds them, and the text of the paragraph styled as title."""
     root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
     for changes in list(root.iter(_TEXT + "tracked-changes")):
         changes.getparent().remove(changes)
@@ -49,7 +50,7 @@ def prepare_body(content: bytes) -> tuple[bytes, str]:
 
 
 def _make_span(node: Any, text: str) -> None:
-    """Put a text into the place of what a node holds; what follows the node stays."""
+    """Replace a node's content by a text; what follows the node stays."""
     for child in list(node):
         node.remove(child)
     node.tag, node.text = _TEXT + "span", text
@@ -57,7 +58,7 @@ def _make_span(node: Any, text: str) -> None:
 
 
 def _say_picture(frame: Any) -> None:
-    """Put into the place of a picture what it is said to show."""
+    """Replace a picture by its description, if that is more than a word."""
     about = frame.find(_SVG + "desc")
     about = frame.find(_SVG + "title") if about is None else about
     said = "" if about is None else " ".join("".join(about.itertext()).split())
@@ -66,7 +67,7 @@ def _say_picture(frame: Any) -> None:
 
 
 def _move_below(box: Any) -> None:
-    """Put a box's paragraphs below the one that it hangs on; what hangs on a page stays where it stands."""
+    """Put a box's paragraphs below the one that it is anchored to; a box anchored to a page stays in its place."""
     anchor = next(box.iterancestors(_TEXT + "p", _TEXT + "h"), None)
     frame = box.getparent() if box.tag == _BOXES[0] else box
     if anchor is None:
@@ -81,7 +82,7 @@ def _move_below(box: Any) -> None:
 
 
 def _unfold(part: Any) -> None:
-    """Leave of a part of an index its body only."""
+    """Keep only the body of an index: its sources say how it is made."""
     if part.tag == _TEXT + "index-body":
         part.tag = _TEXT + "section"
     elif part.tag not in (_TEXT + "p", _TEXT + "h"):
@@ -89,7 +90,7 @@ def _unfold(part: Any) -> None:
 
 
 def _title(root: Any) -> str:
-    """Return the first paragraph of the style "Title", or of one made from it, if no other text is above it."""
+    """Return the first paragraph with text, if its style is "Title" or is made from it."""
     parents = {
         node.get(_STYLE + "name"): node.get(_STYLE + "parent-style-name") for node in root.iter(_STYLE + "style")
     }
@@ -101,6 +102,7 @@ def _title(root: Any) -> str:
 
 
 def _styles(name: str | None, parents: dict[str, str | None]) -> Iterator[str]:
+    """Yield a style, the one that it is made from, and so on."""
     for _ in range(_MAX_PARENTS):
         if name is None:
             return

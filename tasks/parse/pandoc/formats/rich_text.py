@@ -1,4 +1,4 @@
-"""Documents of word processors other than Word: OpenDocument and RTF, by pandoc."""
+"""Rich text: documents of word processors other than Word, OpenDocument and RTF, by pandoc."""
 
 import re
 import zipfile
@@ -39,6 +39,8 @@ _RTF_OUTLINE = re.compile(rb"\\outlinelevel([0-8])")
 _RTF_PARAGRAPH = re.compile(rb"\\s(\d{1,4})(?![0-9])(?!(?:(?!\\par\b)[^{}]){0,200}\\outlinelevel)")
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
+"""Bytes searched for the info group: it follows the tables of fonts and styles, which may be long, not the text."""
+_NO_YEAR = 1900  # no file was written by then: such a date was never set
 
 
 def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
@@ -59,7 +61,7 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
 def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
     """Return a rich text document drawn as Markdown, with the title, author and dates of its info group.
 
-    Of tracked changes it is as if they were accepted, as in other documents.
+    Tracked changes count as accepted, as in other formats.
     """
     data = with_letters(data)
     metadata = _rtf_metadata(data[:_RTF_HEAD])
@@ -68,7 +70,7 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _with_levels(data: bytes) -> bytes:
-    """Return rich text whose headings state their level, which pandoc takes from nothing else, not from styles."""
+    """Return rich text whose headings state their level: pandoc does not take it from their styles."""
     levels: dict[bytes, int] = {}
     for number, properties, name in _RTF_STYLE.findall(data):
         outline, heading = _RTF_OUTLINE.search(properties), _RTF_HEADING.fullmatch(name.decode("utf-8", "replace"))
@@ -98,7 +100,7 @@ def _rtf_metadata(head: bytes) -> dict[str, Any]:
         if said:
             metadata.setdefault(_RTF_NAMES.get(name.decode(), name.decode("utf-8", "replace")), said)
     for name, year, month, day, hour, minute in _RTF_DATE.findall(head):
-        if int(year) > 1900:
+        if int(year) > _NO_YEAR:
             time = f"T{int(hour):02}:{int(minute):02}" if hour else ""
             metadata[_RTF_NAMES[name.decode()]] = f"{int(year):04}-{int(month):02}-{int(day):02}{time}"
     return metadata

@@ -1,8 +1,8 @@
-"""The letters of a rich text document as UTF-8, which pandoc reads as they are.
+"""Letters of a rich text document, as UTF-8, which pandoc reads as they are.
 
-Beyond ASCII such a document writes a byte, `\\'cf`, in the code page of its font, or of the document where
-the font names none; or a number, `\\u1087?`, with what old readers show in its place. Pandoc takes every
-byte for Western European, loses halves of pairs, and the letter after a number that no space ends.
+Beyond ASCII such a document writes a byte, `\\'cf`, in the code page of its font, or in the document's if
+the font names none; or a number, `\\u1087?`, followed by what old readers show instead. Pandoc takes every
+byte for Western European, and loses halves of pairs, and the letter after a number that no space ends.
 Source: Rich Text Format specification 1.9.1, "Character Set" and "Unicode RTF".
 """
 
@@ -19,7 +19,9 @@ _INSTEAD = re.compile(rb"\\'[0-9a-fA-F]{2}|\\[A-Za-z]+-?\d* ?|\\[^A-Za-z']|[^{}\
 _WORD = re.compile(rb"\\[A-Za-z]+(?:-?\d+)?\Z")
 _SIGN = re.compile(r"[{}\\]")
 _LONGEST_WORD = 40
+"""Bytes in which a control word before letters must begin: the specification allows 32 letters, then a number."""
 _WESTERN = "cp1252"
+_FONT_WORDS = ("f", "deff", "plain")
 _CHARSETS = {  # of fonts; 1 is the document's own, 2 that of symbols
     0: _WESTERN, 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "cp950", 161: "cp1253", 162: "cp1254",
     163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
@@ -27,12 +29,16 @@ _CHARSETS = {  # of fonts; 1 is the document's own, 2 that of symbols
 }  # fmt: skip
 _NO_SECOND = (b"", b"\\", b"{", b"}", b"\r", b"\n")
 _OF_TWO_BYTES = ("cp932", "cp949", "gbk", "cp950")
-_PAGES = {936: "gbk", 10000: "mac_roman", 10007: "mac_cyrillic", 65001: "utf-8"}
+# Code pages that Python calls by a name; `\mac`, which has no number, is read as 0.
+_PAGES = {0: "mac_roman", 936: "gbk", 10000: "mac_roman", 10007: "mac_cyrillic", 65001: "utf-8"}
+_MAX_INSTEAD = 9
+"""Signs that stand in for one number: one or two are usual; a damaged count must not eat the text."""
+_UNITS = 0x10000  # numbers of UTF-16's units; those from 32,768 on are written as negative ones
 
 
 @dataclass(frozen=True)
 class _Group:
-    """What holds up to the end of a group: its font, and how many letters stand in for a number."""
+    """What holds until a group ends: its font, and how many letters stand in for a number."""
 
     font: int = -1
     instead: int = 1
@@ -70,7 +76,7 @@ class _Letters:
         at = 0
         while token := _TOKEN.search(self._data, at):
             at = token.end()
-            if token["byte"] or token["raw"] or token["word"] == b"u":
+            if _is_letter(token):
                 at = self._letters(token.start())
             elif token["open"]:
                 self._around.append(self._group)
@@ -81,45 +87,64 @@ class _Letters:
         return b"".join(self._parts) + self._data[self._copied :]
 
     def _obey(self, word: str, number: int) -> int:
-        """Follow a control word; return how many bytes after it are none of the text's."""
-        if word in ("f", "deff", "plain"):
-            self._default = number if word == "deff" else self._default
-            self._group = replace(self._group, font=number if word == "f" else self._default)
-        elif word == "fcharset" and number in _CHARSETS:
-            self._fonts[self._group.font] = _CHARSETS[number]
+        """Follow a control word; return how many bytes after it are binary, not text."""
+        if word == "bin":
+            return max(0, number)
+        if word == "deff":
+            self._default = number
+        if word == "fcharset":
+            self._name_charset(number)
         elif word in ("ansicpg", "mac"):
-            self._page = _python_name(number or 10000)
+            self._page = _python_name(number)
         elif word == "uc":
-            self._group = replace(self._group, instead=max(0, min(number, 9)))
-        return max(0, number) if word == "bin" else 0
+            self._group = replace(self._group, instead=max(0, min(number, _MAX_INSTEAD)))
+        elif word in _FONT_WORDS:
+            self._group = replace(self._group, font=number if word == "f" else self._default)
+        return 0
+
+    def _name_charset(self, number: int) -> None:
+        """Note the code page of the font that is being declared."""
+        if number in _CHARSETS:
+            self._fonts[self._group.font] = _CHARSETS[number]
 
     def _letters(self, start: int) -> int:
-        """Write a run of letters; return its end."""
+        """Write a run of letters, which may be halves of pairs, as one text; return its end."""
         page = self._fonts.get(self._group.font, self._page)
         decoder = codecs.getincrementaldecoder(page)("replace")
         units, at = bytearray(), start
-        while (token := _TOKEN.match(self._data, at)) and (token["byte"] or token["raw"] or token["word"] == b"u"):
+        while (token := _TOKEN.match(self._data, at)) and _is_letter(token):
             at = token.end()
             if token["word"]:
-                units += _utf16(decoder.decode(b"", True))
-                units += (int(token["number"] or 0) % 65_536).to_bytes(2, "little")
+                units += _utf16(decoder.decode(b"", True)) + _unit(token)
                 at = self._after_instead(at)
                 continue
             units += _utf16(decoder.decode(token["raw"] or bytes.fromhex(token["byte"].decode())))
             if page in _OF_TWO_BYTES and decoder.getstate()[0] and self._data[at : at + 1] not in _NO_SECOND:
-                units += _utf16(decoder.decode(self._data[at : at + 1]))
+                units += _utf16(decoder.decode(self._data[at : at + 1]))  # the second half, an ASCII letter by itself
                 at += 1
-        text = (units + _utf16(decoder.decode(b"", True))).decode("utf-16-le", "replace")
-        gap = b" " if _WORD.search(self._data, max(self._copied, start - _LONGEST_WORD), start) else b""
-        self._parts += (self._data[self._copied : start], gap, _SIGN.sub(r"\\\g<0>", text).encode())
-        self._copied = at
+        self._replace(start, at, (units + _utf16(decoder.decode(b"", True))).decode("utf-16-le", "replace"))
         return at
 
+    def _replace(self, start: int, end: int, text: str) -> None:
+        """Copy what is before a run of letters, then write it; a space keeps it apart from a control word."""
+        gap = b" " if _WORD.search(self._data, max(self._copied, start - _LONGEST_WORD), start) else b""
+        self._parts += (self._data[self._copied : start], gap, _SIGN.sub(r"\\\g<0>", text).encode())
+        self._copied = end
+
     def _after_instead(self, at: int) -> int:
+        """Return where the letters end that stand in for a number."""
         for _ in range(self._group.instead):
             instead = _INSTEAD.match(self._data, at)
             at = instead.end() if instead else at
         return at
+
+
+def _is_letter(token: re.Match[bytes]) -> bool:
+    return token.lastgroup in ("byte", "raw") or token["word"] == b"u"
+
+
+def _unit(token: re.Match[bytes]) -> bytes:
+    return (int(token["number"] or 0) % _UNITS).to_bytes(2, "little")
 
 
 def _utf16(letters: str) -> bytes:

@@ -1,6 +1,6 @@
-"""LaTeX made ready for pandoc, which drops the labels of items, and leaves unread what it does not know.
+"""TeX's source, made ready for pandoc, which drops labels of items and skips environments that it does not know.
 
-That is bibliographies, and theorems whose kind another file declares.
+Those are bibliographies, and theorems whose kind another file declares.
 """
 
 import re
@@ -40,7 +40,7 @@ _THEOREMS = {
 
 
 def prepared(text: str) -> str:
-    """Return a text with the labels of items as words, entries of bibliographies as paragraphs, theorems declared."""
+    """Return a text with labels of items as words, bibliography entries as paragraphs, and theorems declared."""
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
@@ -55,7 +55,7 @@ def _escaped(sign: re.Match[str]) -> str:
 
 
 def _declared(text: str) -> str:
-    """Return declarations of the theorems that a text uses and does not declare."""
+    """Return declarations of the theorems that a text uses without declaring them."""
     used = set(re.findall(r"\\begin\s*\{(\w+)\}", text)) & _THEOREMS.keys()
     known = set(
         re.findall(

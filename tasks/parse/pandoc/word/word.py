@@ -1,4 +1,4 @@
-"""Word documents, by pandoc: headings by style, lists as numbered, tables, notes, equations, links, pages.
+"""Word: documents read by pandoc, with headings by style, numbered lists, tables, notes, equations, links, pages.
 
 `unstructured` reads pages, but neither notes, equations, text boxes nor the numbers of items; pandoc
 reads those, and pages where they are marked for it.
@@ -42,7 +42,7 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Canvas, str, dict[str, Any]]:
-    """Return the canvas, the text's own title and metadata; what pandoc refuses, `unstructured` may read."""
+    """Return the canvas, and the text's own title and metadata; `unstructured` reads what pandoc refuses."""
     try:
         tree = read_tree(prepared, "docx")
     except Rejected as why:

@@ -1,12 +1,12 @@
-"""The body of a Word document made ready for pandoc, which would lose some of what stands in it.
+"""Word's body, made ready for pandoc, which would lose some of its text.
 
-Pandoc puts a text box in the place of the paragraph that it hangs on, drops cells of rows that are
-shorter than their table, tabs in tables of contents, simple fields such as numbers of captions, and words
-with their readings above; it keeps what is hidden and rows that are deleted, and knows neither pages nor
-the inner lists that are inner by their style.
+Pandoc replaces a paragraph by the text box that is anchored to it. It drops cells of rows that are shorter than
+their table, tabs in tables of contents, simple fields such as numbers of captions, and words with their readings
+above. It keeps hidden text and deleted rows, and knows neither pages nor lists that are inner by their style.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from lxml import etree
@@ -19,6 +19,8 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _INNER_LIST = re.compile(r"List(?:Bullet|Number)([2-5])")
 _MAX_COLUMNS = 200
+"""Columns up to which rows are filled: Word's own limit is 63, and a file may claim any number."""
+_MAX_DIGITS = 5  # of a number of columns: one with more is damaged
 _WRAPPERS = [_W + name for name in ("fldSimple", "bdo", "dir")]
 _OFF = ("0", "false", "off")
 
@@ -26,7 +28,7 @@ _OFF = ("0", "false", "off")
 def prepare_body(content: bytes, graphics: dict[str, list[Any]]) -> bytes:
     """Return `word/document.xml` with boxes below their paragraphs, whole lines and rows, a mark where a page begins.
 
-    `graphics` is what its charts and diagrams show, by their identifiers; it goes below them.
+    `graphics` is the text of charts and diagrams, by their identifiers; it goes below them.
     Pages are those that Word broke when it last saved the file, else those that its writer forced.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
@@ -34,29 +36,23 @@ def prepare_body(content: bytes, graphics: dict[str, list[Any]]) -> bytes:
     for copy in list(root.iter(_FALLBACK)):  # a drawing once more, for old readers
         copy.getparent().remove(copy)
     draw_graphics(root, graphics)
-    for box in reversed(list(root.iter(_W + "txbxContent"))):
+    for box in reversed(list(root.iter(_W + "txbxContent"))):  # so that those of one paragraph keep their order
         _move_below(box)
-    for hidden in list(root.iter(_W + "vanish", _W + "del")):
-        _leave_out(hidden)
-    for reading in list(root.iter(_W + "ruby")):
-        _write_out(reading)
-    for wrapped in list(root.iter(*_WRAPPERS)):
-        _unwrap(wrapped)
-    for table in root.iter(_W + "tbl"):
-        _fill_rows(table)
-    for style in root.iter(_W + "pStyle"):
-        _mark_depth(style)
-    for tab in root.iter(_W + "tab"):
-        if not tab.attrib:
-            _make_text(tab, " ")
-    breaks = list(root.iter(_W + "lastRenderedPageBreak"))
-    for mark in breaks or [one for one in root.iter(_W + "br") if one.get(_W + "type") == "page"]:
+    for names, change in _CHANGES:
+        for node in list(root.iter(*names)):
+            change(node)
+    for mark in _page_breaks(root):
         _make_text(mark, PAGE_MARK)
     return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
+def _page_breaks(root: Any) -> list[Any]:
+    rendered = list(root.iter(_W + "lastRenderedPageBreak"))
+    return rendered or [one for one in root.iter(_W + "br") if one.get(_W + "type") == "page"]
+
+
 def _leave_out(mark: Any) -> None:
-    """Remove the run that is hidden, or the row that is deleted, by a mark in its properties."""
+    """Remove the hidden run or the deleted row in whose properties a mark stands."""
     properties = mark.getparent()
     owner = None if properties is None else properties.getparent()
     if owner is None or owner.getparent() is None or mark.get(_W + "val") in _OFF:
@@ -66,7 +62,7 @@ def _leave_out(mark: Any) -> None:
 
 
 def _write_out(ruby: Any) -> None:
-    """Put a word, and in brackets how it is read, into the place of the two above one another."""
+    """Replace a word with its reading above by the word, and the reading in brackets behind it."""
     base, reading = ("".join(ruby.xpath(f"./*[local-name()='{name}']//text()")).strip() for name in ("rubyBase", "rt"))
     for child in list(ruby):
         ruby.remove(child)
@@ -74,20 +70,26 @@ def _write_out(ruby: Any) -> None:
 
 
 def _unwrap(node: Any) -> None:
-    """Put what is inside of a node into its place."""
+    """Replace a node by its children."""
     for child in list(node):
         node.addprevious(child)
     node.getparent().remove(node)
 
 
 def _mark_depth(style: Any) -> None:
-    """Mark an item of one of the styles for inner lists, whose depth stands in their name alone."""
+    """Mark an item whose style is one for inner lists: only the style's name tells its depth."""
     inner = _INNER_LIST.fullmatch(style.get(_W + "val") or "")
     properties = style.getparent()
     if inner and properties.find(_W + "numPr") is None:
         run = etree.Element(_W + "r")
         etree.SubElement(run, _W + "t").text = DEEPER_MARK * (int(inner[1]) - 1)
         properties.addnext(run)
+
+
+def _keep_tab(tab: Any) -> None:
+    """Make a space of a tab between words; one with attributes declares where tabs stop."""
+    if not tab.attrib:
+        _make_text(tab, " ")
 
 
 def _make_text(node: Any, text: str) -> None:
@@ -98,7 +100,7 @@ def _make_text(node: Any, text: str) -> None:
 
 
 def _move_below(box: Any) -> None:
-    """Put a box's paragraphs after the one that it hangs on, and drop its drawing."""
+    """Put a box's paragraphs after the one that it is anchored to, and drop its drawing."""
     anchor = next(box.iterancestors(_W + "p"), None)
     if anchor is None or anchor.getparent() is None:
         return
@@ -140,10 +142,21 @@ def _width(row: Any) -> int:
 
 def _value(node: Any, default: int) -> int:
     said = "" if node is None else node.get(_W + "val") or ""
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 6 else default
+    return int(said) if said.isascii() and said.isdigit() and len(said) <= _MAX_DIGITS else default
 
 
 def _empty_cell() -> Any:
     cell = etree.Element(_W + "tc")
     cell.append(etree.Element(_W + "p"))
     return cell
+
+
+# What is changed in the document, in order, by the names of the nodes.
+_CHANGES: tuple[tuple[list[str], Callable[[Any], None]], ...] = (
+    ([_W + "vanish", _W + "del"], _leave_out),
+    ([_W + "ruby"], _write_out),
+    (_WRAPPERS, _unwrap),
+    ([_W + "tbl"], _fill_rows),
+    ([_W + "pStyle"], _mark_depth),
+    ([_W + "tab"], _keep_tab),
+)

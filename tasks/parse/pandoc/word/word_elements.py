@@ -1,4 +1,4 @@
-"""Word documents by `unstructured`: the second reader, for those that pandoc refuses."""
+"""Word's elements, by `unstructured`: the second reader, for documents that pandoc refuses."""
 
 import io
 import logging
@@ -10,10 +10,11 @@ from lxml import etree
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import table_rows
+from docmill.tasks.parse.pandoc.pandoc_blocks import reads_as_heading
 from docmill.tasks.parse.sentence_words import install
 
 _MARKER = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)])\s+(?=\S)")
-_MAX_BOLD_HEADING = 100
+_BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
 
 
 def draw_elements(data: bytes, canvas: Canvas) -> None:
@@ -43,28 +44,46 @@ def _partition(data: bytes) -> list[Any]:
 
 def _draw(canvas: Canvas, element: Any, styled: bool) -> None:
     category, text, facts = element.category, element.text or "", element.metadata
-    depth = (facts.category_depth or 0) + 1
-    links = [{"text": link["text"], "url": link["url"]} for link in facts.links or [] if link.get("url")]
-    attributes: dict[str, Any] = {"links": links} if links else {}
     if category in ("Header", "Footer"):
         canvas.paragraph(text, kind="furniture")
     elif category == "Title":
-        canvas.heading(text, depth)
+        canvas.heading(text, _depth(facts))
     elif category == "ListItem":
-        marker = _MARKER.match(text)
-        canvas.item(text[marker.end() :] if marker else text, depth, marker[1] if marker else "-", **attributes)
+        _draw_item(canvas, text, facts)
     elif category == "Table" and facts.text_as_html:
-        table = etree.fromstring(facts.text_as_html, etree.HTMLParser(no_network=True, huge_tree=True))
-        rows, header_rows, _ = table_rows(table, "\n")
-        canvas.table(rows, header_rows or int(bool(rows) and all(rows[0])))
+        _draw_table(canvas, facts.text_as_html)
     elif not styled and _is_bold(text, facts):
-        canvas.heading(text, 2)
+        canvas.heading(text, _BOLD_LEVEL)
     else:
-        canvas.paragraph(text, **attributes)
+        canvas.paragraph(text, **_links(facts))
+
+
+def _draw_item(canvas: Canvas, text: str, facts: Any) -> None:
+    marker = _MARKER.match(text)
+    if marker:
+        canvas.item(text[marker.end() :], _depth(facts), marker[1], **_links(facts))
+    else:
+        canvas.item(text, _depth(facts), **_links(facts))
+
+
+def _draw_table(canvas: Canvas, html: str) -> None:
+    """Draw a table; if it marks no header, its first row is one where none of the row's cells is empty."""
+    rows, header_rows, _ = table_rows(etree.fromstring(html, etree.HTMLParser(no_network=True, huge_tree=True)), "\n")
+    canvas.table(rows, header_rows or int(bool(rows) and all(rows[0])))
+
+
+def _depth(facts: Any) -> int:
+    depth: int = facts.category_depth or 0
+    return depth + 1
+
+
+def _links(facts: Any) -> dict[str, Any]:
+    links = [{"text": link["text"], "url": link["url"]} for link in facts.links or [] if link.get("url")]
+    return {"links": links} if links else {}
 
 
 def _is_bold(text: str, facts: Any) -> bool:
     parts = zip(facts.emphasized_text_contents or [], facts.emphasized_text_tags or [], strict=False)
     bold = [part for part, tag in parts if tag == "b"]
     text = "".join(text.split())
-    return 0 < len(text) <= _MAX_BOLD_HEADING and "".join("".join(bold).split()) == text and text[-1] not in ".,;"
+    return reads_as_heading(text) and "".join("".join(bold).split()) == text

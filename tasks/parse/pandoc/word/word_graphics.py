@@ -1,4 +1,4 @@
-"""What a Word document shows in charts and diagrams, as paragraphs and tables of its own kind, for pandoc to read."""
+"""Word's graphics: charts and diagrams as Word's own paragraphs and tables, which pandoc reads."""
 
 import zipfile
 from typing import Any
@@ -29,7 +29,7 @@ def graphics_in(container: zipfile.ZipFile) -> dict[str, list[Any]]:
 
 
 def draw_graphics(root: Any, graphics: dict[str, list[Any]]) -> None:
-    """Put what charts and diagrams show below the paragraphs that they hang on."""
+    """Put the text of charts and diagrams below the paragraphs that they are anchored to."""
     for node in list(root.iter("{*}chart", "{*}relIds")) if graphics else ():
         below = next(node.iterancestors(_W + "p"), None)
         for shown in graphics.pop(reference(node) or reference(node, "dm"), ()):
