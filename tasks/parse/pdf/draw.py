@@ -7,9 +7,9 @@ from itertools import chain
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.pdf.blocks.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.blocks.paragraph_flow import connect
-from docmill.tasks.parse.pdf.blocks.text_blocks import Block, blocks, marker_of
+from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker_of
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
-from docmill.tasks.parse.pdf.layout.grid import Item, Table
+from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.page_sheet import Sheet
 from docmill.tasks.parse.pdf.text.fonts import PLAIN
@@ -31,7 +31,7 @@ def draw(sheets: list[Sheet], outline: Outline) -> Canvas:
     mark_furniture(sheets, body)
     pages = [_flows(sheet) for sheet in sheets]
     mark_headings([[item for item in chain(*page[1:]) if isinstance(item, Line)] for page in pages], outline, body)
-    found: list[Block] = []
+    found: list[PageBlock] = []
     for page in pages:
         on_page = [block for flow in page for block in blocks(flow, body, code)]
         _check_notes(on_page)
@@ -59,7 +59,7 @@ def _is_mono(sheets: list[Sheet]) -> bool:
     return mono > _ALL * (mono + sum(len(line.text) for line in lines if line.font is PLAIN))
 
 
-def _check_notes(found: list[Block]) -> None:
+def _check_notes(found: list[PageBlock]) -> None:
     """Leave the numbers of footnotes only where the page's text refers to them."""
     noted = [block for block in found if block.note]
     text = "".join(line.text for block in found if not block.note for line in block.lines) if noted else ""
@@ -72,7 +72,7 @@ def _check_notes(found: list[Block]) -> None:
 class _Drawing:
     """Draws blocks on a canvas."""
 
-    def __init__(self, sheets: list[Sheet], found: list[Block]) -> None:
+    def __init__(self, sheets: list[Sheet], found: list[PageBlock]) -> None:
         self.canvas = Canvas()
         self._sheets = {sheet.number: sheet for sheet in sheets}
         self._notes: defaultdict[int, set[str]] = defaultdict(set)
@@ -84,11 +84,11 @@ class _Drawing:
         for block in connect(found):
             self._draw(block)
 
-    def _draw(self, block: Block) -> None:
+    def _draw(self, block: PageBlock) -> None:
         canvas, box = self.canvas, self._sheets[block.page].box(block.box)
         canvas.page = block.page
         first = block.items[0]
-        if isinstance(first, Table):
+        if isinstance(first, PageTable):
             cells = [[_RAISED.sub(r"\1", cell) for cell in row] for row in first.cells]
             canvas.table(cells, first.header_rows, box, **block.attributes)
         elif block.kind == "code":
@@ -106,7 +106,7 @@ class _Drawing:
         else:
             canvas.paragraph(self._text(block), box, block.kind, **block.attributes)
 
-    def _text(self, block: Block, prefix: re.Pattern[str] | None = None) -> str:
+    def _text(self, block: PageBlock, prefix: re.Pattern[str] | None = None) -> str:
         text = joined([line.text for line in block.lines], self._words)
         text = prefix.sub("", text, count=1) if prefix else text
         if RAISED not in text:
@@ -114,10 +114,10 @@ class _Drawing:
         notes = self._notes[block.page]
         return _RAISED.sub(lambda found: f"[^{found[1]}]" if found[1] in notes else f"^{found[1]}^", text)
 
-    def _link(self, found: list[Block]) -> None:
+    def _link(self, found: list[PageBlock]) -> None:
         """Give each link to the block that it lies on."""
         linked = {number for number, sheet in self._sheets.items() if sheet.links}
-        bands: defaultdict[tuple[int, int], list[tuple[Box, Block]]] = defaultdict(list)
+        bands: defaultdict[tuple[int, int], list[tuple[Box, PageBlock]]] = defaultdict(list)
         for block in found if linked else ():
             if block.page in linked and block.kind not in ("title", "code"):
                 box = block.box

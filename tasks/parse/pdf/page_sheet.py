@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.bullets import may_hold_bullets, with_bullets
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
-from docmill.tasks.parse.pdf.layout.grid import Table, may_hold_table, ruled_tables
+from docmill.tasks.parse.pdf.layout.grid import PageTable, may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.text.fields import fields, with_fields
 from docmill.tasks.parse.pdf.text.line import Line
 from docmill.tasks.parse.pdf.text.links import Link, page_links
@@ -33,7 +33,7 @@ class Sheet:
     number: int
     width: float
     height: float
-    items: list[Line | Table] = field(default_factory=list)
+    items: list[Line | PageTable] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     level: Level = field(default_factory=Level)
     paragraphs: list[list[Line]] = field(default_factory=list)
