@@ -9,9 +9,9 @@ from itertools import chain
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.pdf.blocks.headings import Outline, mark_headings
 from docmill.tasks.parse.pdf.blocks.paragraph_flow import connect
-from docmill.tasks.parse.pdf.blocks.text_blocks import Block, blocks, marker_of
+from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker_of
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
-from docmill.tasks.parse.pdf.layout.grid import Item, Table
+from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.page_sheet import PageSheet
 from docmill.tasks.parse.pdf.text.fonts import PLAIN
@@ -32,7 +32,7 @@ _BLANK_LINE = 0.8  # of the size: a gap for a blank line in code; less is wide l
 _COLUMN = 0.6  # of the size: the width of a letter in nearly all fonts of one width, as in Courier
 _UNLINKED = ("title", "code")  # they are drawn without attributes of links
 
-_Bands = defaultdict[tuple[int, int], list[tuple[Box, Block]]]  # by page and band
+_Bands = defaultdict[tuple[int, int], list[tuple[Box, PageBlock]]]  # by page and band
 
 
 def draw(sheets: list[PageSheet], outline: Outline) -> Canvas:
@@ -42,7 +42,7 @@ def draw(sheets: list[PageSheet], outline: Outline) -> Canvas:
     mark_furniture(sheets, body)
     pages = [_flows(sheet) for sheet in sheets]
     mark_headings([[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages], outline, body)
-    found: list[Block] = []
+    found: list[PageBlock] = []
     for page in pages:
         on_page = [block for flow in page for block in blocks(flow, body, code)]
         _check_notes(on_page)
@@ -70,7 +70,7 @@ def _is_mono(sheets: list[PageSheet]) -> bool:
     return mono > _ALL * (mono + sum(len(line.text) for line in lines if line.font is PLAIN))
 
 
-def _check_notes(found: list[Block]) -> None:
+def _check_notes(found: list[PageBlock]) -> None:
     """Leave the numbers of footnotes only where the page's text refers to them."""
     noted = [block for block in found if block.note]
     marks = _marks(found) if noted else set()
@@ -79,12 +79,12 @@ def _check_notes(found: list[Block]) -> None:
             block.note = ""
 
 
-def _marks(found: list[Block]) -> set[str]:
+def _marks(found: list[PageBlock]) -> set[str]:
     """Return the raised numbers in what is no footnote."""
     return set(_RAISED.findall("".join(line.text for block in found if not block.note for line in block.lines)))
 
 
-def _drawn(sheets: list[PageSheet], found: list[Block]) -> Canvas:
+def _drawn(sheets: list[PageSheet], found: list[PageBlock]) -> Canvas:
     _link(sheets, found)
     words = Vocabulary("\n".join(line.text for block in found for line in block.lines))
     notes: defaultdict[int, set[str]] = defaultdict(set)
@@ -106,12 +106,12 @@ class _PageDrawing:
     words: Vocabulary
     canvas: Canvas = field(default_factory=Canvas)
 
-    def draw(self, block: Block) -> None:
+    def draw(self, block: PageBlock) -> None:
         """Draw a block as what it is."""
         box = self.sheets[block.page].box(block.box)
         self.canvas.page = block.page
         first = block.items[0]
-        if isinstance(first, Table):
+        if isinstance(first, PageTable):
             cells = [[_RAISED.sub(r"\1", cell) for cell in row] for row in first.cells]
             self.canvas.table(cells, first.header_rows, box, **block.attributes)
         elif block.kind == "code":
@@ -119,7 +119,7 @@ class _PageDrawing:
         else:
             self._draw_text(block, self._text(block), box)
 
-    def _draw_text(self, block: Block, text: str, box: Box) -> None:
+    def _draw_text(self, block: PageBlock, text: str, box: Box) -> None:
         if block.kind == "title":
             self.canvas.heading(text, block.level, box)
         elif block.kind == "list_item":
@@ -132,7 +132,7 @@ class _PageDrawing:
         else:
             self.canvas.paragraph(text, box, block.kind, **block.attributes)
 
-    def _text(self, block: Block) -> str:
+    def _text(self, block: PageBlock) -> str:
         text = joined([line.text for line in block.lines], self.words)
         if block.note:
             text = _NOTE.sub("", text, count=1)
@@ -142,7 +142,7 @@ class _PageDrawing:
         return _RAISED.sub(lambda found: f"[^{found[1]}]" if found[1] in notes else f"^{found[1]}^", text)
 
 
-def _link(sheets: list[PageSheet], found: list[Block]) -> None:
+def _link(sheets: list[PageSheet], found: list[PageBlock]) -> None:
     """Give each link to the first block that it lies on."""
     linked = {sheet.number: sheet.links for sheet in sheets if sheet.links}
     bands = _in_bands([block for block in found if block.page in linked and block.kind not in _UNLINKED])
@@ -151,7 +151,7 @@ def _link(sheets: list[PageSheet], found: list[Block]) -> None:
             _add_link(link, bands[number, int(_middle(link.box)[1]) // _BAND])
 
 
-def _in_bands(found: list[Block]) -> _Bands:
+def _in_bands(found: list[PageBlock]) -> _Bands:
     """Return blocks by the bands of their pages, since to look for each link among all blocks takes too long."""
     bands: _Bands = defaultdict(list)
     for block in found:
@@ -161,7 +161,7 @@ def _in_bands(found: list[Block]) -> _Bands:
     return bands
 
 
-def _add_link(link: Link, near: list[tuple[Box, Block]]) -> None:
+def _add_link(link: Link, near: list[tuple[Box, PageBlock]]) -> None:
     under = next((block for box, block in near if _lies_on(link, box)), None)
     if under is not None:
         under.attributes.setdefault("links", []).append({"text": link.text, "url": link.url})

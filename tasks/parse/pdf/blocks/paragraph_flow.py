@@ -1,56 +1,73 @@
-"""PDF flow: paragraphs and items that go on over the end of a column or a page made whole."""
+"""PDF flow: paragraphs, items and code that go on in another column or on another page, made whole."""
 
 import re
 
-from docmill.tasks.parse.pdf.blocks.text_blocks import Block
+from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock
 from docmill.tasks.parse.pdf.text.letters import HYPHEN
+from docmill.tasks.parse.pdf.text.line import TextLine
 
 _TEXT = ("paragraph", "list_item")
+_GOES_ON = (*_TEXT, "code")
 _CAPTION = re.compile(r"(?:table|fig(?:ure|\.)|tab\.|abb(?:ildung|\.))\s*\d", re.IGNORECASE)
 _OPEN = (",", ";", "-", "\u2010", "(", HYPHEN)
+# Of the font size: text on in another column is set alike but for a sign in its line; code has only one size.
+_SAME_SIZE, _SAME_CODE_SIZE = 0.1, 0.05
 
 
-def connect(blocks: list[Block]) -> list[Block]:
-    """Return the blocks of a document, with text that goes on in a later column or page put to where it begins.
+def connect(blocks: list[PageBlock]) -> list[PageBlock]:
+    """Return the blocks of a document, with text that continues in a later column or page moved to its beginning.
 
-    Furniture, footnotes, tables and captions between the two come after it; no other text may stand between.
+    Only furniture, footnotes, tables and captions may stand between the two; they come after the text.
     """
-    out: list[Block] = []
-    open_text: Block | None = None
+    out: list[PageBlock] = []
+    open_text: PageBlock | None = None
     for block in blocks:
-        if block.kind in ("furniture", "table") or block.note or _is_caption(block):
+        if _may_interrupt(block):
             out.append(block)
-            continue
-        if open_text is not None and (_goes_on(open_text, block) or _is_more_code(open_text, block)):
+        elif open_text is not None and (_goes_on(open_text, block) or _is_more_code(open_text, block)):
             open_text.lines += block.lines
-            continue
-        out.append(block)
-        open_text = block if block.kind in _TEXT or block.kind == "code" else None
+        else:
+            out.append(block)
+            open_text = block if block.kind in _GOES_ON else None
     return out
 
 
-def _is_caption(block: Block) -> bool:
+def _may_interrupt(block: PageBlock) -> bool:
+    """Return whether a block may stand where a text is broken by the end of a column or page."""
+    return block.kind in ("furniture", "table") or bool(block.note) or _is_caption(block)
+
+
+def _is_caption(block: PageBlock) -> bool:
     return block.kind == "paragraph" and _CAPTION.match(block.lines[0].text) is not None
 
 
-def _is_more_code(before: Block, after: Block) -> bool:
-    """Return whether code is that with which the column or page before ended: set alike, and nothing between."""
+def _is_more_code(before: PageBlock, after: PageBlock) -> bool:
+    """Return whether code continues the code that ended the column or page before: both are set alike."""
     if before.kind != "code" or after.kind != "code":
         return False
     last, first = before.lines[-1], after.lines[0]
-    elsewhere = first.page == last.page + 1 or (first.page == last.page and first.box[1] < last.box[1])
-    return elsewhere and abs(last.size - first.size) < 0.05 * last.size
+    return _is_elsewhere(last, first) and abs(last.size - first.size) < _SAME_CODE_SIZE * last.size
 
 
-def _goes_on(before: Block, after: Block) -> bool:
+def _is_elsewhere(last: TextLine, first: TextLine) -> bool:
+    """Return whether a line stands on the next page, or higher on the same one, in another column."""
+    return first.page == last.page + 1 or (first.page == last.page and first.box[1] < last.box[1])
+
+
+def _goes_on(before: PageBlock, after: PageBlock) -> bool:
     """Return whether a text plainly goes on: it stops within a sentence, and the next begins with a small letter."""
     if after.kind != "paragraph" or before.kind not in _TEXT or not before.lines:
         return False
     last, first = before.lines[-1], after.lines[0]
-    text, following = last.text.rstrip(), first.text
-    if abs(last.size - first.size) > 0.1 * last.size or last.font.mono != first.font.mono:
+    if not _is_set_alike(last, first) or not _is_elsewhere(last, first):
         return False
-    elsewhere = first.page == last.page + 1 or (first.page == last.page and first.box[1] < last.box[1])
-    if not elsewhere or not following[:1].islower() or len(text) < 2:
-        return False
-    return text[-1].isalnum() or text.endswith(_OPEN)
+    return first.text[:1].islower() and _is_open(last.text.rstrip())
+
+
+def _is_set_alike(last: TextLine, first: TextLine) -> bool:
+    return abs(last.size - first.size) <= _SAME_SIZE * last.size and last.font.mono == first.font.mono
+
+
+def _is_open(text: str) -> bool:
+    """Return whether a text stops within a sentence; one letter is a label of a figure."""
+    return len(text) > 1 and (text[-1].isalnum() or text.endswith(_OPEN))

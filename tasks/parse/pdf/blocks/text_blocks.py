@@ -1,4 +1,4 @@
-"""PDF blocks: runs of lines that make one heading, list item, paragraph or block of code."""
+"""PDF blocks: runs of lines that are one heading, list item, paragraph or listing of code."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.blocks.headings import MAX_HEADING
-from docmill.tasks.parse.pdf.layout.grid import Item, Table
+from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.text.letters import LOWERED, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around_all
@@ -20,17 +20,42 @@ NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+(?=\S)")
 _FIRST = re.compile(r"\(?[1aiA][.)]")
 _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LOWERED}|(\d{{1,3}})(?=\s))\s*(?=\S)")
 _ADDRESS = re.compile(r"(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+")
+_SENTENCE_DASHES = "-–—"
 _ENDS = (".", "!", "?", ":", "”", '"')
-_SMALL = 0.93
-_FULL, _ENOUGH, _WIDEST = 0.75, 3, 2.5
-_BLANK_LINES = 3.4  # as high as two of them are
+_HEAD = 6  # letters of the longest number of an item: "(viii)"
+
+# Lengths below are in font sizes unless something else is said.
+_SMALL = 0.93  # of the body's font size: footnotes are set smaller; more takes numbered text for notes
+_SAME_SIZE = 0.15  # of the font size, by which lines of one block may differ: signs in them are set smaller or larger
+
+# Gaps. One that is too small cuts a paragraph at a line with a high sign; one too large joins two paragraphs.
+_TIGHT_GAP = 0.6  # within which lines always belong together
+_MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs lies about half a line more
+_HEADING_GAP = 0.8  # between the lines of one heading; two headings stand further apart
+_BLANK_LINES = 3.4  # as high as two blank lines, which code may hold; more is another listing
+_RECENT_GAPS = 4  # lines at the end of a block, the smallest gap between which is usual
+
+# The gap between lines of one sentence, for flows with more space between lines than _TIGHT_GAP.
+_FULL = 0.75  # of the flow's width, which a line reaches that goes on below
+_ENOUGH = 3  # gaps: with fewer the usual one is not known
+_WIDEST = 2.5  # beyond it the lines are not double-spaced text but rows of something else
+
+_SHORT = 0.2  # of the width, by which a line that ends a paragraph is shorter than others
+_RECENT = 8  # lines at the end of a block that tell its width: what flows beside a picture changes it
+
+_FURTHER_IN, _FURTHER_OUT = 0.5, 0.5  # for a list within an item, and for the text after a list
+_SAME_INDENT, _NEXT_INDENT = 3.0, 6.0
+"""Points. Further out than the first an item ends a level of its list, further in than the second it begins one.
+
+Between them lies what is set a little askew on one level, as numbers are that end, and do not begin, below one another.
+"""
 
 
 @dataclass(slots=True)
-class Block:
+class PageBlock:
     """Lines, or a table, that become one element; `note` is the number of a footnote.
 
-    `lines` are those among its items, and those with which its text goes on in another column or on another page.
+    `lines` are those among its items, then those that continue its text in another column or on another page.
     """
 
     kind: str
@@ -50,37 +75,45 @@ class Block:
         return around_all([item.box for item in self.items])
 
 
-def blocks(flow: list[Item], body: float, code: bool) -> list[Block]:
-    """Return the blocks of a flow; lines in a font of one width are code if `code`."""
-    lefts: list[float] = []
+def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
+    """Return the blocks of a flow; lines in a font of one width are code if `code`.
+
+    `body` is the font size of most of the document's text.
+    """
+    indents: list[float] = []  # of the items that the next may be within
     found = []
-    for group in _groups(flow, _Measure(flow), code):
-        block = _block(group, code, lefts)
-        if block.kind == "paragraph":
-            _mark_note(block, body)
+    for group in _groups(flow, _FlowMeasure(flow), code):
+        block = _table(group) if isinstance(group, PageTable) else _block(group, code)
+        if block.kind == "title":
+            indents = []
+        elif block.kind == "list_item":
+            indents = _indents(indents, block.lines[0].box[0])
+            block.level = len(indents)
+        elif block.kind == "paragraph":
+            block.note = _note(block.lines[0], body)
         found.append(block)
     return found
 
 
-class _Measure:
-    """How the lines of a flow are set, found when it is asked for."""
+class _FlowMeasure:
+    """How the lines of a flow are set; found only when asked for, since few flows need it."""
 
     def __init__(self, flow: list[Item]) -> None:
         self._flow = flow
 
     @cached_property
     def lines(self) -> list[TextLine]:
-        """Return those that are no furniture."""
+        """Return the lines of the flow that are no furniture."""
         return [item for item in self._flow if isinstance(item, TextLine) and not item.furniture]
 
     @cached_property
     def sides(self) -> tuple[float, float]:
-        """Return where the lines begin and end."""
+        """Return where the lines begin on the left and end on the right."""
         return min(line.box[0] for line in self.lines), max(line.box[2] for line in self.lines)
 
     @cached_property
     def gap(self) -> float:
-        """Return what usually lies between lines of one sentence, in their size; 0 where that is unknown."""
+        """Return the usual gap between lines of one sentence, in font sizes; 0 if unknown."""
         left, right = self.sides
         gaps = [
             (lower.box[1] - upper.box[3]) / upper.size
@@ -93,13 +126,13 @@ class _Measure:
     def is_short(self, line: TextLine) -> bool:
         """Return whether a line ends far from where others do."""
         left, right = self.sides
-        return right - line.box[2] > 0.2 * max(right - left, 1)
+        return right - line.box[2] > _SHORT * max(right - left, 1)
 
 
-def _groups(flow: list[Item], measure: _Measure, code: bool) -> Iterator[list[TextLine] | Table]:
+def _groups(flow: list[Item], measure: _FlowMeasure, code: bool) -> Iterator[list[TextLine] | PageTable]:
     group: list[TextLine] = []
     for item in flow:
-        if isinstance(item, Table):
+        if isinstance(item, PageTable):
             if group:
                 yield group
             yield item
@@ -114,112 +147,157 @@ def _groups(flow: list[Item], measure: _Measure, code: bool) -> Iterator[list[Te
         yield group
 
 
-def _block(group: list[TextLine] | Table, code: bool, lefts: list[float]) -> Block:
-    if isinstance(group, Table):
-        return Block("table", [group], group.page)
+def _table(table: PageTable) -> PageBlock:
+    return PageBlock("table", [table], table.page)
+
+
+def _block(group: list[TextLine], code: bool) -> PageBlock:
     first = group[0]
-    block = Block("paragraph", [*group], first.page, lines=group)
-    marker = None
+    kind, marker = _kind(first, code)
+    return PageBlock(kind, [*group], first.page, first.level if kind == "title" else 0, marker, lines=group)
+
+
+def _kind(first: TextLine, code: bool) -> tuple[str, str]:
+    """Return the kind of the block that a line begins, and the number or "-" of a list item."""
     if first.furniture:
-        block.kind = "furniture"
-    elif first.level:
-        lefts.clear()
-        block.kind, block.level = "title", first.level
-    elif code and _is_code(first):
-        block.kind = "code"
-    else:
-        marker = marker_of(first.text)
-    if marker:
-        while lefts and lefts[-1] > first.box[0] + 3:
-            lefts.pop()
-        if not lefts or lefts[-1] < first.box[0] - 6:
-            lefts.append(first.box[0])
-        block.kind, block.level, block.marker = "list_item", len(lefts), marker[1] if marker.re is NUMBER else "-"
-    return block
+        return "furniture", ""
+    if first.level:
+        return "title", ""
+    if code and _is_code(first):
+        return "code", ""
+    mark = marker_of(first.text)
+    if mark is None:
+        return "paragraph", ""
+    return "list_item", mark[1] if mark.re is NUMBER else "-"
+
+
+def _indents(indents: list[float], left: float) -> list[float]:
+    """Return the indents of the items around one that begins at `left`, and its own."""
+    around = [*indents]
+    while around and around[-1] > left + _SAME_INDENT:
+        around.pop()
+    return [*around, left] if not around or around[-1] < left - _NEXT_INDENT else around
 
 
 def marker_of(text: str) -> re.Match[str] | None:
     """Return the sign or number that a list item begins with."""
     if text[1:2] == " ":
         return BULLET.match(text)
-    head = text[:6]
+    head = text[:_HEAD]  # most lines have neither sign there and need no search
     return NUMBER.match(text) if "." in head or ")" in head else None
 
 
 def _is_bullet(mark: re.Match[str], before: TextLine) -> bool:
-    """Return whether a sign begins an item, and is no dash or dot of the text that the line before begins."""
-    if mark[1] in "-–—":
-        return (
-            before.text.endswith(_ENDS) or not mark.string[mark.end()].islower() or marker_of(before.text) is not None
-        )
-    return mark[1] != "·" or " · " not in before.text
+    """Return whether a sign begins an item, and is not a dash or dot of the sentence that the line before began."""
+    if mark[1] == "·":
+        return " · " not in before.text
+    if mark[1] not in _SENTENCE_DASHES:
+        return True
+    return before.text.endswith(_ENDS) or not mark.string[mark.end()].islower() or marker_of(before.text) is not None
 
 
 def _is_number(mark: re.Match[str], line: TextLine, first: TextLine, last: TextLine) -> bool:
-    """Return whether a number begins an item: as far left as its block, or the first of a list that is further in."""
-    inner = _FIRST.fullmatch(mark[1]) is not None and line.box[0] > last.box[0] + 0.5 * line.size
+    """Return whether a number begins an item: as far left as its block, or further in as the first of a list."""
+    inner = _FIRST.fullmatch(mark[1]) is not None and line.box[0] > last.box[0] + _FURTHER_IN * line.size
     return inner or line.box[0] <= first.box[0] + line.size
 
 
-def _mark_note(block: Block, body: float) -> None:
-    """Note the number of what may be a footnote: small text that begins with a number."""
-    first = block.lines[0]
+def _note(first: TextLine, body: float) -> str:
+    """Return the number of what may be a footnote: small text that begins with a number; "" for other text."""
     match = _NOTE.match(first.text) if first.size < body * _SMALL else None
-    if match and any(map(str.isalpha, first.text)):  # figures alone are a chart's
-        block.note = match[1] or match[2]
+    if match is None or not any(map(str.isalpha, first.text)):  # figures alone are a chart's
+        return ""
+    return match[1] or match[2]
 
 
-def _continues(block: list[TextLine], line: TextLine, measure: _Measure, code: bool) -> bool:
+def _continues(block: list[TextLine], line: TextLine, measure: _FlowMeasure, code: bool) -> bool:
+    """Return whether a line is the next of a block."""
     last = block[-1]
-    if line.furniture or last.furniture or line.level != last.level:
+    if _is_other_kind(last, line):
         return False
-    if code and not line.level and (_is_code(line) or _is_code(last)):
-        return _is_code(line) and _is_code(last) and -last.size < line.box[1] - last.box[3] < _BLANK_LINES * last.size
-    if abs(line.size - last.size) > 0.15 * last.size:
+    if code and not line.level and _is_at_code(last, line):
+        return _is_more_code(last, line)
+    if not _is_set_below(last, line) or _is_far_below(block, line, measure):
         return False
+    return _is_more_heading(block, line) if line.level else not _begins(block, line, measure)
+
+
+def _is_other_kind(last: TextLine, line: TextLine) -> bool:
+    return line.furniture or last.furniture or line.level != last.level
+
+
+def _is_at_code(last: TextLine, line: TextLine) -> bool:
+    return _is_code(line) or _is_code(last)
+
+
+def _is_more_code(last: TextLine, line: TextLine) -> bool:
     gap = line.box[1] - last.box[3]
-    if line.box[1] <= last.box[1]:
+    return _is_code(line) and _is_code(last) and -last.size < gap < _BLANK_LINES * last.size
+
+
+def _is_set_below(last: TextLine, line: TextLine) -> bool:
+    """Return whether a line begins below another, no further right than its end, in a font of about its size."""
+    if abs(line.size - last.size) > _SAME_SIZE * last.size:
         return False
-    if gap > 0.6 * last.size and gap > (_usual_gap(block) or measure.gap * last.size) + 0.35 * last.size:
+    return line.box[1] > last.box[1] and line.box[0] <= last.box[2]
+
+
+def _is_far_below(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
+    """Return whether more lies between a line and a block than between lines of one paragraph."""
+    last = block[-1]
+    gap = line.box[1] - last.box[3]
+    if gap <= _TIGHT_GAP * last.size:
         return False
-    if line.box[0] > last.box[2]:
-        return False
-    if line.level:
-        return gap < 0.8 * line.size and len(line.text) + sum(len(one.text) for one in block) < MAX_HEADING
-    if line.font.bold != last.font.bold and len(block) == 1 and last.font.bold:
-        return False
-    return not _begins(block, line, measure)
+    return gap > (_usual_gap(block) or measure.gap * last.size) + _MORE_GAP * last.size
+
+
+def _is_more_heading(block: list[TextLine], line: TextLine) -> bool:
+    gap = line.box[1] - block[-1].box[3]
+    return gap < _HEADING_GAP * line.size and len(line.text) + sum(len(one.text) for one in block) < MAX_HEADING
+
+
+def _follows_bold_line(block: list[TextLine], line: TextLine) -> bool:
+    """Return whether a block is one bold line, a heading or a name, and the line is plain text below it."""
+    last = block[-1]
+    return len(block) == 1 and last.font.bold and not line.font.bold
 
 
 def _is_code(line: TextLine) -> bool:
-    """Return whether a line is code: of one width, and no address, which is set so too."""
+    """Return whether a line is code: in a font of one width, and not an address, which is often set in one too."""
     return line.font.mono and _ADDRESS.fullmatch(line.text) is None
 
 
-def _is_indented(last: TextLine, line: TextLine, measure: _Measure) -> bool:
-    """Return whether a line begins elsewhere than the one before, or as far in as this does."""
+def _is_indented(last: TextLine, line: TextLine, measure: _FlowMeasure) -> bool:
+    """Return whether a line begins elsewhere than the one before, or further in than the flow."""
     return abs(line.box[0] - last.box[0]) > line.size or line.box[0] - measure.sides[0] > line.size
 
 
 def _usual_gap(block: list[TextLine]) -> float:
-    return min((lower.box[1] - upper.box[3] for upper, lower in pairwise(block[-4:])), default=0.0)
+    return min((lower.box[1] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:])), default=0.0)
 
 
-def _begins(block: list[TextLine], line: TextLine, measure: _Measure) -> bool:
+def _begins(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
-    first, last = block[0], block[-1]
+    if _follows_bold_line(block, line) or _begins_item(block, line) or line.text.startswith(RAISED):
+        return True
+    if marker_of(block[0].text):
+        return line.box[0] < block[0].box[0] - _FURTHER_OUT * line.size
+    return block[-1].text.endswith(_ENDS) and _begins_paragraph(block, line, measure)
+
+
+def _begins_item(block: list[TextLine], line: TextLine) -> bool:
     mark = marker_of(line.text)
-    if mark and (_is_bullet(mark, last) if mark.re is BULLET else _is_number(mark, line, first, last)):
-        return True
-    if line.text.startswith(RAISED):
-        return True
-    if marker_of(first.text):
-        return line.box[0] < first.box[0] - 0.5 * line.size
-    if not last.text.endswith(_ENDS):
+    if mark is None:
         return False
+    return _is_bullet(mark, block[-1]) if mark.re is BULLET else _is_number(mark, line, block[0], block[-1])
+
+
+def _begins_paragraph(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
+    """Return whether a line is indented or follows a short one; one line alone must be short and not in line."""
+    last = block[-1]
     if len(block) < 2:
         return measure.is_short(last) and _is_indented(last, line, measure)
-    recent = block[-8:]
+    recent = block[-_RECENT:]
     right = max(one.box[2] for one in recent)
     width = max(right - min(one.box[0] for one in recent), 1)
-    return line.box[0] - last.box[0] > line.size or right - last.box[2] > 0.2 * width
+    return line.box[0] - last.box[0] > line.size or right - last.box[2] > _SHORT * width

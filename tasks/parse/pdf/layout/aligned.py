@@ -1,11 +1,11 @@
-"""PDF tables without upright rules: taken for tables only where rows of short cells stand in clear columns."""
+"""PDF aligned tables: tables without upright rules, known by rows of short cells that stand in clear columns."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import chain, pairwise
 from statistics import median
 
-from docmill.tasks.parse.pdf.layout.grid import Item, Table, header_rows
+from docmill.tasks.parse.pdf.layout.grid import Item, PageTable, header_rows
 from docmill.tasks.parse.pdf.layout.level_rows import STRAY, gap, is_parted, middle, rows_of
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -14,47 +14,67 @@ from docmill.tasks.parse.pdf.text.rules import LevelRules
 
 Cell = list[TextLine]  # one below the other
 Row = list[Cell]
+Column = list[Cell]
 Span = tuple[float, float]
 
+# How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
 _MIN_ROWS = 3
-_MIN_RULED = 2  # where a rule stands under the first
-_MIN_PAIRS = 4  # two columns are also made by forms, lists and contents: more rows are wanted
+_MIN_RULED = 2  # where a rule below the first row says that it is a header
+_MIN_PAIRS = 4  # two columns are also made by forms, lists and contents
 _MIN_SHARE = 0.6
-_MEAN_LETTERS = 28
-_MAX_LETTERS = 160
-_MEAN_HEADED, _MAX_HEADED = 200, 600
+"""Share of the rows that have two cells or more. With less, most of the rows are lines of text."""
+
+# Letters in a cell, on average and at most. Longer cells are columns of running text; lower bounds lose descriptions.
+_MEAN_LETTERS, _MAX_LETTERS = 28, 160
+_MEAN_HEADED, _MAX_HEADED = 200, 600  # a header says that it is a table: its cells may hold sentences
+
 _ALIGNED = 2.5
+"""Points, times the number of columns, by which cells of a column may miss its left, its right and its middle.
+
+Less loses tables whose cells are indented or rounded; more takes lines of text with wide spaces for rows.
+"""
+
 _FAR = 1.9
-_HIGH = 0.5
-_WIDER = 1.6  # than between the rows above
-_TRIES = 3
+"""Font sizes between two rows, twice that where a rule stands there. More joins two tables, less splits one."""
+_WIDER = 1.6
+"""How much wider than between the rows above a gap may be: beyond it another table begins."""
+_LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a wide one
+_SAME_SIZE = 0.05  # of the font size: more is another font
+_CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
+_TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
+_MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
 
 
 def with_tables(items: list[Item], rules: LevelRules) -> list[Item]:
-    """Return items in their order, runs of rows that surely are a table as one; `rules` are the page's."""
+    """Return items in their order, with runs of rows that surely are tables as one item each.
+
+    `rules` are the page's level rules.
+    """
     rows = rows_of(items, rules)
     least = _MIN_RULED if rules else _MIN_ROWS
-    if len(items) - len(rows) < least:
+    if len(items) - len(rows) < least:  # so few items stand beside another
         return items
     out: list[Item] = []
     start = 0
     while start < len(rows):
-        end = _end(rows, start, rules)
-        for first, last in _tries(rows, start, end):
-            table = _table(rows[first:last], rules) if last - first >= least else None
-            if table is not None:
-                out += [*chain(*rows[start:first]), table]
-                end = last
-                break
-        else:
-            end = max(end, start + 1)
-            out += chain(*rows[start:end])
-        start = end
+        some, start = _next_items(rows, start, least, rules)
+        out += some
     return out
 
 
+def _next_items(rows: list[list[Item]], start: int, least: int, rules: LevelRules) -> tuple[list[Item], int]:
+    """Return the items from a row on, up to and with the table found there, and the row after them."""
+    end = _end(rows, start, rules)
+    for first, last in _tries(rows, start, end):
+        table = _table(rows[first:last], rules) if last - first >= least else None
+        if table is not None:
+            return [*chain(*rows[start:first]), table], last
+    end = max(end, start + 1)
+    return [*chain(*rows[start:end])], end
+
+
 def _tries(rows: list[list[Item]], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where a table may begin and end among rows: the first may be above it, others below one of its ends."""
+    """Yield where a table may begin and end: its run's first rows may stand above it, its last rows below."""
     ends = [place for place in range(end - 1, start, -1) if len(rows[place]) == 1 < len(rows[place - 1])]
     for last in [end, *ends[: _TRIES - 1]]:
         for first in range(start, min(last, start + _TRIES)):
@@ -62,22 +82,29 @@ def _tries(rows: list[list[Item]], start: int, end: int) -> Iterator[tuple[int, 
 
 
 def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
-    """Return where the run of rows ends that begins here with at least two cells."""
+    """Return the end of the run of rows that begins here; it begins with at least two cells, else it is empty."""
     if len(rows[start]) < 2:
         return start
-    end, last, widest = start + 1, start + 1, 0.0
-    while end < len(rows) and _is_below(rows[end - 1], rows[end], rules) and not _is_heading(rows[end], rows[last - 1]):
-        apart = gap(rows[end - 1], rows[end])
-        if end > start + 1 and not is_parted(rows[end - 1], rows[end], rules):  # nor below the header
+    last, widest = start + 1, 0.0
+    for place in range(start + 1, len(rows)):
+        above, row = rows[place - 1], rows[place]
+        if not _is_next(above, row, rows[last - 1], rules):
+            break
+        if place > start + 1 and not is_parted(above, row, rules):  # a header, too, stands further from its rows
+            apart = gap(above, row)
             if apart > _WIDER * widest > 0:
                 break
-            widest = max(apart, widest, _HIGH * (rows[end][0].box[3] - rows[end][0].box[1]))
-        end += 1
-        if len(rows[end - 1]) > 1:
-            last = end
-        elif end - last > 2:
+            widest = max(apart, widest, _LEAST_GAP * (row[0].box[3] - row[0].box[1]))
+        if len(row) > 1:
+            last = place + 1
+        elif place + 1 - last > _MOST_SINGLE:
             break
     return last
+
+
+def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: LevelRules) -> bool:
+    """Return whether a row may go on the table of the row above it; `cells` is the last row of several cells."""
+    return _is_below(above, row, rules) and not _is_heading(row, cells)
 
 
 def _is_heading(row: list[Item], cells: list[Item]) -> bool:
@@ -85,53 +112,44 @@ def _is_heading(row: list[Item], cells: list[Item]) -> bool:
     one, other = row[0], cells[0]
     if len(row) > 1 or not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
-    alike = one.font == other.font and abs(one.size - other.size) < 0.05 * one.size
+    alike = one.font == other.font and abs(one.size - other.size) < _SAME_SIZE * one.size
     return one.box[0] < other.box[0] + STRAY and not alike
 
 
 def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
+    """Return whether a row stands closely below another, in a font of about its size."""
     one, other = above[0], row[0]
-    if not isinstance(one, TextLine) or not isinstance(other, TextLine) or abs(one.size - other.size) > 0.25 * one.size:
+    if not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
-    top, apart = min(item.box[1] for item in row), gap(above, row)
-    if top <= min(item.box[1] for item in above):
+    if abs(one.size - other.size) > _CELL_SIZE * one.size or _top(row) <= _top(above):
         return False
+    apart = gap(above, row)
     if apart < _FAR * other.size:
         return True
     return apart < 2 * _FAR * other.size and is_parted(above, row, rules)
 
 
-def _table(rows: list[list[Item]], rules: LevelRules) -> Table | None:
+def _top(row: list[Item]) -> float:
+    return min(item.box[1] for item in row)
+
+
+def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     """Return the table that rows are, None unless that is sure."""
     cut = [_in_cells(row) for row in rows]
-    counts = Counter(len(row) for row in cut if len(row) > 1)
-    width, full = max(counts.items(), key=lambda found: (found[1], found[0]))
-    full += counts[width - 1] if width > 2 else 0  # where one cell stands beside several rows
-    header = cut[0] if len(cut[0]) == width else None
-    ruled = header is not None and _is_ruled(header, cut[1], rules)
-    headed = header is not None and _is_bold(header) and not _is_bold(cut[1])
-    least = _MIN_RULED if ruled else _MIN_ROWS if width > 2 or headed else _MIN_PAIRS
-    if full < least or sum(counts.values()) < _MIN_SHARE * len(cut):
-        return None
-    whole = [row for row in cut if len(row) == width]
-    spans = [_span([line for row in whole for line in row[column]]) for column in range(width)]
-    if any(left[1] >= right[0] for left, right in pairwise(spans)) or not _is_sure(whole, ruled or headed):
-        return None
-    cells = _cells(cut, _with_sides(spans, cut))
+    counts = Counter(map(len, cut))
+    width = _usual_width(counts)
+    ruled, bold = _is_ruled(cut, width, rules), _is_bold_above(cut, width)
+    enough = _are_enough(counts, width, _least_rows(width, ruled, bold))
+    spans = _columns(cut, width, ruled or bold) if enough else None
+    cells = _cells(cut, _with_sides(spans, cut)) if spans else None
     if cells is None:
         return None
-    lines = [line for row in cut for cell in row for line in cell]
-    return Table(cells, header_rows(cells), around_all([line.box for line in lines]), lines[0].page)
-
-
-def _is_ruled(first: Row, second: Row, rules: LevelRules) -> bool:
-    """Return whether a rule parts the first row, all of it, from the second."""
-    lines = [line for cell in first for line in cell]
-    left, top, right, _ = around_all([line.box for line in lines])
-    return rules.between((top + middle(lines[0])) / 2, middle(second[0][0]), left, right)
+    lines = _lines(cut)
+    return PageTable(cells, header_rows(cells), around_all([line.box for line in lines]), lines[0].page)
 
 
 def _in_cells(row: list[Item]) -> Row:
+    """Return a row's lines in cells: a line that begins left of the end of the one before stands below it."""
     cells: Row = []
     for line in row:
         if not isinstance(line, TextLine):
@@ -143,55 +161,141 @@ def _in_cells(row: list[Item]) -> Row:
     return cells
 
 
+def _lines(rows: list[Row]) -> list[TextLine]:
+    return [*chain.from_iterable(chain.from_iterable(rows))]
+
+
+def _usual_width(counts: Counter[int]) -> int:
+    """Return how many cells most rows of several have, the larger of two numbers that are as frequent."""
+    return max((count, width) for width, count in counts.items() if width > 1)[1]
+
+
+def _is_ruled(cut: list[Row], width: int, rules: LevelRules) -> bool:
+    """Return whether the first row is whole and a rule parts it, all of it, from the second."""
+    first, second = cut[:2]
+    if len(first) != width:
+        return False
+    lines = _lines([first])
+    left, top, right, _ = around_all([line.box for line in lines])
+    return rules.between((top + middle(lines[0])) / 2, middle(second[0][0]), left, right)
+
+
+def _is_bold_above(cut: list[Row], width: int) -> bool:
+    """Return whether the first row is whole and bold and the second is not."""
+    return len(cut[0]) == width and _is_bold(cut[0]) and not _is_bold(cut[1])
+
+
 def _is_bold(row: Row) -> bool:
     return all(line.font.bold for cell in row for line in cell)
 
 
-def _is_sure(rows: list[Row], headed: bool) -> bool:
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    for column in columns[1:]:
-        lefts, rights = zip(*map(_span, column), strict=True)
-        middles = [(left + right) / 2 for left, right in zip(lefts, rights, strict=True)]
-        if min(max(side) - min(side) for side in (lefts, rights, middles)) > _ALIGNED * len(columns):
-            return False
-    letters = [[sum(len(line.text) for line in cell) for cell in column] for column in columns]
+def _least_rows(width: int, ruled: bool, bold: bool) -> int:
+    """Return how many whole rows are needed: the fewer, the more else says that they are a table."""
+    if ruled:
+        return _MIN_RULED
+    return _MIN_ROWS if width > 2 or bold else _MIN_PAIRS
+
+
+def _are_enough(counts: Counter[int], width: int, least: int) -> bool:
+    """Return whether enough rows are whole, and enough of all have several cells."""
+    full = counts[width] + (counts[width - 1] if width > 2 else 0)  # one cell may stand beside several rows
+    rows = counts.total()
+    return full >= least and rows - counts[1] >= _MIN_SHARE * rows
+
+
+def _columns(cut: list[Row], width: int, headed: bool) -> list[Span] | None:
+    """Return where the columns of the whole rows begin and end, None unless these surely are a table's."""
+    columns = [list(column) for column in zip(*[row for row in cut if len(row) == width], strict=True)]
+    spans = [_span([*chain.from_iterable(column)]) for column in columns]
+    if any(left[1] >= right[0] for left, right in pairwise(spans)):
+        return None
+    return None if _are_doubtful(columns, headed) else spans
+
+
+def _are_doubtful(columns: list[Column], headed: bool) -> bool:
+    """Return whether something says that columns, below a header or not, are no table's."""
+    return (
+        _stand_askew(columns)
+        or _are_long(columns, headed)
+        or (headed and _begin_with_text(columns))
+        or _are_contents(columns)
+    )
+
+
+def _stand_askew(columns: list[Column]) -> bool:
+    """Return whether cells stand below one another by neither their left ends, their right ends nor their middles."""
+    return any(_stray(column) > _ALIGNED * len(columns) for column in columns[1:])
+
+
+def _stray(column: Column) -> float:
+    spans = [_span(cell) for cell in column]
+    sides = [left for left, _ in spans], [right for _, right in spans], [(left + right) / 2 for left, right in spans]
+    return min(max(side) - min(side) for side in sides)
+
+
+def _are_long(columns: list[Column], headed: bool) -> bool:
+    """Return whether cells hold as much as columns of text do."""
+    letters = [_letters(cell) for column in columns for cell in column]
     mean, most = (_MEAN_HEADED, _MAX_HEADED) if headed else (_MEAN_LETTERS, _MAX_LETTERS)
-    if sum(map(sum, letters)) > mean * len(rows) * len(columns) or max(map(max, letters)) > most:
+    return sum(letters) > mean * len(letters) or max(letters) > most
+
+
+def _begin_with_text(columns: list[Column]) -> bool:
+    """Return whether the first column holds text, as columns of text below a rule do, and no names of rows."""
+    return median(map(_letters, columns[0])) > _MEAN_LETTERS
+
+
+def _are_contents(columns: list[Column]) -> bool:
+    """Return whether these are the two columns of a list of contents: titles, and numbers of pages alone."""
+    if len(columns) > 2:
         return False
-    if headed and median(letters[0]) > _MEAN_LETTERS:
-        return False  # columns of text below a rule
-    # A list of contents has titles and page numbers.
-    return len(columns) > 2 or not _is_contents(*columns)
-
-
-def _is_contents(titles: list[Cell], numbers: list[Cell]) -> bool:
+    titles, numbers = columns
     named = any(any(map(str.isalpha, line.text)) for cell in titles for line in cell)
     return named and all(line.text.strip(". ").isdecimal() for cell in numbers for line in cell)
 
 
+def _letters(cell: Cell) -> int:
+    return sum(len(line.text) for line in cell)
+
+
 def _with_sides(spans: list[Span], cut: list[Row]) -> list[Span]:
     """Return columns and, left and right of them, those of the cells that only some of the rows have."""
-    left = [_span(row[0]) for row in cut if len(row) > 1 and _span(row[0])[1] <= spans[0][0]]
-    right = [_span(row[-1]) for row in cut if len(row) > 1 and _span(row[-1])[0] >= spans[-1][1]]
-    sides = [[_around(some)] if some else [] for some in (left, right)]
-    return sides[0] + spans + sides[1]
+    rows = [row for row in cut if len(row) > 1]
+    left = [span for row in rows if (span := _span(row[0]))[1] <= spans[0][0]]
+    right = [span for row in rows if (span := _span(row[-1]))[0] >= spans[-1][1]]
+    return _around(left) + spans + _around(right)
 
 
-def _around(spans: list[Span]) -> Span:
-    return min(start for start, _ in spans), max(end for _, end in spans)
+def _around(spans: list[Span]) -> list[Span]:
+    """Return the one column around spans, none around none."""
+    return [(min(start for start, _ in spans), max(end for _, end in spans))] if spans else []
 
 
 def _cells(cut: list[Row], spans: list[Span]) -> list[list[str]] | None:
-    rows: list[list[list[str]]] = []
+    """Return the texts of cells by row and column, None where a cell stands in no column."""
+    rows: list[defaultdict[int, list[str]]] = []
     for row in cut:
         places = [_column(cell, spans) for cell in row]
         if -1 in places:
             return None
-        if not (rows and len(row) == 1 and (places[0] > 0 or row[0][0].text[:1].islower())):
-            rows.append([[] for _ in spans])
+        if not rows or not _is_more(row, places[0]):
+            rows.append(defaultdict(list))
         for cell, place in zip(row, places, strict=True):
-            rows[-1][place] += [line.text for line in cell]
-    return [[joined(cell, Vocabulary()) for cell in row] for row in rows]
+            rows[-1][place] += map(_text, cell)
+    return [_texts(row, len(spans)) for row in rows]
+
+
+def _is_more(row: Row, column: int) -> bool:
+    """Return whether a row is the next line of a cell above: alone, and further right or within a sentence."""
+    return len(row) == 1 and (column > 0 or row[0][0].text[:1].islower())
+
+
+def _text(line: TextLine) -> str:
+    return line.text
+
+
+def _texts(row: dict[int, list[str]], width: int) -> list[str]:
+    return [joined(row.get(column, ()), Vocabulary()) for column in range(width)]
 
 
 def _column(cell: Cell, spans: list[Span]) -> int:

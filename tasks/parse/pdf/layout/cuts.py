@@ -1,25 +1,28 @@
-"""PDF cuts: lines that run over a narrow gap between cells, cut where the cells above and below begin."""
+"""PDF cuts: lines that run on over a narrow gap between cells, cut where the cells above and below begin."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.rules import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-_NEAR = 4.0  # lines
-_MOST_LINES = 6
-_MOST_COLUMNS = 200
+_NEAR = 4.0  # heights of a line: a neighbour further up or down is of another table
+_LEVEL = 0.5  # of the lower line's height, which lines side by side share
+_MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
+_MOST_COLUMNS = 200  # a map or a drawing has more, and each costs a look at every line
 _STRAY = 1.2  # points that beginnings of one column may be apart
-_GAP, _MONO_GAP = 0.4, 0.8  # of the size: wider than a space
+_GAP, _MONO_GAP = 0.4, 0.8
+"""Font sizes. A gap must be wider than the spaces of a line, which in fonts of one width are as wide as letters."""
+_FOOT = 2.0  # points by which a rule under a header may stand within the header's box
 
 
 def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer) -> list[TextLine]:
-    """Return lines, those in pieces that hold a gap where pieces of lines both above and below them begin.
+    """Return lines, cut into pieces at gaps where pieces of lines both above and below begin.
 
-    Below is enough for a header, under which one of the `level` rules stands.
+    Those below are enough for a header, under which one of the `level` rules stands.
     """
     columns = _columns(lines)
     if not columns:
@@ -28,20 +31,28 @@ def cut_as_neighbours(lines: list[TextLine], level: LevelRules, layer: TextLayer
 
 
 def _columns(lines: list[TextLine]) -> list[tuple[float, list[float]]]:
-    """Return where pieces begin that stand to the right of others: across, and how far down each."""
+    """Return the columns that begin right of others: how far across, and the heights of their pieces in order."""
     found: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     for index, other in enumerate(lines):
-        left, top, _, bottom = other.box
-        for one in reversed(lines[max(index - _MOST_LINES, 0) : index]):  # those of the cell before
-            if left < one.box[2]:
-                break
-            if min(one.box[3], bottom) - max(one.box[1], top) > 0.5 * min(one.height, bottom - top):
-                found[int(left)].append(((top + bottom) / 2, left))
-                break
+        before = reversed(lines[max(index - _MOST_LINES, 0) : index])  # those of the cell to the left
+        if _has_neighbour(other, before):
+            left, top, _, bottom = other.box
+            found[int(left)].append(((top + bottom) / 2, left))
     columns = [sorted(places) for places in found.values() if len(places) > 1]
-    if len(columns) > _MOST_COLUMNS:  # a map or a drawing
+    if len(columns) > _MOST_COLUMNS:
         return []
     return [(min(left for _, left in places), [middle for middle, _ in places]) for places in columns]
+
+
+def _has_neighbour(line: TextLine, before: Iterable[TextLine]) -> bool:
+    """Return whether one of the lines before, all of them left of it, stands beside a line."""
+    left, top, _, bottom = line.box
+    for one in before:
+        if left < one.box[2]:
+            return False
+        if min(one.box[3], bottom) - max(one.box[1], top) > _LEVEL * min(one.height, bottom - top):
+            return True
+    return False
 
 
 def _places(line: TextLine, columns: list[tuple[float, list[float]]], level: LevelRules) -> Iterator[float]:
@@ -58,11 +69,13 @@ def _places(line: TextLine, columns: list[tuple[float, list[float]]], level: Lev
 
 
 def _is_header(line: TextLine, level: LevelRules) -> bool:
+    """Return whether a rule stands right under a line."""
     left, _, right, bottom = line.box
-    return level.between(bottom - 2, bottom + line.size, left, right)
+    return level.between(bottom - _FOOT, bottom + line.size, left, right)
 
 
 def _cut(line: TextLine, places: list[float], layer: TextLayer) -> list[TextLine]:
+    """Return a line in the pieces between the gaps that end at one of some places."""
     if not places:
         return [line]
     gap = (_MONO_GAP if line.font.mono else _GAP) * line.size

@@ -1,4 +1,4 @@
-"""PDF grids: ruled tables, as the cells between a page's rules and the text that stands in each."""
+"""PDF grids: ruled tables, read as the cells between a page's rules and the text in each."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
@@ -15,16 +16,33 @@ from docmill.tasks.parse.pdf.text.rules import PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _TOUCH = 3.0
-_MAX_UNITS = 10_000
-_MAX_GRIDS = 50
+"""Points within which rules touch, or stand on one place: less loses corners drawn carelessly, more joins thin rows."""
+
+# Bounds on the work for one page.
+_MAX_UNITS = 10_000  # of a grid: drawings and maps have thousands of rules that cross one another
+_MAX_GRIDS = 50  # each costs a look at every line
+
 _MIN_FILLED = 0.25
-_LONG_CELL = 1_500  # longer texts are what a page is laid out with
-_MEAN_CELL = 300
+"""Share of the cells that must hold text: the grid behind a chart has less. A higher share loses tables to fill in."""
+_LEAST_FILLED = 3  # cells with text: two are a box with its caption
+
+_LONG_CELL, _MEAN_CELL = 1_500, 300
+"""Letters of one cell, and on average: a grid with longer texts is one that a whole page is laid out in."""
+
+_EDGE = 1.0  # point by which text may stand over a rule: the box of a letter is a little larger than its ink
+_LEVEL = 0.5  # of a line's height: pieces whose feet are closer stand side by side
+_MOST_PAIRS = 0.2
+"""Share of the lines that may share a cell with the piece beside them. More, and columns without rules were missed."""
+
 _YEAR = range(1800, 2200)
+"""Figures that are years: a header may be made of these, and of no other figures."""
+_YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
+
+_ROUNDING = 0.01  # points: a rule's place went through sums on its way to the grid's
 
 
 @dataclass(slots=True)
-class Table:
+class PageTable:
     """A table of a page: its rows of cells, how many of them are its header, and its box."""
 
     cells: list[list[str]]
@@ -34,7 +52,7 @@ class Table:
     furniture: bool = False
 
 
-Item = TextLine | Table
+Item = TextLine | PageTable
 
 
 @dataclass(slots=True)
@@ -58,13 +76,13 @@ class Grid:
 
 
 def may_hold_table(lines: list[TextLine]) -> bool:
-    """Return whether two pairs of lines stand on one baseline: else it is not worth looking for rules."""
+    """Return whether two pairs of lines stand on one baseline; otherwise no search for rules is needed."""
     heights = [round(line.box[3]) for line in lines]
     return len(heights) - len(set(heights)) > 1
 
 
 def ruled_tables(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> list[Item]:
-    """Return a page's lines with each ruled table in the place of the first of its lines."""
+    """Return a page's lines, with each ruled table in place of the first of its lines."""
     items: list[Item] = [*_parted(lines, rules, layer)] if rules.upright else [*lines]
     for grid in grids(rules)[:_MAX_GRIDS]:
         items = _with_table(items, grid, layer)
@@ -72,7 +90,7 @@ def ruled_tables(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> l
 
 
 def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterator[TextLine]:
-    """Yield lines, those with upright rules in them in the pieces between these."""
+    """Yield lines, cut into pieces at the upright rules that cross them."""
     places = [x for x, _, _ in rules.upright]
     for line in lines:
         left, top, right, bottom = line.box
@@ -86,14 +104,13 @@ def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterat
 
 
 def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
-    left, top, right, bottom = grid.box
+    """Return items with the lines in a grid as one table; unchanged if the grid is no table."""
     texts: defaultdict[int, list[str]] = defaultdict(list)
     rest: list[Item] = []
     inside: list[TextLine] = []
-    place = -1
+    outer, place = grid.box, -1
     for item in items:
-        x, y = (item.box[0] + item.box[2]) / 2, (item.box[1] + item.box[3]) / 2
-        if isinstance(item, Table) or not (left - 1 < x < right + 1 and top - 1 < y < bottom + 1):
+        if isinstance(item, PageTable) or not _is_inside(item.box, outer):
             rest.append(item)
             continue
         place = len(rest) if place < 0 else place
@@ -102,14 +119,22 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     cells = _rows(grid, texts)
     if not _is_table(cells, grid, texts) or _is_half_ruled(inside, grid):
         return items
+    left, top, right, bottom = outer
     box = (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
-    return [*rest[:place], Table(cells, header_rows(cells), box, inside[0].page), *rest[place:]]
+    return [*rest[:place], PageTable(cells, header_rows(cells), box, inside[0].page), *rest[place:]]
+
+
+def _is_inside(box: Box, outer: Box) -> bool:
+    """Return whether the middle of a box lies within another, up to its edge."""
+    left, top, right, bottom = outer
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return left - _EDGE < x < right + _EDGE and top - _EDGE < y < bottom + _EDGE
 
 
 def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
     """Add a line's text to the cell that it stands in, word by word where it reaches over several."""
     y = (line.box[1] + line.box[3]) / 2
-    first, last = grid.cell(line.box[0] + 1, y), grid.cell(line.box[2] - 1, y)
+    first, last = grid.cell(line.box[0] + _EDGE, y), grid.cell(line.box[2] - _EDGE, y)
     if first == last:
         texts[first].append(line.text)
         return
@@ -134,29 +159,36 @@ def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> list[list[str]]:
     ]
 
 
-def _is_table(cells: list[list[str]], grid: Grid, texts: defaultdict[int, list[str]]) -> bool:
-    count = 1 + max(map(max, grid.owner))
-    filled = {number for number, held in texts.items() if number >= 0 and any(held)}
-    rows = sum(any(row) for row in cells)
-    columns = sum(any(row[column] for row in cells) for column in range(len(cells[0])))
-    if rows < 2 or columns < 2 or len(filled) < 3 or len(filled) < _MIN_FILLED * count:
+def _is_table(cells: list[list[str]], grid: Grid, texts: dict[int, list[str]]) -> bool:
+    """Return whether a grid is a table: text in several rows and columns, in enough cells, and short in each."""
+    rows, columns = sum(map(any, cells)), sum(map(any, zip(*cells, strict=True)))
+    if rows < 2 or columns < 2:
         return False
-    lengths = [sum(map(len, texts[number])) for number in filled]
+    count = 1 + max(map(max, grid.owner))
+    filled = _filled(texts)
+    if len(filled) < max(_LEAST_FILLED, _MIN_FILLED * count):
+        return False
+    lengths = [sum(map(len, held)) for held in filled]
     return max(lengths) <= _LONG_CELL and sum(lengths) <= _MEAN_CELL * len(lengths)
+
+
+def _filled(texts: dict[int, list[str]]) -> list[list[str]]:
+    """Return the texts of cells that hold any; -1 is what stands in no cell."""
+    return [held for number, held in texts.items() if number >= 0 and any(held)]
 
 
 def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
     """Return whether many cells hold pieces that stand side by side: only some of the columns are ruled."""
     pairs = 0
     for one, other in pairwise(lines):
-        beside = other.box[0] > one.box[2] and abs(other.box[3] - one.box[3]) < 0.5 * one.height
+        beside = other.box[0] > one.box[2] and abs(other.box[3] - one.box[3]) < _LEVEL * one.height
         y = (one.box[1] + one.box[3]) / 2
-        pairs += beside and grid.cell(one.box[2] - 1, y) == grid.cell(other.box[0] + 1, y)
-    return pairs > 1 and pairs > 0.2 * len(lines)
+        pairs += beside and grid.cell(one.box[2] - _EDGE, y) == grid.cell(other.box[0] + _EDGE, y)
+    return pairs > 1 and pairs > _MOST_PAIRS * len(lines)
 
 
 def header_rows(cells: list[list[str]]) -> int:
-    """Return 0 when most of a table's first row are figures, years aside, else 1."""
+    """Return 0 if most cells of a table's first row are figures other than years, else 1."""
     first = [cell for cell in cells[0] if cell]
     figures = sum(_is_figure(cell) for cell in first)
     return int(2 * figures <= len(first))
@@ -164,23 +196,30 @@ def header_rows(cells: list[list[str]]) -> int:
 
 def _is_figure(text: str) -> bool:
     plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
-    return plain.isdecimal() and not (len(text) == 4 and int(plain) in _YEAR)
+    return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)
 
 
 def grids(rules: PageRules) -> list[Grid]:
     """Return the grids that a page's rules make, each of at least two rows and two columns."""
     found = []
     for level, upright in _components(rules):
-        xs = _steps([*(rule[0] for rule in upright), *(side for rule in level for side in rule[1:])])
-        ys = _steps([*(rule[0] for rule in level), *(side for rule in upright for side in rule[1:])])
+        xs, ys = _steps(_places(upright, level)), _steps(_places(level, upright))
         units = (len(xs) - 1) * (len(ys) - 1)
         if len(xs) > 2 and len(ys) > 2 and units <= _MAX_UNITS:
             found.append(Grid(xs, ys, _owners(xs, ys, level, upright)))
     return found
 
 
+def _places(rules: list[Rule], across: list[Rule]) -> list[float]:
+    """Return where rules stand, and where those across them begin and end: a table's outer rules may be missing."""
+    places = [where for where, _, _ in rules]
+    for _, start, end in across:
+        places += (start, end)
+    return places
+
+
 def _components(rules: PageRules) -> list[tuple[list[Rule], list[Rule]]]:
-    """Return the rules in groups that touch one another."""
+    """Return the rules in groups that touch one another, each of at least two level and two upright ones."""
     if len(rules.level) < 2 or len(rules.upright) < 2:
         return []
     level, upright = np.array(rules.level), np.array(rules.upright)
@@ -192,11 +231,7 @@ def _components(rules: PageRules) -> list[tuple[list[Rule], list[Rule]]]:
     for first in np.flatnonzero(touch.any(1)):
         if seen[first]:
             continue
-        rows, columns = np.zeros(len(level), bool), np.zeros(len(upright), bool)
-        rows[first], size = True, 0
-        while size != (size := int(rows.sum())):
-            columns |= touch[rows].any(0)
-            rows |= touch[:, columns].any(1)
+        rows, columns = _group(touch, int(first))
         seen |= rows
         inside = [rules.level[i] for i in np.flatnonzero(rows)], [rules.upright[i] for i in np.flatnonzero(columns)]
         if len(inside[0]) > 1 and len(inside[1]) > 1:
@@ -204,8 +239,21 @@ def _components(rules: PageRules) -> list[tuple[list[Rule], list[Rule]]]:
     return groups
 
 
+def _group(touch: npt.NDArray[np.bool_], first: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return which level and which upright rules are in the group of a level one.
+
+    `touch` tells which level rules (rows) touch which upright ones (columns).
+    """
+    rows, columns = (np.zeros(count, bool) for count in touch.shape)
+    rows[first], size = True, 0
+    while size != (size := int(rows.sum())):  # until a round adds none
+        columns |= touch[rows].any(0)
+        rows |= touch[:, columns].any(1)
+    return rows, columns
+
+
 def _steps(places: list[float]) -> list[float]:
-    """Return places in order, those closer than rules can stand as one."""
+    """Return places in order, those that touch as one."""
     steps: list[float] = []
     for place in sorted(places):
         if not steps or place - steps[-1] > _TOUCH:
@@ -214,7 +262,10 @@ def _steps(places: list[float]) -> list[float]:
 
 
 def _owners(xs: list[float], ys: list[float], level: list[Rule], upright: list[Rule]) -> list[list[int]]:
-    """Return for each unit between neighbouring rules the cell that it is part of: no rule parts it from its others."""
+    """Return the number of the cell of each unit between neighbouring rules.
+
+    Units without a rule between them are of one cell, so they are joined as the sets of a union-find.
+    """
     width, height = len(xs) - 1, len(ys) - 1
     parent = list(range(width * height))
 
@@ -242,7 +293,7 @@ def _walls(places: list[float], steps: list[float], rules: list[Rule]) -> list[l
     """Return for each place whether a rule stands there beside the middle of each step."""
     walls = [[False] * (len(steps) - 1) for _ in places]
     for where, start, end in rules:
-        index = max(bisect_right(places, where + 0.01) - 1, 0)
+        index = max(bisect_right(places, where + _ROUNDING) - 1, 0)
         wall = walls[index]
         first = bisect_right(steps, start - _TOUCH)
         for step in range(max(first - 1, 0), len(steps) - 1):

@@ -6,54 +6,40 @@ Within a column the content's order stands where it leads down the page.
 """
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise, starmap
-from operator import ne
-from statistics import median
+from itertools import chain
+from operator import attrgetter
 
 from docmill.tasks.parse.pdf.layout.aligned import with_tables
-from docmill.tasks.parse.pdf.layout.grid import Item, Table
+from docmill.tasks.parse.pdf.layout.grid import Item
+from docmill.tasks.parse.pdf.layout.gutters import OVER, ColumnRun, best_gutter, side_of
 from docmill.tasks.parse.pdf.text.letters import HYPHEN, LOWERED, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around
 from docmill.tasks.parse.pdf.text.rules import LevelRules
 
 _MAX_DEPTH = 10
-_CUT, _ROW = 1.0, 1000.0  # how far apart pieces of a line may be, in its size
-_CANDIDATES = 8
-_OUTDENT = 15  # in steps of 3 points
-_MIN_GUTTER = 5.0
-_SLACK = 3.0
-_SWITCHES = 0.5
-_FULL = 0.6
-_MIN_LETTERS = 12
-_SIDES = _LEFT, _RIGHT, _OVER = range(3)  # of a gutter
+"""Gutters within the columns of others. It bounds the work for a page that is made to have many."""
 
+# Pieces of a line, in its font size.
+_CUT, _ROW = 1.0, 1000.0  # how far apart: of a line that pdfium cut, and of any row
+_NO_SPACE = 0.15  # closer pieces are one word; a thin space is a fifth of the size
+_SMALLER, _HIGHER = 0.85, 0.1  # figures this much smaller and higher than what they follow are raised
+_RAISED_GAP = 0.3  # which what is raised or lowered may be away from its line: it touches, but for a thin space
 
-@dataclass(slots=True)
-class Run:
-    """Items of one column that stand below one another; `place` counts runs in the order of the content."""
+# Pieces of a line, in the height of the lower piece.
+_LEVEL = 0.5  # what two pieces on one baseline share at least
+_TOUCHING = 0.25  # what any two pieces of a line share: superscripts, too, reach into the line
+_LEAST_HEIGHT = 0.1  # points, for text that a page gives no height
 
-    items: list[Item]
-    place: int
-    left: float
-    top: float
-    right: float
-    bottom: float
-    step: float
-
-    def add(self, item: Item) -> None:
-        """Put one more item, which is lower, at the end."""
-        self.items.append(item)
-        left, _, right, bottom = item.box
-        if left < self.left:
-            self.left = left
-        if right > self.right:
-            self.right = right
-        if bottom > self.bottom:
-            self.bottom = bottom
+# Runs. Lines that do not go into one can still end up in one flow; a run over two columns cannot be parted.
+_NEXT_TOP = 2.2  # font sizes from the top of one line to that of the next: up to double spacing
+_NEXT_GAP = 0.8  # font sizes between them
+_SAME_SIZE = 0.2  # of the font size, by which neighbouring lines may differ
+_PLAIN_STEP = 10.0  # points: a usual font size, for tables, which have none
+_OVERLAP = 0.2  # of the lower line's height, which lines of one column may share: boxes reach over ascenders
+_STACKED = 0.4  # of the font size, which runs below one another may share
+_IN_ROW = 0.5  # of the font size, or of the run where that is lower: runs that share more stand side by side
 
 
 def columns(items: list[Item], level: LevelRules) -> list[list[Item]]:
@@ -75,7 +61,7 @@ def _is_column(items: list[Item]) -> bool:
     for item in items:
         box = item.box
         height = box[3] - box[1]
-        if box[1] < low - 0.2 * (height if height < least else least):
+        if box[1] < low - _OVERLAP * (height if height < least else least):
             return False
         low, least = box[3], height
     return True
@@ -104,34 +90,38 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
 
 
 def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
+    """Return whether a line goes on another to its right, no more than `reach` font sizes away."""
     if one.ruled and reach < _ROW:
         return False
     if other.box[0] < one.box[2] - one.size or other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
         return False
     overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
-    if overlap <= 0:
+    smaller = max(min(one.height, other.height), _LEAST_HEIGHT)
+    if overlap <= _TOUCHING * smaller or one.furniture != other.furniture:
         return False
-    smaller = max(min(one.height, other.height), 0.1)
     # What stands much higher or lower, a superscript, must touch.
-    far = reach * max(one.size, other.size) if overlap > 0.5 * smaller else 0.3 * one.size
-    return overlap > 0.25 * smaller and other.box[0] - one.box[2] < far and one.furniture == other.furniture
+    far = reach * max(one.size, other.size) if overlap > _LEVEL * smaller else _RAISED_GAP * one.size
+    return other.box[0] - one.box[2] < far
 
 
 def _append(one: TextLine, other: TextLine) -> None:
-    glue = "" if other.box[0] - one.box[2] < 0.15 * other.size else " "
-    text = other.text
-    if not glue and text.isdigit() and other.size < 0.85 * one.size and other.box[3] < one.box[3] - 0.1 * one.size:
-        text = f"{RAISED}{text}{LOWERED}"
-    one.text += glue + text
+    """Put a piece at the end of a line."""
+    glue = "" if other.box[0] - one.box[2] < _NO_SPACE * other.size else " "
+    raised = not glue and other.text.isdigit() and _stands_higher(other, one)
+    one.text += f"{RAISED}{other.text}{LOWERED}" if raised else glue + other.text
     one.font = one.font.both(other.font)
     one.size = max(one.size, other.size)
     one.box = around(one.box, other.box)
     one.last = other.last
 
 
-def runs(items: list[Item]) -> list[Run]:
+def _stands_higher(piece: TextLine, line: TextLine) -> bool:
+    return piece.size < _SMALLER * line.size and piece.box[3] < line.box[3] - _HIGHER * line.size
+
+
+def runs(items: list[Item]) -> list[ColumnRun]:
     """Return the runs of items, in the order of the content."""
-    found: list[Run] = []
+    found: list[ColumnRun] = []
     before: Item | None = None
     for item in items:
         if (
@@ -142,156 +132,88 @@ def runs(items: list[Item]) -> list[Run]:
         ):
             found[-1].add(item)
         else:
-            step = item.size if isinstance(item, TextLine) else 10.0
-            found.append(Run([item], len(found), *item.box, step))
+            step = item.size if isinstance(item, TextLine) else _PLAIN_STEP
+            found.append(ColumnRun([item], len(found), *item.box, step))
         before = item
     return found
 
 
 def _follows(above: TextLine, line: TextLine) -> bool:
+    """Return whether a line stands closely below another, over or under part of its width, in about its size."""
     one, other = above.box, line.box
-    if not 0 < other[1] - one[1] < 2.2 * max(line.size, above.size):
+    if not 0 < other[1] - one[1] < _NEXT_TOP * max(line.size, above.size):
         return False
-    if abs(line.size - above.size) > 0.2 * above.size:
+    if abs(line.size - above.size) > _SAME_SIZE * above.size:
         return False
-    return other[0] < one[2] and one[0] < other[2] and other[1] - one[3] < 0.8 * line.size
+    return other[0] < one[2] and one[0] < other[2] and other[1] - one[3] < _NEXT_GAP * line.size
 
 
-def _flows(held: list[Run], depth: int) -> list[list[Run]]:
+def _flows(held: list[ColumnRun], depth: int) -> list[list[ColumnRun]]:
     """Return runs in flows, in the order of reading."""
-    if len(held) < 2 or _is_stacked(held):
+    if not held:
+        return []
+    if _is_stacked(held):
         return [held]
     lower = sorted(held, key=lambda run: run.top)
     if _is_stacked(lower):
         return [lower]
-    gutter = _gutter(held) if depth < _MAX_DEPTH else None
+    gutter = best_gutter(held) if depth < _MAX_DEPTH else None
     if gutter is None:
         return [_by_rows(lower)]
     return list(_around(lower, gutter, depth))
 
 
-def _is_stacked(held: list[Run]) -> bool:
+def _is_stacked(held: list[ColumnRun]) -> bool:
+    """Return whether runs, in their order, stand below one another."""
     before = held[0]
     for run in held[1:]:
-        if run.top < before.bottom - 0.4 * min(run.step, before.step):
+        if run.top < before.bottom - _STACKED * min(run.step, before.step):
             return False
         before = run
     return True
 
 
-def _around(held: list[Run], gutter: float, depth: int) -> Iterator[list[Run]]:
-    """Yield the flows on both sides of a gutter, between those runs that reach over it, from the top."""
-    over = [run for run in held if _side(run, gutter) == _OVER]
-    sides = [run for run in held if _side(run, gutter) != _OVER]
+def _around(held: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[ColumnRun]]:
+    """Yield flows from the top: runs that reach over a gutter, and between them those on its two sides."""
+    over = [run for run in held if side_of(run, gutter) == OVER]
+    sides = [run for run in held if side_of(run, gutter) != OVER]
     sides.sort(key=lambda run: run.top + run.bottom)
     middles = [run.top + run.bottom for run in sides]
     start = 0
-    group: list[Run] = []
+    group: list[ColumnRun] = []
     for run in over:
         end = bisect_left(middles, run.top + run.bottom)
         if end > start:
-            yield from _flows(group, depth + 1) if group else ()
+            yield from _flows(group, depth + 1)
             group = []
             yield from _band(sides[start:end], gutter, depth)
             start = end
         group.append(run)
-    yield from _flows(group, depth + 1) if group else ()
+    yield from _flows(group, depth + 1)
     yield from _band(sides[start:], gutter, depth)
 
 
-def _band(band: list[Run], gutter: float, depth: int) -> Iterator[list[Run]]:
+def _band(band: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[ColumnRun]]:
     for side in (False, True):
         held = [run for run in band if (run.left + run.right > 2 * gutter) == side]
-        if held:
-            yield from _flows(sorted(held, key=lambda run: run.place), depth + 1)
+        yield from _flows(sorted(held, key=lambda run: run.place), depth + 1)
 
 
-def _gutter(held: list[Run]) -> float | None:
-    """Return where the best gutter ends that parts runs in columns of text, if there is one."""
-    weights: Counter[int] = Counter()
-    for run in held:
-        weights[round(run.left / 3)] += len(run.items)
-    first = min(weights)
-    chosen = {start for start, lines in weights.most_common(_CANDIDATES) if start > first and lines > 1}
-    outdented = {max(first + 1, min(other for other in weights if start - _OUTDENT <= other)) for start in chosen}
-    best, found = 0.0, None
-    for start in sorted(chosen | (outdented & {*weights})):  # a heading may begin left of what stands below it
-        near = [run.left for run in held if abs(round(run.left / 3) - start) <= 1]
-        gutter = min(near)
-        score = _score(held, gutter)
-        if score > best * 1.05:
-            best, found = score, gutter
-    return found
-
-
-def _score(held: list[Run], gutter: float) -> float:
-    """Return how many points of height text has on both sides of a gutter, less what reaches over it; 0 is none."""
-    written = [_side(run, gutter) for run in held]
-    left, right, over = ([run for run, at in zip(held, written, strict=True) if at == side] for side in _SIDES)
-    if not left or not right or gutter - max([run.right for run in left]) < _MIN_GUTTER:
-        return 0.0
-    top = max(min([run.top for run in left]), min([run.top for run in right]))
-    bottom = min(max([run.bottom for run in left]), max([run.bottom for run in right]))
-    if bottom - top < 1.5 * max(held[0].step, 5.0):
-        return 0.0
-    score = min(_height(left, top, bottom), _height(right, top, bottom)) - _height(over, top, bottom)
-    switches = sum(starmap(ne, pairwise([side for side in written if side != _OVER])))
-    return score if score > 0 and _are_columns(left, right, switches) else 0.0
-
-
-def _side(run: Run, gutter: float) -> int:
-    if run.left >= gutter - _SLACK:
-        return _RIGHT
-    return _OVER if run.right > gutter + _SLACK else _LEFT
-
-
-def _height(some: list[Run], top: float, bottom: float) -> float:
-    """Return how much of the height between two places runs have, all of them together."""
-    inside = [run for run in some if run.bottom > top and run.top < bottom]
-    return sum([min(run.bottom, bottom) - max(run.top, top) for run in inside])
-
-
-def _are_columns(left: list[Run], right: list[Run], switches: int) -> bool:
-    """Return whether the text on two sides is read side by side: written so, or filling both columns."""
-    fewer = min(_count(left), _count(right))
-    if fewer < 2:
-        return False
-    if switches <= max(1, _SWITCHES * fewer):  # written row by row it would be about twice as many as lines
-        return True
-    return _fills(left) and _fills(right)
-
-
-def _count(some: list[Run]) -> int:
-    return sum(len(item.cells) if isinstance(item, Table) else 1 for run in some for item in run.items)
-
-
-def _lines(some: list[Run]) -> list[TextLine]:
-    return [item for run in some for item in run.items if isinstance(item, TextLine)]
-
-
-def _fills(some: list[Run]) -> bool:
-    lines = _lines(some)
-    width = max(run.right for run in some) - min(run.left for run in some)
-    return (
-        len(lines) > 3
-        and median(line.box[2] - line.box[0] for line in lines) >= _FULL * width
-        and median(len(line.text) for line in lines) >= _MIN_LETTERS
-    )
-
-
-def _by_rows(lower: list[Run]) -> list[Run]:
-    """Return runs from the top; those side by side from the left where they are rows, else as the content has them."""
-    rows: list[list[Run]] = []
+def _by_rows(lower: list[ColumnRun]) -> list[ColumnRun]:
+    """Return runs from the top, those side by side in the order of their row."""
+    rows: list[list[ColumnRun]] = []
     bottom = float("-inf")
     for run in lower:
-        if rows and run.top < bottom - 0.5 * min(run.step, run.bottom - run.top):
+        if rows and run.top < bottom - _IN_ROW * min(run.step, run.bottom - run.top):
             rows[-1].append(run)
             bottom = max(bottom, run.bottom)
         else:
             rows.append([run])
             bottom = run.bottom
-    ordered: list[Run] = []
-    for row in rows:
-        low = all(run.bottom - run.top < 2 * run.step for run in row)
-        ordered += sorted(row, key=(lambda run: run.left) if low else (lambda run: run.place))
-    return ordered
+    return [*chain.from_iterable(map(_in_order, rows))]
+
+
+def _in_order(row: list[ColumnRun]) -> list[ColumnRun]:
+    """Return runs that stand side by side from the left where each is one line, else as the content has them."""
+    low = all(run.bottom - run.top < 2 * run.step for run in row)
+    return sorted(row, key=attrgetter("left" if low else "place"))

@@ -1,4 +1,4 @@
-"""PDF gaps: which lines hold a space so wide that what stands on its two sides is not one text."""
+"""PDF gaps: finds lines with a space so wide that the text on its two sides is not one text."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,58 +11,92 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls, numbers_from
 from docmill.tasks.parse.pdf.text.place import Place, placed
 
-GAP = 1.2  # of the size; wider ones part a line
-_TIGHT_GAP = 1.0  # between what is drawn, which is narrower than what it takes up
-_LEVEL_GAP, _NO_ACCENT = 1.5, 0.4
-_LEVELS = 3  # points that cells of a row may be higher or lower
-_ON_LEVEL = 100
-_LOOSE = 1.25
-_MOST_ADVANCE = 0.55
-_LONG = 20
-_FEW = 4
-_TALL = 1.9
+GAP = 1.2
+"""Font sizes; wider gaps part a line. Less cuts justified text at its spaces, more joins cells of narrow tables."""
+_TIGHT_GAP = 1.0  # the same between boxes of what is drawn, which are narrower than what letters take up
+
+# Cells on one level may stand a little higher or lower than one another; what is further off must be plainer.
+_LEVELS = 3  # points
+_SAME_LEVEL = 1  # points within which _TIGHT_GAP is enough
+_LEVEL_GAP = 1.5  # font sizes, for the others
+_NO_ACCENT = 0.4  # font sizes, as high as these others must be: accents over a line are boxes, too
+_ON_LEVEL = 100  # lines on one level that are looked at, which bounds the work for a page made to have many
+
+# Lines with loose text. Letters advance by about half their size, spaces in them included.
+_LOOSE = 1.25  # times the usual advance: justified text stays below, and a line looked at in vain costs only time
+_MOST_ADVANCE = 0.55  # font sizes a letter, which the usual advance is taken to be at most
+_LONG = 20  # letters from which on a line's advance is a measure of others
+_FEW = 4  # letters in which there are no two texts
+_TALL = 1.9  # font sizes: a line this high is two
+
+# Boxes of text on one baseline, in the height of the lower.
+_SHARED = 0.4  # which boxes on one baseline share
+_OFF = -0.25  # which cells of a row share at least, of which one has more lines: less than nothing
+_MUCH = 3  # how far apart these must stand
+
+_ROUNDED = 0.99  # of the least gap that is looked for: sizes are rounded to a tenth of a point
+_SIDES = 4  # numbers that pdfium gives for a box: left, top, right, bottom
+
+_NEAR = tuple(
+    (off, _TIGHT_GAP, 0.0) if abs(off) <= _SAME_LEVEL else (off, _LEVEL_GAP, _NO_ACCENT)
+    for off in range(-_LEVELS, _LEVELS + 1)
+)
+"""For each level near that of a gap: how far it is, and how wide and high the gap must be, in the line's size."""
 
 
 def gapped(lines: list[TextLine], text_page: Any, place: Place) -> list[int]:
-    """Return which lines of a page may hold a wide gap, in order; `text_page` is a reference to its text in pdfium."""
+    """Return the indices of lines of a page that may hold a wide gap; `text_page` refers to its text in pdfium."""
     return sorted({*_loose(lines), *_tall(lines), *_between_texts(lines, text_page, place)})
 
 
 def _tall(lines: list[TextLine]) -> list[int]:
-    """Return which lines are so high that they hold two, which pdfium takes for one where text is drawn very small."""
+    """Return which lines are so high that they hold two, which pdfium reads as one where text is very small."""
     return [index for index, line in enumerate(lines) if line.box[3] - line.box[1] > _TALL * line.size]
 
 
 def _loose(lines: list[TextLine]) -> list[int]:
-    """Return which lines advance so much further than usual that they may hold a gap."""
+    """Return which lines advance so much further for each letter than is usual that they may hold a gap."""
     advances = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines]
+    most = _LOOSE * _usual(advances, lines)
+    return [index for index, advance in enumerate(advances) if advance > most and _may_be_two(lines[index].text)]
+
+
+def _usual(advances: list[float], lines: list[TextLine]) -> float:
     long = [advance for advance, line in zip(advances, lines, strict=True) if len(line.text) > _LONG]
-    most = _LOOSE * (min(median(long), _MOST_ADVANCE) if long else _MOST_ADVANCE)
-    loose = [index for index, advance in enumerate(advances) if advance > most]
-    return [index for index in loose if len(lines[index].text) > _FEW and " " in lines[index].text]
+    return min(median(long), _MOST_ADVANCE) if long else _MOST_ADVANCE
+
+
+def _may_be_two(text: str) -> bool:
+    return len(text) > _FEW and " " in text
 
 
 def _between_texts(lines: list[TextLine], text_page: Any, place: Place) -> Iterator[int]:
     """Yield which lines hold a gap between two of pdfium's pieces of text that is wide for their size."""
     count = calls()["FPDFText_CountRects"](text_page, 0, -1)
-    least = 0.99 * _TIGHT_GAP * min((line.size for line in lines), default=0.0)
-    gaps = _gaps(text_page, place, count, least) if count > len(lines) else ()
-    level: defaultdict[int, list[int]] = defaultdict(list)
-    for index, line in enumerate(lines if gaps else ()):
-        level[int((line.box[1] + line.box[3]) / 2)].append(index)
+    if not lines or count <= len(lines):  # no line is in several pieces
+        return
+    gaps = _gaps(text_page, place, count, _ROUNDED * _TIGHT_GAP * min(line.size for line in lines))
+    levels = _by_level(lines) if gaps else {}
     for left, top, right, bottom in gaps:
         middle = int((top + bottom) / 2)
-        for near in range(middle - _LEVELS, middle + _LEVELS + 1):
-            least, high = (_TIGHT_GAP, 0.0) if abs(near - middle) < 2 else (_LEVEL_GAP, _NO_ACCENT)
-            for index in level.get(near, ())[:_ON_LEVEL]:
+        for off, least, high in _NEAR:
+            for index in levels.get(middle + off, ())[:_ON_LEVEL]:
                 line = lines[index]
                 wide = right - left > least * line.size and bottom - top >= high * line.size
                 if wide and line.box[0] < left < line.box[2]:
                     yield index
 
 
+def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
+    """Return the lines whose middle is at each point down the page."""
+    levels: defaultdict[int, list[int]] = defaultdict(list)
+    for index, line in enumerate(lines):
+        levels[int((line.box[1] + line.box[3]) / 2)].append(index)
+    return levels
+
+
 def _gaps(text_page: Any, place: Place, count: int, least: float) -> list[Box]:
-    """Return the boxes between pieces of text on one baseline that stand wide, and `least` points, apart."""
+    """Return the boxes of gaps between pieces on one baseline, wide for their height and at least `least` points."""
     sides = numbers_from("FPDFText_GetRect", range(count), text_page)
     upright = place[0] > 0 and not place[1] and not place[2]
     if upright:
@@ -71,10 +105,10 @@ def _gaps(text_page: Any, place: Place, count: int, least: float) -> list[Box]:
         each = iter(sides)
         sides = [*chain.from_iterable(placed([*zip(each, each, each, each, strict=True)], place))]
     found: list[Box] = []
-    for index, (left, right) in enumerate(zip(sides[4::4], sides[2::4], strict=False)):
-        if left - right > least:
-            at = 4 * index
-            one, other = sides[at : at + 4], sides[at + 4 : at + 8]
+    for index, (left, right) in enumerate(zip(sides[_SIDES::_SIDES], sides[2::_SIDES], strict=False)):
+        if left - right > least:  # few are: only these are looked at as boxes
+            at = _SIDES * index
+            one, other = sides[at : at + _SIDES], sides[at + _SIDES : at + 2 * _SIDES]
             if _is_gap(one, other):
                 found.append((right, one[1], left, one[3]))
     return placed(found, place) if upright else found
@@ -83,10 +117,10 @@ def _gaps(text_page: Any, place: Place, count: int, least: float) -> list[Box]:
 def _is_gap(one: Sequence[float], other: Sequence[float]) -> bool:
     """Return whether two boxes, the other to the right, stand on one baseline and further apart than they are high.
 
-    So do cells of one row of which one has more lines; they stand higher or lower, and much further apart.
+    Cells of a row of which one has more lines stand higher or lower than one another: these must be much further apart.
     """
     tops, bottoms = (one[1], other[1]), (one[3], other[3])
     high = min(abs(one[3] - one[1]), abs(other[3] - other[1]))
     shared = min(bottoms) - max(tops) if one[1] < one[3] else min(tops) - max(bottoms)
     apart = other[0] - one[2]
-    return apart > high and (shared > 0.4 * high or (shared > -0.25 * high and apart > 3 * high))
+    return apart > high and (shared > _SHARED * high or (shared > _OFF * high and apart > _MUCH * high))
