@@ -18,7 +18,7 @@ from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import Mode
-from docmill.tasks.evaluate.asking import Evaluation, Reading, Way
+from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, Way
 from docmill.tasks.evaluate.asking import evaluate as ask
 from docmill.tasks.evaluate.bootstrap import interval
 from docmill.tasks.evaluate.questions import Question
@@ -72,7 +72,7 @@ def evaluate(
     for at, way in product(ats, ways):
         store = open_store(root, at)
         of = at if at in held else str(store.snapshot.number)
-        found.append(Measured(of, store.snapshot, *ask(store, questions, [way], measures, Reading(depth))))
+        found.append(Measured(of, store.snapshot, *ask(store, questions, [way], measures, ReadingDepth(depth))))
     return found
 
 

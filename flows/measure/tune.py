@@ -29,10 +29,10 @@ from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.schema import Parsed
 from docmill.storage.tables.tables import read_table
 from docmill.tasks.chunking.route import Route, default_routes
-from docmill.tasks.evaluate.asking import Reading, Way, check_measures, evaluate
+from docmill.tasks.evaluate.asking import ReadingDepth, Way, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 from docmill.tasks.evaluate.excerpts import locate
-from docmill.tasks.evaluate.proxies import Source, proxies
+from docmill.tasks.evaluate.proxies import QuestionSource, proxies
 from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.model.journal import REPLIES
 
@@ -141,7 +141,7 @@ class _Bench:
     def ask(self, store: Store, questions: Sequence[Question], way: Way) -> dict[str, float]:
         """Return the measure of each question."""
         chosen = self.options
-        found = evaluate(store, questions, [way], [chosen.measure], Reading(characters=chosen.characters))
+        found = evaluate(store, questions, [way], [chosen.measure], ReadingDepth(characters=chosen.characters))
         return found[0].values[chosen.measure]
 
 
@@ -221,11 +221,11 @@ def _copy(store: Path, root: Path, wait_s: float) -> None:
     draft.rename(root)
 
 
-def _sources(store: Store) -> list[Source]:
+def _sources(store: Store) -> list[QuestionSource]:
     """Return the documents to make questions from: some, which their ids choose, where there are many."""
     uris = store.sql(f"SELECT uri FROM documents ORDER BY document_id LIMIT {_ASKED_DOCUMENTS}").column(0).to_pylist()
     found = ((uri, store.document(uri)) for uri in uris)
-    return [Source(uri, Parsed(one.text, one.elements, one.title, one.metadata)) for uri, one in found]
+    return [QuestionSource(uri, Parsed(one.text, one.elements, one.title, one.metadata)) for uri, one in found]
 
 
 def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.tasks.model.client import Spent
-from docmill.tasks.publishing.gate import Finding
+from docmill.tasks.publishing.gate import GateVerdict
 
 EXIT_DONE = 0
 EXIT_PARTLY = 3  # 1 and 2 are what Python and typer end with for errors
@@ -58,7 +58,7 @@ class Report:
     rechunked: list[str] = field(default_factory=list)
     model: dict[str, float] = field(default_factory=dict)
     candidate: str = ""
-    gate: Finding | None = None
+    gate: GateVerdict | None = None
 
     @property
     def exit_status(self) -> int:

@@ -1,8 +1,9 @@
-"""Batch: some files, from bytes to staged chunks; what splitting and contexts ask of models is found in between."""
+"""Batch: some files, from bytes to staged chunks; what splitting and contexts ask of models is answered in between."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,9 +21,9 @@ from docmill.tasks.workers.pool import Pool, shared_pool
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a batch is to do: a file of these travels to the task that does it.
+    """What a batch is to do; the task that does it reads this from a file.
 
-    `unpacks` are the orders that lay the files which are still in archives.
+    `unpacks` are the orders that take files out of archives.
     """
 
     folder: Path
@@ -51,25 +52,34 @@ def process_batch(order: Path) -> Path:
     return task.folder
 
 
-def _answer_all(pool: Pool, jobs: list[Job], task: Answering) -> list[Processed]:
+def _answer_all(pool: Pool, jobs: Sequence[Job], task: Answering) -> list[Processed]:
     """Return what becomes of the jobs; a document is split again as long as more of what it asks for can be found."""
-    results = _map(pool, jobs)
+    jobs, results = list(jobs), _map(pool, jobs)
     tried: set[object] = set()
-    while waiting := [i for i, one in enumerate(results) if not tried.issuperset(_wants(one, task))]:
-        texts = [text for i in waiting for text in results[i].asked]
-        prompts = [prompt for i in waiting for prompt in results[i].unsaid if task.asking]
-        tried |= {*texts, *prompts}
-        answers = answer(texts, prompts, task)
-        again = [i for i in waiting if answers.knows(results[i].asked, results[i].unsaid)]
-        for i in again:
-            jobs[i] = _asked_again(jobs[i], results[i], answers)
-        for i, result in zip(again, _map(pool, [jobs[i] for i in again]), strict=True):
-            results[i] = _answered(results[i], result)
-    return [_marked(one) if task.asking and one.unsaid else one for one in results]
+    while waiting := _waiting(results, tried, task):
+        tried.update(*(_wants(one, task) for one in waiting.values()))
+        answers = _answer_some(list(waiting.values()), task)
+        known = [(i, one) for i, one in waiting.items() if answers.knows(one.asked, one.unsaid)]
+        again = {i: _asked_again(jobs[i], one, answers) for i, one in known}
+        for (i, job), result in zip(again.items(), _map(pool, list(again.values())), strict=True):
+            jobs[i], results[i] = job, _answered(results[i], result)
+    return [_marked(one, task) for one in results]
+
+
+def _waiting(results: Sequence[Processed], tried: set[object], task: Answering) -> dict[int, Processed]:
+    """Return the documents, by their place, that ask for anything that was not looked for yet."""
+    return {i: one for i, one in enumerate(results) if not tried.issuperset(_wants(one, task))}
 
 
 def _wants(one: Processed, task: Answering) -> tuple[object, ...]:
+    """Return the texts whose vectors a document asks for, and the prompts, if there is a model to ask."""
     return (*one.asked, *(one.unsaid if task.asking else ()))
+
+
+def _answer_some(asking: Sequence[Processed], task: Answering) -> Lookup:
+    texts = [text for one in asking for text in one.asked]
+    prompts = [prompt for one in asking for prompt in one.unsaid]
+    return answer(texts, prompts if task.asking else (), task)
 
 
 def _map(pool: Pool, jobs: Sequence[Job]) -> list[Processed]:
@@ -94,8 +104,10 @@ def _answered(first: Processed, second: Processed) -> Processed:
     return replace(second, document=document, parsed=None if document.reason else first.parsed)
 
 
-def _marked(one: Processed) -> Processed:
-    """Return a document that lacks a reply: its chunks get a key that no plan looks for, so it is split again."""
+def _marked(one: Processed, task: Answering) -> Processed:
+    """Mark a document that lacks a reply: its chunks get a key that no plan looks for, so it is split again."""
+    if not (task.asking and one.unsaid):
+        return one
     return replace(one, document=replace(one.document, chunk_key=key_of(one.document.chunk_key, "unsaid")))
 
 
@@ -109,14 +121,19 @@ def _jobs(task: Order) -> list[Job]:
 
 def _draft_table(done: Sequence[Processed]) -> pa.Table:
     # The same content under two suffixes is two works and one set of chunks.
-    distinct = {one.document.chunk_key: one for one in done}
-    drafts = [(key, i, draft) for key, own in distinct.items() for i, draft in enumerate(own.drafts)]
-    keys = [own for one in distinct.values() for own in one.keys]
-    columns = {
-        "chunk_key": [key for key, _, _ in drafts],
-        "ordinal": [i for _, i, _ in drafts],
-        "embedding_key": [own[0] for own in keys],
-        "part_keys": [own[1:] for own in keys],
+    distinct = list({one.document.chunk_key: one for one in done}.values())
+    columns = _key_columns(distinct)
+    drafts = [draft for one in distinct for draft in one.drafts]
+    columns |= {name: [getattr(draft, name) for draft in drafts] for name in DRAFTS.names if name not in columns}
+    return pa.table([pa.array(columns[field.name], field.type) for field in DRAFTS], schema=DRAFTS)
+
+
+def _key_columns(distinct: Sequence[Processed]) -> dict[str, list[Any]]:
+    """Return the columns that say whose the drafts are and which vectors they have: their own, then their parts'."""
+    keys = [own for one in distinct for own in one.keys]
+    return {
+        "chunk_key": [one.document.chunk_key for one in distinct for _ in one.drafts],
+        "ordinal": [i for one in distinct for i in range(len(one.drafts))],
+        "embedding_key": [own for own, *_ in keys],
+        "part_keys": [parts for _, *parts in keys],
     }
-    own = {name: [getattr(d, name) for _, _, d in drafts] for name in DRAFTS.names if name not in columns}
-    return pa.table([pa.array((columns | own)[f.name], f.type) for f in DRAFTS], schema=DRAFTS)

@@ -146,7 +146,11 @@ class RouteTable:
             raise ConfigError(f"front matter, {OWN_KEY}: {error}") from None
 
 
-@lru_cache(maxsize=256)
+_GLOBS = 256
+"""Compiled globs that are kept. Settings with more of them compile some again for each document."""
+
+
+@lru_cache(maxsize=_GLOBS)
 def _compile(glob: str) -> GitIgnoreSpec:
     try:
         return GitIgnoreSpec.from_lines([glob])

@@ -58,5 +58,5 @@ def kinds_and_runs(text: str, fold: bool) -> tuple[Kinds, list[str]]:
         return kinds, raw.translate(_ASCII_FOLDED if fold else _ASCII_RUNS).decode("ascii").split()
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     kinds = _KINDS[np.minimum(codes, _BEYOND)]
-    runs = np.where(kinds == RUN, codes, np.uint32(0x20))
+    runs = np.where(kinds == RUN, codes, np.uint32(ord(" ")))
     return kinds, runs.tobytes().decode("utf-32-le", "surrogatepass").split()

@@ -13,7 +13,11 @@ from docmill.tasks.counting.character_kinds import DROPPED, SPACES, STOPS
 from docmill.tasks.counting.wordpiece import Runs
 
 _LONG_TEXT = 1 << 16
+"""Characters from which a text is tokenized whole: its runs would fill the memory of runs with words of one use."""
 _MAX_KNOWN = 200_000
+"""Runs that are remembered before all are forgotten: some tens of megabytes. Fewer ask for common words again."""
+_TOKENIZERS = 4
+"""Counters that a process keeps: the embedding model's, one to count by, and the same of another store."""
 _PARTS = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9\s]")
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
@@ -60,19 +64,24 @@ class Counter:
         return np.fromiter(map(self._known.__getitem__, runs), np.int64, len(runs))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=_TOKENIZERS)
 def counter_of(tokenizer: Tokenizer) -> Counter:
     """Return the counter of a tokenizer, one per process."""
     return Counter(tokenizer)
 
 
 def _is_local(parts: Mapping[str, Any]) -> bool:
+    """Say whether a tokenizer parts words as BERT's does, and no added token reaches beyond its word."""
     kinds = [(parts.get(name) or {}).get("type") for name in ("normalizer", "pre_tokenizer", "model")]
     if kinds != ["BertNormalizer", "BertPreTokenizer", "WordPiece"]:
         return False
-    added = parts.get("added_tokens") or []
-    plain = not any(t["lstrip"] or t["rstrip"] or t["normalized"] or set(t["content"]) & _APART for t in added)
+    plain = all(map(_is_plain, parts.get("added_tokens") or []))
     return plain and bool(parts["normalizer"]["handle_chinese_chars"])
+
+
+def _is_plain(added: Mapping[str, Any]) -> bool:
+    takes_more = added["lstrip"] or added["rstrip"] or added["normalized"]
+    return not takes_more and not set(added["content"]) & _APART
 
 
 _APART = SPACES | STOPS

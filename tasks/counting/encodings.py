@@ -92,8 +92,12 @@ def _merges(order: dict[bytes, int]) -> Iterator[tuple[bytes, bytes]]:
         yield from sorted(known, key=lambda pair: (order[pair[0]], order[pair[1]]))
 
 
+_BYTES = 0x100  # values of a byte
+_SEEN = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, _BYTES)]
+"""Bytes whose characters in Latin-1 can be seen: neither control characters nor spaces nor the soft hyphen."""
+
+
 def _letters() -> dict[int, str]:
     """Return the letter by which byte-level tokenizers write each byte: itself where it can be seen, else one above."""
-    seen = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    unseen = [byte for byte in range(0x100) if byte not in seen]
-    return {byte: chr(byte) for byte in seen} | {byte: chr(0x100 + i) for i, byte in enumerate(unseen)}
+    unseen = [byte for byte in range(_BYTES) if byte not in _SEEN]
+    return {byte: chr(byte) for byte in _SEEN} | {byte: chr(_BYTES + i) for i, byte in enumerate(unseen)}

@@ -20,8 +20,13 @@ from docmill.tasks.counting.character_kinds import FALSE_SPACE, RUN, SPACE, SPAC
 from docmill.tasks.counting.counter import counter_of
 
 _LONG_WORD = 64
+"""Characters above which a word is tokenized in place, so that it can be cut: below, a chunk has room for it."""
 _SLICE = 1 << 18
+"""Characters that are tokenized at once: tokens take many times the memory of text. Fewer cost a call more often."""
 _FEW = 16
+"""Positions below which a search for each is faster than handing the array to numpy."""
+_TOKENIZERS = 4
+"""Tokenizers that a process keeps: the embedding model's, one to count by, and the same of another store."""
 _SAFE_CUT = re.compile(r"[ \n,;:.!?/\u4e00-\u9fff\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _WIDE_SPACE = np.array(sorted(ord(c) for c in SPACES if ord(c) > 0x7F), np.uint32)
 
@@ -30,7 +35,7 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Long = tuple[int, int, int]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=_TOKENIZERS)
 def load_tokenizer(model_dir: str) -> Tokenizer:
     """Return the tokenizer of a model's folder, without truncation and padding; raise ConfigError without one."""
     path = Path(model_dir) / "tokenizer.json"
@@ -189,7 +194,9 @@ def _longer(text: str, starts: Positions) -> list[Long]:
 def word_bounds(text: str) -> tuple[Positions, Positions]:
     """Return where the words of `text.split()` begin and end."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    blank = (codes == 32) | ((codes >= 9) & (codes <= 13)) | ((codes >= 28) & (codes <= 31)) | (codes == 0x85)
+    blank = (codes == ord(" ")) | (codes == ord("\x85"))  # each test alone: faster than a search in a set of ten
+    blank |= (codes >= ord("\t")) & (codes <= ord("\r"))
+    blank |= (codes >= ord("\x1c")) & (codes <= ord("\x1f"))
     if not text.isascii():
         blank |= np.isin(codes, _WIDE_SPACE)
     word = np.concatenate([[False], ~blank, [False]])

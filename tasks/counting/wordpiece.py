@@ -10,6 +10,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 _AT_ONCE = 10_000
+"""Runs that are tokenized as one text, so that its tokens need little memory."""
 
 
 class Runs(dict[str, int]):

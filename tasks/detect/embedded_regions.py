@@ -8,7 +8,8 @@ from docmill.tasks.detect.line_shapes import SPEAKER, STAMP
 from docmill.tasks.detect.verdict import DATA_LANGUAGES, Verdict, certain, judge, part_features
 
 LONG = 1200
-"""Characters, without the blank ones, from which one of them is a region of its own."""
+"""Characters, without the blank ones, from which one of them is a region of its own: more than one chunk has room for.
+Shorter ones would lose the text that explains them; longer ones would be split by the strategy of that text."""
 _NEUTRAL = frozenset({"page_break", "furniture"})
 _OF_KIND = {"table": "table", "turn": "chat", "question": "faq", "answer": "faq"}
 _NAMES = {
@@ -18,11 +19,18 @@ _NAMES = {
     "answer": "questions and answers",
 }
 _LINES, _WIDTH = 200, 200
-_FEWEST, _MOST = 4, 0.6
+"""Lines of a block that are looked at, and characters of each: its beginning tells what it is, in bounded time."""
+_FEWEST = 4
+"""Lines from which a block may be a log or a dialogue: fewer may be an example in a listing."""
+_ALIKE = 0.6
+"""Share of lines that begin alike in a log or a dialogue. A long answer runs over lines without a name; a listing that
+prints some times has less."""
+_SHAPES = (("chat", SPEAKER), ("log", STAMP))
+"""In this order, as a chat with times looks like a log, too."""
 
 
 def islands(parsed: Parsed, outer: Sequence[Element]) -> list[Verdict | None]:
-    """Return for each outermost element the verdict of the island that it belongs to, one object for each, or None."""
+    """Return the verdict of each outermost element's island, or None; the elements of one island share one object."""
     labels: list[Verdict | None] = [None] * len(outer)
     for first, last, kind in _stretches(parsed.text, outer):
         elements = outer[first:last]
@@ -52,12 +60,17 @@ def _stretches(text: str, outer: Sequence[Element]) -> Iterator[tuple[int, int, 
 
 def _verdict(parsed: Parsed, elements: Sequence[Element], kind: str) -> Verdict:
     span = elements[0].start, elements[-1].end
-    name = _NAMES.get(elements[0].kind)
-    if name is None:
-        language = str(elements[0].attributes.get("language") or "")
-        name = f"a block of {language}" if language else f"lines of a {kind}" if kind != "code" else "a listing"
-    because = f"{name} of {span[1] - span[0]:,} characters stands inside other text"
+    because = f"{_name(elements[0], kind)} of {span[1] - span[0]:,} characters stands inside other text"
     return certain(kind, because, judge(part_features(parsed, [span], elements, "")))
+
+
+def _name(element: Element, kind: str) -> str:
+    """Return what a person calls an island that begins with an element."""
+    if element.kind in _NAMES:
+        return _NAMES[element.kind]
+    if language := element.attributes.get("language"):
+        return f"a block of {language}"
+    return f"lines of a {kind}" if kind != "code" else "a listing"
 
 
 def _own(text: str, element: Element) -> str:
@@ -68,10 +81,18 @@ def _own(text: str, element: Element) -> str:
         return "data"
     if element.kind not in ("code", "paragraph"):
         return ""
+    return _by_shape(_first_lines(text, element)) or ("code" if element.kind == "code" else "")
+
+
+def _first_lines(text: str, element: Element) -> list[str]:
     piece = text[element.start : min(element.end, element.start + _LINES * _WIDTH)]
-    lines = list(islice((line[:_WIDTH] for line in piece.splitlines() if line.strip()), _LINES))
-    if len(lines) >= _FEWEST:
-        for kind, pattern in (("chat", SPEAKER), ("log", STAMP)):
-            if sum(pattern.match(line) is not None for line in lines) >= _MOST * len(lines):
-                return kind
-    return "code" if element.kind == "code" else ""
+    return list(islice((line[:_WIDTH] for line in piece.splitlines() if line.strip()), _LINES))
+
+
+def _by_shape(lines: Sequence[str]) -> str:
+    """Return the content type that most of the lines look like, or nothing."""
+    if len(lines) < _FEWEST:
+        return ""
+    least = _ALIKE * len(lines)
+    alike = (kind for kind, pattern in _SHAPES if sum(pattern.match(line) is not None for line in lines) >= least)
+    return next(alike, "")

@@ -2,48 +2,65 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from docmill.storage.schema import Element
 from docmill.tasks.detect.type_words import ASKED, WORD
 
 SAMPLE = 60_000
+"""Characters that are judged: some 20 pages. More costs time for long documents; fewer may be front matter alone."""
 _LINES = 2000
+"""Lines that are matched against patterns, so that 60,000 characters of line ends do not cost more than text."""
+_LINES_WITH_BLANKS = 4 * _LINES
+"""Lines that are looked at to find these; a document with more blank lines than that is judged by fewer."""
 _STRETCH = 60
-_WIDTH = 300  # no pattern is slow on so short a line
+"""Words of a stretch, about a paragraph: shorter ones lack a legal word by chance, longer ones all have one."""
+_WIDTH = 300
+"""Characters of a line or heading that are matched: no pattern is slow on so few, and signs stand at the beginning."""
 
 
 class Features:
     """Counts of one text, of its first 60,000 characters where it is longer; shares are in [0, 1]."""
 
-    def __init__(self, text: str, source: str, elements: Iterable[Element], title: str) -> None:
+    def __init__(self, text: str, source: str, elements: Sequence[Element], title: str) -> None:
         """Count; `text` is judged, `source` is what the elements point into."""
         self.text = text[:SAMPLE]
-        self.lines = [line[:_WIDTH] for line in self.text.splitlines()[: 4 * _LINES] if line.strip()][:_LINES]
+        self.lines = [line[:_WIDTH] for line in self.text.splitlines()[:_LINES_WITH_BLANKS] if line.strip()][:_LINES]
         self._said = WORD.findall(self.text.lower())
         self.vocabulary = Counter(self._said)
         self.words = max(1, self.vocabulary.total())
         self.kinds: Counter[str] = Counter()
         self.count: Counter[str] = Counter()
-        self.headings: list[str] = []
-        titles: list[tuple[int, int, bool]] = []
-        end = 0
-        for element in elements:
-            self.kinds[element.kind] += element.end - element.start
-            self.count[element.kind] += 1
-            if element.kind == "text" and "path" in element.attributes:  # of JSON or XML: lines of name and value
-                self.kinds["record"] += element.end - element.start
-            if element.kind == "title":
-                stated = (
-                    element.attributes.get("text") or source[element.start : min(element.end, element.start + _WIDTH)]
-                )
-                self.headings.append(str(stated)[:_WIDTH])
-                titles.append((element.start, element.level, ASKED.search(self.headings[-1]) is not None))
-            end = max(end, element.end)
+        self._count(elements)
+        titles = [element for element in elements if element.kind == "title"]
+        self.headings = [_heading(element, source) for element in titles]
         self.title = title[:_WIDTH]
         self.characters = max(1, len(text.strip()))
-        self.answered = min(1.0, _answered(titles, end) / self.characters)
+        self.answered = min(1.0, self._answered(titles, elements) / self.characters)
+
+    def _count(self, elements: Sequence[Element]) -> None:
+        """Count the characters and the elements of each kind."""
+        for element in elements:
+            size = element.end - element.start
+            self.kinds[element.kind] += size
+            self.count[element.kind] += 1
+            if element.kind == "text" and "path" in element.attributes:  # of JSON or XML: lines of name and value
+                self.kinds["record"] += size
+
+    def _answered(self, titles: Sequence[Element], elements: Sequence[Element]) -> int:
+        """Return how many characters stand under headings that ask, down to the next heading of their level."""
+        asking = [ASKED.search(heading) is not None for heading in self.headings]
+        if not any(asking):
+            return 0
+        end = max(element.end for element in elements)
+        bounds = pairwise([*(title.start for title in titles), end])
+        total, asked = 0, 0
+        for title, asks, (start, following) in zip(titles, asking, bounds, strict=True):
+            if not asked or title.level <= asked:
+                asked = title.level if asks else 0
+            total += following - start if asked else 0
+        return total
 
     def of_kind(self, *kinds: str) -> float:
         """Return the share of the text that elements of some kinds take."""
@@ -62,7 +79,7 @@ class Features:
         return sum(self.vocabulary[word] for word in words) / self.words
 
     def spread(self, words: frozenset[str]) -> float:
-        """Return in what share of the text's stretches of 60 words at least one of some words stands."""
+        """Return the share of the text's stretches of 60 words that have at least one of some words."""
         starts = range(0, len(self._said), _STRETCH)
         return sum(not words.isdisjoint(self._said[i : i + _STRETCH]) for i in starts) / max(1, len(starts))
 
@@ -72,11 +89,7 @@ class Features:
         return sorted(found, key=lambda word: (-self.vocabulary[word], word))[:number]
 
 
-def _answered(titles: Sequence[tuple[int, int, bool]], end: int) -> int:
-    """Return how many characters stand under headings that ask, given their starts, levels and whether they do."""
-    total, asked = 0, 0
-    for (start, level, asks), (following, *_) in pairwise([*titles, (end, 0, False)]):
-        if not asked or level <= asked:
-            asked = level if asks else 0
-        total += following - start if asked else 0
-    return total
+def _heading(element: Element, source: str) -> str:
+    """Return what a heading says: its text without marks, if the reader has kept that."""
+    stated = element.attributes.get("text") or source[element.start : min(element.end, element.start + _WIDTH)]
+    return str(stated)[:_WIDTH]

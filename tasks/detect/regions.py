@@ -1,12 +1,12 @@
 """Regions: the runs of a document's elements that are of one content type; together they are the document.
 
 A long table, listing, log or dialogue inside other text is a region of its own; a short one stays with
-what surrounds it. Whether one is long hangs on itself alone, so that an edit moves the bounds beside it at most.
+what surrounds it. Whether one is long depends on itself alone, so that an edit moves only the bounds beside it.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from docmill.storage.schema import Element, Parsed
@@ -17,13 +17,20 @@ from docmill.tasks.split.parts.blocks import introduces
 from docmill.tasks.split.spans.span import cluster_start
 
 SHORT = 200
-"""Characters below which what is left between two regions goes with one of them."""
+"""Characters below which the rest between two regions goes with one of them: a sentence or two make no chunk worth
+finding. With a higher limit a paragraph between two tables would be split as a table."""
 LONG_SECTION = 1200
-"""Characters from which a section may be of another content type than its document."""
+"""Characters from which a section may be of another content type than its document: about a chunk of text. Shorter
+ones have too few words to be judged by."""
 _WHOLE = frozenset({"chat", "email", "log", "transcript", "slides", "data"})
+"""What a document is as a whole: a table in a mail is a part of the mail."""
 _SECTIONS = frozenset({"faq", "legal", "chat", "log"})
+"""What a section may be in another document; other types are too alike to part a document by."""
 _SURE, _AHEAD = 0.8, 0.1
+"""Score of such a section, and how far it is ahead of the next type. A guide with a question for a heading stays below;
+with more, an FAQ with its introduction would, too."""
 _LEAD = 300
+"""Characters of a block that announces the next one ("These are all of them:"). A longer one says something itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,35 +42,42 @@ class Region:
     verdict: Verdict
 
 
-@dataclass(slots=True)
-class _Run:
-    """Outermost elements in a row that are of one content type."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Outermost elements in a row that are of one content type; `island` says that they stand out by themselves."""
 
     verdict: Verdict
     elements: list[Element]
     island: bool
 
-    @property
-    def size(self) -> int:
-        return _size(self.elements)
-
 
 def find_regions(parsed: Parsed, file_type: FileType) -> tuple[Region, ...]:
     """Return the regions of a document, in order, without gaps from its first character to its last."""
     whole = detect(parsed, file_type)
-    alone = (Region(0, len(parsed.text), whole),)
     if of_format(parsed, file_type) or whole.content_type in _WHOLE:
-        return alone
+        return (Region(0, len(parsed.text), whole),)
+    stretches = _stretches(parsed, whole)
+    if len(stretches) < 2:
+        return (Region(0, len(parsed.text), stretches[0].verdict if stretches else whole),)
+    starts = [cluster_start(parsed.text, one.elements[0].start) for one in stretches[1:]]
+    bounds = pairwise([0, *starts, len(parsed.text)])
+    return tuple(Region(start, end, one.verdict) for (start, end), one in zip(bounds, stretches, strict=True))
+
+
+def _stretches(parsed: Parsed, whole: Verdict) -> list[Stretch]:
+    """Return a document's stretches: islands first, then sections, then the rest, each of a length worth having."""
     outer = list(_outermost(parsed.elements))
     labels = islands(parsed, outer)
+    rest = _judge_rest(parsed, outer, labels) if any(labels) else None
+    return _settle(parsed.text, _parted(outer, labels, _sections(parsed, outer, rest or whole)))
+
+
+def _judge_rest(parsed: Parsed, outer: Sequence[Element], labels: Sequence[Verdict | None]) -> Verdict | None:
+    """Return what a document is without its islands, None where too little is left to tell."""
     rest = [e for e, label in zip(outer, labels, strict=True) if label is None and e.kind != "front_matter"]
-    if any(labels) and _size(rest) >= SHORT:
-        whole = judge(part_features(parsed, [(e.start, e.end) for e in rest], rest, parsed.title))
-    runs = _settle(parsed.text, list(_runs(outer, labels, _sections(parsed, outer, whole))))
-    if len(runs) < 2:
-        return alone if not runs else (Region(0, len(parsed.text), runs[0].verdict),)
-    starts = [0, *(cluster_start(parsed.text, run.elements[0].start) for run in runs[1:]), len(parsed.text)]
-    return tuple(Region(starts[i], starts[i + 1], run.verdict) for i, run in enumerate(runs))
+    if _size(rest) < SHORT:
+        return None
+    return judge(part_features(parsed, [(e.start, e.end) for e in rest], rest, parsed.title))
 
 
 def _size(elements: Sequence[Element]) -> int:
@@ -85,12 +99,16 @@ def _sections(parsed: Parsed, outer: Sequence[Element], whole: Verdict) -> list[
         return verdicts
     for first, last in _section_bounds(outer):
         span = outer[first].start, outer[last - 1].end
-        if span[1] - span[0] >= LONG_SECTION:
-            found = judge(part_features(parsed, [span], outer[first:last], ""))
-            sure = found.score >= _SURE and found.score - found.runner_up_score >= _AHEAD
-            if sure and found.content_type in _SECTIONS:
-                verdicts[first:last] = [found] * (last - first)
+        if span[1] - span[0] < LONG_SECTION:
+            continue
+        found = judge(part_features(parsed, [span], outer[first:last], ""))
+        if found.content_type in _SECTIONS and _is_sure(found):
+            verdicts[first:last] = [found] * (last - first)
     return verdicts
+
+
+def _is_sure(found: Verdict) -> bool:
+    return found.score >= _SURE and found.score - found.runner_up_score >= _AHEAD
 
 
 def _section_bounds(outer: Sequence[Element]) -> Iterator[tuple[int, int]]:
@@ -101,52 +119,49 @@ def _section_bounds(outer: Sequence[Element]) -> Iterator[tuple[int, int]]:
     yield from pairwise([*begins, len(outer)])
 
 
-def _runs(outer: Sequence[Element], labels: Sequence[Verdict | None], sections: Sequence[Verdict]) -> Iterator[_Run]:
-    run: _Run | None = None
-    for element, label, section in zip(outer, labels, sections, strict=True):
-        verdict = label or section
-        if run and run.verdict is verdict:
-            run.elements.append(element)
-            continue
-        if run:
-            yield run
-        run = _Run(verdict, [element], label is not None)
-    if run:
-        yield run
+def _parted(outer: Sequence[Element], labels: Sequence[Verdict | None], sections: Sequence[Verdict]) -> list[Stretch]:
+    """Return the elements in stretches, parted where the verdict is another object."""
+    verdicts = [label or section for label, section in zip(labels, sections, strict=True)]
+    inner = [i for i, (before, own) in enumerate(pairwise(verdicts), start=1) if own is not before]
+    firsts = [0, *inner] if outer else []
+    return [
+        Stretch(verdicts[first], list(outer[first:end]), labels[first] is not None)
+        for first, end in pairwise([*firsts, len(outer)])
+    ]
 
 
-def _settle(text: str, runs: Sequence[_Run]) -> list[_Run]:
-    """Give headings and lead-ins to what they introduce, and too short runs to a neighbour."""
-    settled: list[_Run] = []
+def _settle(text: str, stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Give headings and lead-ins to what they introduce, and too short stretches to a neighbour."""
+    settled: list[Stretch] = []
     carried: list[Element] = []
-    for i, run in enumerate(runs):
-        last = i + 1 == len(runs)
-        lead = [] if last or run.island else _take_lead(text, run.elements)
-        small = not run.island and run.size < SHORT
-        if small and not last and (lead or not settled):
-            carried += run.elements + lead
+    for number, one in enumerate(stretches, start=1):
+        last = number == len(stretches)
+        body, lead = _without_lead(text, one, last)
+        short = not one.island and _size(body) < SHORT
+        if short and not last and (lead or not settled):
+            carried += body + lead
             continue
-        if small and settled:
-            settled[-1].elements += carried + run.elements
-            carried = lead
-            continue
-        run.elements = carried + run.elements
+        _append(settled, replace(one, elements=carried + body), short)
         carried = lead
-        if settled and settled[-1].verdict.content_type == run.verdict.content_type:
-            settled[-1].elements += run.elements
-        elif run.elements:
-            settled.append(run)
     return settled
 
 
-def _take_lead(text: str, elements: list[Element]) -> list[Element]:
-    """Remove and return the headings, and the short block that announces, with which a run ends."""
-    at = len(elements)
-    while at and _introduces(text, elements[at - 1]):
+def _append(settled: list[Stretch], one: Stretch, short: bool) -> None:
+    """Add a stretch, or let the one before it grow where it is short or of the same content type."""
+    if settled and (short or settled[-1].verdict.content_type == one.verdict.content_type):
+        settled[-1].elements.extend(one.elements)
+    elif one.elements:
+        settled.append(one)
+
+
+def _without_lead(text: str, one: Stretch, last: bool) -> tuple[list[Element], list[Element]]:
+    """Return the elements, and apart from them the headings and the announcement at the end, for what follows."""
+    at = len(one.elements)
+    if last or one.island:
+        return one.elements, []
+    while at and _introduces(text, one.elements[at - 1]):
         at -= 1
-    lead = elements[at:]
-    del elements[at:]
-    return lead
+    return one.elements[:at], one.elements[at:]
 
 
 def _introduces(text: str, element: Element) -> bool:

@@ -1,6 +1,6 @@
 """Verdicts: the content type of a text, how sure that is, what it might have been instead, and why."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from docmill.storage.schema import Element, Parsed
@@ -10,6 +10,7 @@ from docmill.tasks.parse.format import FileType
 from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 
 DETECTOR_VERSION = 3
+"""Part of the keys of chunks: raised when the same text is judged otherwise, so that it is split again."""
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
 BY_FORMAT = {
     "code": ("code", "the file is source code"),
@@ -65,23 +66,30 @@ def certain(kind: str, because: str, judged: Verdict) -> Verdict:
 
 def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
     """Return the content type that the file type decides, and why, or None."""
-    if file_type.format in _FIELDS:
-        fields = sum(element.end - element.start for element in parsed.elements if element.kind in ("text", "code"))
-        return ("data", f"the file is {file_type.format}, mostly fields") if 2 * fields > len(parsed.text) else None
-    if file_type.format == "code" and file_type.language in DATA_LANGUAGES:
-        return "data", f"the file is {file_type.language}"
-    if file_type.format == "csv" and _asks_and_answers(parsed):
+    form, language = file_type.format, file_type.language
+    if form in _FIELDS:
+        return ("data", f"the file is {form}, mostly fields") if _mostly_fields(parsed) else None
+    if form == "code" and language in DATA_LANGUAGES:
+        return "data", f"the file is {language}"
+    if form == "csv" and _asks_and_answers(parsed):
         return "faq", "its columns are a question and an answer"
-    kind, because = BY_FORMAT.get(file_type.format, ("", ""))
-    return (kind, f"{because} in {file_type.language}" if file_type.language else because) if kind else None
+    if form not in BY_FORMAT:
+        return None
+    kind, because = BY_FORMAT[form]
+    return kind, f"{because} in {language}" if language else because
+
+
+def _mostly_fields(parsed: Parsed) -> bool:
+    """Say whether more than half of a text is fields and not paragraphs."""
+    fields = sum(element.end - element.start for element in parsed.elements if element.kind in ("text", "code"))
+    return 2 * fields > len(parsed.text)
 
 
 def _asks_and_answers(parsed: Parsed) -> bool:
-    """Return whether a table has a column of questions and one of answers."""
-    cells: list[list[object]] = next(
-        (e.attributes.get("cells") or [[]] for e in parsed.elements if e.kind == "table"), [[]]
-    )
-    names = [str(cell) for cell in cells[0]] if cells else []
+    """Say whether a table has a column of questions and one of answers."""
+    table = next((element for element in parsed.elements if element.kind == "table"), None)
+    cells: list[list[object]] = (table and table.attributes.get("cells")) or [[]]
+    names = [str(cell) for cell in cells[0]]
     return any(map(QUESTIONS.fullmatch, names)) and any(map(ANSWERS.fullmatch, names))
 
 
@@ -93,13 +101,16 @@ def document_features(parsed: Parsed) -> Features:
 
 
 def part_features(
-    parsed: Parsed, spans: Iterable[tuple[int, int]], elements: Iterable[Element], title: str
+    parsed: Parsed, spans: Iterable[tuple[int, int]], elements: Sequence[Element], title: str
 ) -> Features:
     """Return the features of some spans of a document, taken as one text."""
     text = "\n\n".join(parsed.text[start:end] for start, end in spans)
     return Features(text, parsed.text, elements, title)
 
 
+_DECIMALS = 3
+"""Of a score where it is shown and stored, so that it is the same in both: fewer hide which of two was ahead."""
+
+
 def _rounded(score: float) -> float:
-    """Round as it is shown and stored, so that it is the same everywhere."""
-    return round(min(1.0, score), 3)
+    return round(min(1.0, score), _DECIMALS)

@@ -18,6 +18,7 @@ from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.split.parts.lookup import Lookup
 
 _TOLD = 10
+"""Members of an archive that an error names: enough to see how they are written."""
 
 
 @dataclass(frozen=True, slots=True)

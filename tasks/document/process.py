@@ -2,10 +2,10 @@
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes, key_of
@@ -14,7 +14,7 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.laid_members import why_missing
 from docmill.tasks.archive.listing import VERSION as LISTING_VERSION
 from docmill.tasks.chunking.chunk import ChunkOptions, asks_model, chunk_regions, chunker_key, vector_keys
-from docmill.tasks.chunking.route import OWN_KEY, Route, RouteTable
+from docmill.tasks.chunking.route import OWN_KEY, Route, Routed, RouteTable
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import find_regions
 from docmill.tasks.detect.verdict import detect
@@ -30,9 +30,6 @@ from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.workers.memory_release import release
 from docmill.tasks.workers.pool import Limits
 from docmill.tasks.workers.worker import announce
-
-if TYPE_CHECKING:
-    pass
 
 _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
@@ -145,10 +142,8 @@ class Job:
 class Processed:
     """What one worker call gives: the row, its chunks, the parsed document where it is new, and what it asks.
 
-    `keys` are those of each chunk's vectors.
-
-    While `asked` holds texts whose vectors were missing, or `unsaid` prompts without a reply, the chunks are
-    not yet those of its strategies.
+    `keys` are those of each chunk's vectors. While `asked` holds texts whose vectors were missing, or `unsaid`
+    prompts without a reply, the chunks are not yet those of its strategies.
     """
 
     document: StagedDocument
@@ -160,7 +155,7 @@ class Processed:
 
 
 def suffix_of(uri: str) -> str:
-    """Return the part of a name that a file's type may hang on: its suffix, or the whole name without one."""
+    """Return the part of a name that may tell a file's type: its suffix, or the whole name without one."""
     name = uri.rpartition("/")[2]
     dot = name.rfind(".")
     return (name[dot:] if 0 < dot < len(name) - 1 else name).lower()
@@ -168,35 +163,49 @@ def suffix_of(uri: str) -> str:
 
 def process_document(job: Job) -> Processed:
     """Parse, detect, route, split and contextualize one document, or say why it cannot be used."""
+    if job.stored is not None:
+        file_type = FileType(job.work.format, job.work.language)
+        announce(_parser_name(file_type))
+        return _split(job, file_type, job.stored)
+    data = _read(job.work, job.recipe.max_file_bytes)
+    work = replace(job.work, content_hash=hash_bytes(data), size=len(data))
+    try:
+        file_type = detect_file_type(PurePosixPath(work.uri).name, data)
+    except Rejected as why:
+        return reject(work, why)
+    announce(_parser_name(file_type))
+    try:
+        parsed = parse(data, file_type, job.recipe.parse)
+    except Rejected as why:
+        return reject(work, why, file_type)
+    finally:
+        del data  # before the text is split: of a large file both together may be too much
+        release()
+    return _split(replace(job, work=work), file_type, parsed)
+
+
+def _split(job: Job, file_type: FileType, parsed: Parsed) -> Processed:
+    """Return the row and the chunks of a parsed document."""
     work, recipe = job.work, job.recipe
-    if job.stored is None:
-        data = _read(work, recipe.max_file_bytes)
-        work = replace(work, content_hash=hash_bytes(data), size=len(data))
-        try:
-            file_type = detect_file_type(PurePosixPath(work.uri).name, data)
-        except Rejected as why:
-            return reject(work, why)
-        announce(_parser_name(file_type))
-        try:
-            parsed = parse(data, file_type, recipe.parse)
-        except Rejected as why:
-            return reject(work, why, file_type)
-        finally:
-            del data
-            release()
-    else:
-        file_type, parsed = FileType(work.format, work.language), job.stored
-        announce(_parser_name(file_type))
     regions = find_regions(parsed, file_type)
     try:
         routed = recipe.routes.route_regions(work.uri, regions, parsed.metadata)
     except ConfigError as error:
         return reject(work, Rejected("misrouted", str(error)), file_type)
     drafts = chunk_regions(parsed, routed, load_tokenizer(recipe.tokenizer_dir), recipe.chunk, job.lookup)
+    document = _document(job, file_type, parsed, routed, len(drafts))
+    new = parsed if job.stored is None else None
+    keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
+    return Processed(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid), keys)
+
+
+def _document(job: Job, file_type: FileType, parsed: Parsed, routed: Sequence[Routed], chunks: int) -> StagedDocument:
+    """Return the row of a document whose regions have their routes, and that was split into so many chunks."""
+    work, recipe = job.work, job.recipe
     text_key = recipe.text_key(work.content_hash, file_type)
-    content_types = tuple(dict.fromkeys(region.verdict.content_type for region in regions))
+    content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in routed))
     metadata = json.dumps(parsed.metadata, ensure_ascii=False, default=str, sort_keys=True)
-    document = StagedDocument(
+    return StagedDocument(
         work_key=work.key,
         content_hash=work.content_hash,
         suffix=suffix_of(work.uri),
@@ -208,7 +217,7 @@ def process_document(job: Job) -> Processed:
         text_key=text_key,
         chunk_key=recipe.chunk_key(text_key, work.uri, content_types, metadata),
         characters=len(parsed.text),
-        chunks=len(drafts),
+        chunks=chunks,
         metadata=metadata,
         **asdict(facts_of(parsed.metadata)),
         parsed=job.stored is None,
@@ -218,9 +227,6 @@ def process_document(job: Job) -> Processed:
         content_types=content_types,
         regions=tuple(one.row() for one in routed),
     )
-    new = parsed if job.stored is None else None
-    keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
-    return Processed(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid), keys)
 
 
 def _read(work: Work, limit: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Asking: put the questions whose answers are known to a snapshot, and measure what it gives."""
+"""Asking: ask a snapshot questions whose answers are known, and measure what it finds."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -15,6 +15,8 @@ from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.evaluate.ranking import Values, measure, measure_of, names_of, ranked
 
 _CHUNKS_PER_DOCUMENT = 5
+"""Chunks that are asked for, for each document of a ranking: several may be of one document. With fewer, a ranking of
+documents ends too early; more only take longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadingDepth:
     """How far a ranking is read: `depth` documents or passages, and of their texts so many characters; 0 is all."""
 
     depth: int = 10
@@ -95,7 +97,7 @@ def check_measures(names: Iterable[str]) -> None:
 
 
 def evaluate(
-    store: Store, questions: Sequence[Question], ways: Sequence[Way], measures: Sequence[str], reading: Reading
+    store: Store, questions: Sequence[Question], ways: Sequence[Way], measures: Sequence[str], reading: ReadingDepth
 ) -> list[Evaluation]:
     """Ask every question in every way. Raises `QueryError` for a question that cannot be asked, and names it."""
     check_measures(measures)
@@ -103,7 +105,7 @@ def evaluate(
     return [_evaluate(excerpts, way, measures, reading) for way in ways]
 
 
-def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], reading: Reading) -> Evaluation:
+def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], reading: ReadingDepth) -> Evaluation:
     questions, depth = excerpts.questions, reading.depth
     k = depth * _CHUNKS_PER_DOCUMENT
     hits = {question.id: reading.read(found) for question, found in _answers(excerpts.store, questions, way, k)}

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +25,19 @@ _REFERRING = re.compile(
 )
 _MARKS = "#*->|_` \t\n\"'\u201c\u201d\u2018\u2019([0123456789.)"
 _WIDESPREAD = 0.1
+"""Share of the documents that have a line of boilerplate: a footer may be that of one section of a site only."""
 _FEW_DOCUMENTS = 3
+"""Documents that have such a line at least: in a small store two may quote the same sentence."""
+_SHORTEST_LINE = 4
+"""Characters of such a line: shorter ones are brackets and numbers, which stand in many documents."""
 _NEAR = 0.97
+"""Cosine above which chunks say nearly the same, as versions of one page do; lower, and chunks about one matter do."""
+_QUANTILES = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
+_TOPICS, _TOPIC_WORDS = 10, 10
+"""Topics of a store, and the first words by which each is judged. With more words, rare ones that share no chunk
+decide; more topics need more chunks than a small store has."""
+_ROUNDS, _TOLERANCE = 200, 1e-3
+"""Where the factorization stops: the first words of a topic are settled long before its weights."""
 
 Shares = dict[str, dict[str, float]]
 
@@ -46,7 +58,7 @@ def sizes(chunks: Sequence[ChunkRow], least: int, limit: int) -> dict[str, float
     """
     values = np.array([one.tokens for one in chunks])
     whole = np.array([not one.parts for one in chunks])
-    found = {f"tokens p{p}": float(np.quantile(values, p / 100)) for p in (5, 50, 95)}
+    found = {f"tokens {name}": float(np.quantile(values, share)) for name, share in _QUANTILES.items()}
     return {
         "chunks": float(len(values)),
         "tokens mean": float(values.mean()),
@@ -58,7 +70,7 @@ def sizes(chunks: Sequence[ChunkRow], least: int, limit: int) -> dict[str, float
 
 
 def spread(document: Written) -> dict[str, float]:
-    """Return which part of a document's characters stands in several chunks, and which in none, white space aside."""
+    """Return the shares of a document's characters that stand in several chunks and in none, white space aside."""
     text = document.parsed.text
     counts = np.zeros(len(text) + 1, np.int32)
     for chunk in document.chunks:
@@ -74,7 +86,7 @@ def spread(document: Written) -> dict[str, float]:
 
 
 def boundaries(document: Written) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield of each chunk, by id, whether it begins and ends where a sentence, an element or a line does."""
+    """Yield whether each chunk, by id, begins and ends where a sentence, an element or a line does."""
     text = document.parsed.text
     spans = [(one.start, one.end) for one in sentences(document.parsed)]
     spans += [(one.start, one.end) for one in document.parsed.elements]
@@ -113,13 +125,16 @@ def near_duplicates(vectors: npt.NDArray[np.float32]) -> dict[str, float]:
 
 def boilerplate(documents: Sequence[Written]) -> dict[str, float]:
     """Return the share of the chunks' characters in lines that a tenth of the documents, three at least, have."""
-    lines = [{line.strip() for chunk in one.chunks for line in chunk.text.splitlines()} for one in documents]
-    frequency = Counter(line for held in lines for line in held if len(line) > 3)
+    lines = [_lines(one) for one in documents]
+    frequency = Counter(line for own in lines for line in set(own) if len(line) >= _SHORTEST_LINE)
     least = max(_FEW_DOCUMENTS, _WIDESPREAD * len(documents))
-    common = {line for line, count in frequency.items() if count >= least}
-    pieces = [line.strip() for one in documents for chunk in one.chunks for line in chunk.text.splitlines()]
-    total = sum(map(len, pieces))
-    return {"characters in boilerplate": sum(len(line) for line in pieces if line in common) / max(1, total)}
+    pieces = list(chain.from_iterable(lines))
+    common = sum(len(line) for line in pieces if frequency[line] >= least)
+    return {"characters in boilerplate": common / max(1, sum(map(len, pieces)))}
+
+
+def _lines(document: Written) -> list[str]:
+    return [line.strip() for chunk in document.chunks for line in chunk.text.splitlines()]
 
 
 def inner_sentences(document: Written) -> Iterator[tuple[str, list[str]]]:
@@ -141,7 +156,7 @@ def coherence(vectors: npt.NDArray[np.float32]) -> float:
     return float(((vectors.sum(axis=0) ** 2).sum() - count) / (count * (count - 1)))
 
 
-def topics(texts: Sequence[str], count: int = 10, words: int = 10) -> dict[str, float]:
+def topics(texts: Sequence[str], count: int = _TOPICS, words: int = _TOPIC_WORDS) -> dict[str, float]:
     """Return how well the first words of topics go together, chunk by chunk: NPMI in [-1, 1], UMass at most 0.
 
     Topics are those of a non-negative factorization of tf-idf. Sources: Bouma, Normalized (pointwise) mutual
@@ -159,8 +174,8 @@ def topics(texts: Sequence[str], count: int = 10, words: int = 10) -> dict[str, 
         return {}
     count = min(count, *weights.shape)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the first words of a topic are settled long before
-        model = NMF(count, init="nndsvd", max_iter=200, tol=1e-3, random_state=0).fit(weights)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = NMF(count, init="nndsvd", max_iter=_ROUNDS, tol=_TOLERANCE, random_state=0).fit(weights)
     best = [np.argsort(-row, kind="stable")[:words] for row in model.components_ if (row > 0).sum() > 1]
     held = (weights > 0).astype(np.float64)
     scores = [_together((held[:, terms].T @ held[:, terms]).toarray(), len(texts)) for terms in best]

@@ -18,10 +18,13 @@ from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
 from docmill.tasks.evaluate.questions import Question, Target
 
-_NAME = re.compile(r"(?:(recall|precision|IoU)(_first)?@([1-9]\d*)|(precision_omega)(_first)?)")
+_AT_A_CUTOFF = re.compile(r"(recall|precision|IoU)(_first)?@([1-9]\d*)")
+_OMEGA = re.compile(r"(precision_omega)(_first)?()")  # the empty group stands for the cutoff, which it does not have
+_SHOWN = 60
+"""Characters of a quotation that an error repeats: enough to find it, short enough for one line."""
 
 
-class Measure(NamedTuple):
+class ExcerptMeasure(NamedTuple):
     """A measure of excerpts: which, of how many chunks, and whether by first occurrence."""
 
     name: str
@@ -29,10 +32,13 @@ class Measure(NamedTuple):
     first: bool
 
 
-def excerpt_measure(name: str) -> Measure | None:
+def excerpt_measure(name: str) -> ExcerptMeasure | None:
     """Return the measure of excerpts of a name, None where it is none."""
-    found = _NAME.fullmatch(name)
-    return Measure(found[1] or found[4], int(found[3] or 0), bool(found[2] or found[5])) if found else None
+    found = _AT_A_CUTOFF.fullmatch(name) or _OMEGA.fullmatch(name)
+    if found is None:
+        return None
+    which, first, cutoff = found.groups()
+    return ExcerptMeasure(which, int(cutoff or 0), bool(first))
 
 
 @dataclass
@@ -91,7 +97,7 @@ class Excerpts:
             )
         found = locate(self._text(uri), target)
         if found is None:
-            raise QueryError(f"question {question.id}: {uri} does not hold {target.quotation[:60]!r}")
+            raise QueryError(f"question {question.id}: {uri} does not hold {target.quotation[:_SHOWN]!r}")
         return Passage(uri, *found)
 
     @cached_property

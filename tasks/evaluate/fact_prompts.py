@@ -10,11 +10,19 @@ from collections.abc import Sequence
 from docmill.tasks.model.prompt import Prompt
 
 CHARACTERS_PER_FACT = 250
+"""Characters of a passage for each fact, two or three sentences: more facts repeat each other, fewer leave some out."""
 MOST_FACTS = 8
+"""Facts of a passage: those of one long answer must not outweigh all others, and each is judged for each ranking."""
 LONGEST_PASSAGE = 8000
+"""Characters of a passage that are read: four times what the most facts are asked of."""
 _LONGEST_FACT = 400
+"""Characters of a fact: a longer line is several of them, or an explanation."""
 _TOKENS_PER_FACT = 80
+"""Tokens that a fact may take: one sentence. Fewer cut off the last facts; more cost only if a model says too much."""
 _TOKENS_PER_VERDICT = 8
+"""Tokens of a line such as "(12) true", with room for other signs around the number."""
+_TOKENS_AROUND_VERDICTS = 16
+"""Tokens for a heading before the verdicts, which models add although it is not asked for."""
 _NUMBER = re.compile(r"^\s*(?:[-*\u2022]|\(?\d{1,2}[.):\]])\s*")
 _VERDICT = re.compile(r"(\d{1,2})\W{1,4}(true|false)\b", re.I)
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -50,7 +58,7 @@ def verdict_prompt(excerpts: Sequence[str], facts: Sequence[str]) -> Prompt:
     """Return the prompt that has facts judged by what was found."""
     numbered = "\n".join(f"({number}) {fact}" for number, fact in enumerate(facts, start=1))
     parts = (_ASK_VERDICTS, "Excerpts:\n" + "\n\n---\n\n".join(excerpts), f"Statements:\n{numbered}")
-    return Prompt(parts, purpose="judgement", max_tokens=16 + len(facts) * _TOKENS_PER_VERDICT)
+    return Prompt(parts, purpose="judgement", max_tokens=_TOKENS_AROUND_VERDICTS + len(facts) * _TOKENS_PER_VERDICT)
 
 
 def read_verdicts(reply: str, count: int) -> tuple[bool, ...]:

@@ -11,6 +11,7 @@ Sources: Es, James, Espinosa Anke and Schockaert, RAGAS: Automated Evaluation of
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.evaluate.phrases import sentences_within
@@ -19,7 +20,11 @@ from docmill.tasks.model.prompt import Answer, Prompt
 
 _PURPOSE = "judge"
 _MOST = 100
-"""Sentences of what was found for a question that a model is shown."""
+"""Sentences of what was found for a question that a model is shown: a list that it can number without an error."""
+_YES_TOKENS = 5
+"""Tokens of the answer `yes` or `no`, with a sign before and after it."""
+_NUMBERS_TOKENS = 300
+"""Tokens of the longest answer, three for each of 100 numbers: the number, a comma and a space."""
 
 _USEFUL = """\
 You judge what a search has found. Say whether the passage was useful in arriving at the answer to the question.
@@ -32,11 +37,17 @@ Ask = Callable[[Sequence[Prompt]], Mapping[Prompt, Answer]]
 
 
 def context_precision(found: Mapping[str, Sequence[Hit]], questions: Sequence[Question], ask: Ask) -> dict[str, float]:
-    """Return the context precision by question; a question with a verdict that is not to be had is left out."""
+    """Return the context precision by question; a question without all of its verdicts is left out."""
     prompts = {q.id: [_useful(q, hit) for hit in found[q.id]] for q in questions}
-    answers = ask([prompt for some in prompts.values() for prompt in some])
-    verdicts = {key: [_yes(answers.get(prompt)) for prompt in some] for key, some in prompts.items()}
-    return {key: average_precision([bool(one) for one in said]) for key, said in verdicts.items() if None not in said}
+    answers = ask(list(chain.from_iterable(prompts.values())))
+    verdicts = {key: _verdicts(some, answers) for key, some in prompts.items()}
+    return {key: average_precision(useful) for key, useful in verdicts.items() if useful is not None}
+
+
+def _verdicts(prompts: Sequence[Prompt], answers: Mapping[Prompt, Answer]) -> list[bool] | None:
+    """Return whether each passage was useful, None where one reply is missing or cannot be read."""
+    said = [_yes(answers.get(prompt)) for prompt in prompts]
+    return None if None in said else [bool(one) for one in said]
 
 
 def average_precision(useful: Sequence[bool]) -> float:
@@ -48,7 +59,7 @@ def average_precision(useful: Sequence[bool]) -> float:
 def _useful(question: Question, hit: Hit) -> Prompt:
     answer = " ".join(target.quotation for target in question.targets if target.quotation)
     known = f"Question: {question.text}" + (f"\nAnswer: {answer}" if answer else "")
-    return Prompt((_USEFUL, f"{known}\nPassage:\n{hit.text}\nUseful:"), purpose=_PURPOSE, max_tokens=5)
+    return Prompt((_USEFUL, f"{known}\nPassage:\n{hit.text}\nUseful:"), purpose=_PURPOSE, max_tokens=_YES_TOKENS)
 
 
 def _yes(answer: Answer | None) -> bool | None:
@@ -73,7 +84,7 @@ def _sentences(hits: Sequence[Hit]) -> list[str]:
 
 def _needed(question: Question, sentences: Sequence[str]) -> Prompt:
     numbered = "\n".join(f"[{number}] {sentence}" for number, sentence in enumerate(sentences, start=1))
-    return Prompt((_NEEDED, f"{numbered}\n\nQuestion: {question.text}"), purpose=_PURPOSE, max_tokens=300)
+    return Prompt((_NEEDED, f"{numbered}\n\nQuestion: {question.text}"), purpose=_PURPOSE, max_tokens=_NUMBERS_TOKENS)
 
 
 def _numbers(answer: Answer | None, most: int) -> set[int] | None:

@@ -19,20 +19,27 @@ from docmill.tasks.evaluate.phrases import sentences
 from docmill.tasks.evaluate.questions import Question, Target
 
 _QUOTED = 80
+"""Characters of a passage that answer a heading: a chunk that holds its beginning has found it. A longer quotation
+might be cut by chunks, and none would hold it."""
 _WORDS = 6
+"""Rare words of a question: with fewer, several sentences fit; with more, the question is the sentence itself."""
 _SENTENCE = (40, 400)
+"""Characters of a sentence that is asked for. Shorter ones lack six words; longer ones are lists without a stop."""
+_CHARACTERS_PER_QUESTION = 2000
+"""Characters of a document for each sentence that is asked for, so that a long document does not have most of them."""
 _LONGEST = 200
+"""Characters of a question: a longer heading is a paragraph in bold."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuestionSource:
     """A document to make questions from."""
 
     uri: str
     parsed: Parsed
 
 
-def proxies(sources: Sequence[Source], most: int) -> list[Question]:
+def proxies(sources: Sequence[QuestionSource], most: int) -> list[Question]:
     """Return at most `most` questions, chosen by their content; equal documents always give the same ones."""
     frequency: Counter[str] = Counter(term for source in sources for term in set(analyse(source.parsed.text)))
     made = [one for source in sources for one in _of(source, frequency, len(sources))]
@@ -50,7 +57,7 @@ def _askable(text: str) -> bool:
     return len(text) <= _LONGEST
 
 
-def _of(source: Source, frequency: Counter[str], documents: int) -> Iterator[Question]:
+def _of(source: QuestionSource, frequency: Counter[str], documents: int) -> Iterator[Question]:
     named = _question(source.parsed.title, Target(source.uri))
     if named.text:
         yield named
@@ -65,7 +72,7 @@ def _question(text: str, target: Target) -> Question:
     return Question(key_of("proxy", text, target.document, target.quotation), text, (target,))
 
 
-def _pairs(source: Source, asks: str, answers: Sequence[str]) -> Iterator[Question]:
+def _pairs(source: QuestionSource, asks: str, answers: Sequence[str]) -> Iterator[Question]:
     """Yield a question for each element of a kind that one of other kinds follows."""
     text, elements = source.parsed.text, source.parsed.elements
     for one, after in pairwise(elements):
@@ -81,19 +88,31 @@ def _quoted(text: str, element: Element) -> str:
     return line if len(line) <= _QUOTED else line[:_QUOTED].rsplit(" ", 1)[0]
 
 
-def _distinctive(source: Source, frequency: Counter[str], documents: int) -> Iterator[Question]:
+def _distinctive(source: QuestionSource, frequency: Counter[str], documents: int) -> Iterator[Question]:
     """Yield the rarest words of the sentences that have the rarest, at most one for each 2,000 characters."""
     text = source.parsed.text
     found = []
     for start, end in _sentences(source.parsed):
-        words = list(dict.fromkeys(word for word in text[start:end].split() if analyse(word)))
-        rare = {word: max(math.log(documents / max(1, frequency[t])) for t in analyse(word)) for word in words}
-        chosen = sorted(words, key=lambda word: -rare[word])[:_WORDS]
-        if len(chosen) == _WORDS:
-            said = " ".join(word.strip(".,;:()[]\"'`*_") for word in words if word in chosen)
-            found.append((sum(rare[word] for word in chosen), said, text[start:end]))
-    for _, said, sentence in sorted(found, reverse=True)[: 1 + len(text) // 2000]:
+        if rarest := _rarest(text[start:end], frequency, documents):
+            found.append((*rarest, text[start:end]))
+    for _, said, sentence in sorted(found, reverse=True)[: 1 + len(text) // _CHARACTERS_PER_QUESTION]:
         yield _question(said, Target(source.uri, sentence))
+
+
+def _rarest(sentence: str, frequency: Counter[str], documents: int) -> tuple[float, str] | None:
+    """Return how rare the rarest words of a sentence are together, and these in their order; None for too few words."""
+    words = list(dict.fromkeys(word for word in sentence.split() if analyse(word)))
+    rare = {word: _rarity(word, frequency, documents) for word in words}
+    chosen = sorted(words, key=lambda word: -rare[word])[:_WORDS]
+    if len(chosen) < _WORDS:
+        return None
+    said = " ".join(word.strip(".,;:()[]\"'`*_") for word in words if word in chosen)
+    return sum(rare[word] for word in chosen), said
+
+
+def _rarity(word: str, frequency: Counter[str], documents: int) -> float:
+    """Return the inverse document frequency of a word, of its rarest term if it is a compound."""
+    return max(math.log(documents / max(1, frequency[term])) for term in analyse(word))
 
 
 def _sentences(parsed: Parsed) -> Iterable[tuple[int, int]]:

@@ -12,7 +12,7 @@ import csv
 import io
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,11 @@ from docmill.storage.errors import QueryError
 from docmill.storage.retrieval.candidates.search_options import check_query
 
 _FIELD_LIMIT = 10_000_000
+"""Characters of a field of a CSV file: a passage may be as long as a document, and Python's limit is 131,072."""
+_SHOWN = 60
+"""Characters of a wrong line that an error repeats: enough to find it, short enough for one line."""
+_JUDGEMENT_LENGTHS = (3, 4)
+"""Parts of a line of BEIR's judgements, and of TREC's, which has a 0 after the id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +112,14 @@ def _beir_query(place: str, line: str) -> tuple[str, str]:
         row = json.loads(line)
         return str(row["_id"]), str(row["text"])
     except (ValueError, LookupError, TypeError):
-        raise QueryError(f"{place}: not a JSON object with `_id` and `text`: {line[:60]!r}") from None
+        raise QueryError(f"{place}: not a JSON object with `_id` and `text`: {line[:_SHOWN]!r}") from None
 
 
 def _trec_topics(path: Path) -> Iterator[tuple[str, str]]:
     for place, line in _lines(path):
         key, tab, text = line.partition("\t")
         if not tab:
-            raise QueryError(f"{place}: no tab between the id and the question: {line[:60]!r}")
+            raise QueryError(f"{place}: no tab between the id and the question: {line[:_SHOWN]!r}")
         yield key.strip(), text.strip()
 
 
@@ -125,19 +130,28 @@ def _judgements(path: Path) -> dict[str, dict[str, Target]]:
     """
     found: dict[str, dict[str, Target]] = defaultdict(dict)
     for number, (place, line) in enumerate(_lines(path)):
-        tabbed = [part.strip() for part in line.split("\t")]
-        parts = tabbed if len(tabbed) in (3, 4) else line.split()
-        try:
-            key, document, grade = parts[0], parts[-2], int(parts[-1])
-            if len(parts) not in (3, 4):
-                raise ValueError
-        except (ValueError, IndexError):
-            if number == 0 and len(parts) in (3, 4):
+        parts = _parts(line)
+        grade = _grade(parts)
+        if grade is None:
+            if number == 0 and len(parts) in _JUDGEMENT_LENGTHS:
                 continue  # BEIR's header
-            raise QueryError(f"{place}: not an id, a document and a whole number: {line[:60]!r}") from None
+            raise QueryError(f"{place}: not an id, a document and a whole number: {line[:_SHOWN]!r}")
         if grade > 0:
-            found[key][document] = Target(document=document, grade=grade)
+            found[parts[0]][parts[-2]] = Target(document=parts[-2], grade=grade)
     return found
+
+
+def _parts(line: str) -> list[str]:
+    tabbed = [part.strip() for part in line.split("\t")]
+    return tabbed if len(tabbed) in _JUDGEMENT_LENGTHS else line.split()
+
+
+def _grade(parts: Sequence[str]) -> int | None:
+    """Return the grade of a judgement, None where the parts are none."""
+    try:
+        return int(parts[-1]) if len(parts) in _JUDGEMENT_LENGTHS else None
+    except ValueError:
+        return None
 
 
 def _judged(texts: Iterable[tuple[str, str]], judgements: Mapping[str, Mapping[str, Target]]) -> Iterator[Question]:
@@ -150,16 +164,24 @@ def _csv(path: Path) -> Iterator[Question]:
     csv.field_size_limit(_FIELD_LIMIT)
     rows = csv.DictReader(io.StringIO(_text(path), newline=""))
     try:
-        names = rows.fieldnames or ()
-        if "question" not in [name.strip().lower() for name in names]:
-            raise QueryError(f"{path}: no column `question`" + (f", only {', '.join(names)}" if names else ""))
+        _check_columns(path, rows.fieldnames or ())
         for number, row in enumerate(rows, start=1):
-            fields = {(name or "").strip().lower(): value or "" for name, value in row.items() if name is not None}
-            targets = tuple(_targets(fields, f"{path} line {rows.line_num}"))
-            if fields["question"].strip() and targets:
-                yield Question(fields.get("id") or str(number), fields["question"], targets)
+            yield from _csv_question(row, number, f"{path} line {rows.line_num}")
     except csv.Error as error:
         raise QueryError(f"{path} after line {rows.line_num}: {error}") from None
+
+
+def _check_columns(path: Path, names: Sequence[str]) -> None:
+    if "question" not in [name.strip().lower() for name in names]:
+        raise QueryError(f"{path}: no column `question`" + (f", only {', '.join(names)}" if names else ""))
+
+
+def _csv_question(row: Mapping[str | None, str | None], number: int, place: str) -> Iterator[Question]:
+    """Yield the question of a row, if it has one with a target; fields without a column count for nothing."""
+    fields = {name.strip().lower(): value or "" for name, value in row.items() if name is not None}
+    targets = tuple(_targets(fields, place))
+    if fields["question"].strip() and targets:
+        yield Question(fields.get("id") or str(number), fields["question"], targets)
 
 
 def _targets(fields: Mapping[str, str], place: str) -> Iterator[Target]:

@@ -11,6 +11,8 @@ from docmill.tasks.model.prompt import Prompt, estimate
 
 LEAST_CACHED = 4096
 """The fewest tokens that every model of a provider takes into its cache."""
+_PRICED_TOKENS = 1e6
+"""Prices are for so many tokens, as providers list them."""
 _FALLBACK = {"cached": "input", "written": "input"}
 
 
@@ -33,7 +35,7 @@ class Budget:
         """Return what tokens cost; 0 where there are no prices."""
         plain = usage.input - usage.cached - usage.written
         parts = {"input": plain, "cached": usage.cached, "written": usage.written, "output": usage.output}
-        return sum(count * self._price(name) for name, count in parts.items()) / 1e6
+        return sum(count * self._price(name) for name, count in parts.items()) / _PRICED_TOKENS
 
     def _price(self, name: str) -> float:
         return self.prices.get(name, self.prices.get(_FALLBACK.get(name, ""), 0.0))

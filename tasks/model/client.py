@@ -1,4 +1,4 @@
-"""Desk: where a run asks its language model: what was paid for before is given again, the rest is asked and kept.
+"""Desk: where a run asks its language model; answers are kept, and what was paid for once is not asked again.
 
 One desk serves contexts, cuts, summaries, expanded questions, facts and judgements:
 
@@ -24,7 +24,7 @@ from docmill.storage.schema import CostRow
 from docmill.tasks.model.budget import Budget, Forecast, Purse
 from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, Usage
 from docmill.tasks.model.clients.providers import load_model
-from docmill.tasks.model.journal import REPLIES, SHARED, Entry, Journal, costs_of, recover
+from docmill.tasks.model.journal import REPLIES, SHARED, Journal, PaidCall, costs_of, recover
 from docmill.tasks.model.prompt import Answer, Prompt
 from docmill.tasks.model.schedule import Turns
 
@@ -67,7 +67,7 @@ class Desk:
         self._slots = threading.BoundedSemaphore(asking.model.max_concurrency)
         self._purse = Purse(asking.budget)
         self._fresh: dict[str, Answer] = {}
-        self._entries: list[Entry] = []
+        self._entries: list[PaidCall] = []
         self._counted: set[str] = set()
         self._left: set[str] = set()
         self._running: list[Turns] = []
@@ -86,20 +86,18 @@ class Desk:
         self.close()
 
     def ask(self, prompts: Sequence[Prompt]) -> dict[Prompt, Answer]:
-        """Return the answers that are to be had; a call that fails, or is beyond the budget, leaves its prompt out.
+        """Return the answers by prompt; a prompt whose call fails, or is beyond the budget, is left out.
 
         Raises `ConfigError` for a client that is not installed, a key that is not set or was refused.
         """
         keys = {prompt: self._key(prompt) for prompt in prompts}
         kept = self._kept(list(keys.values()))
-        fresh, counted = self._fresh, self._counted
-        new = {key: prompt for prompt, key in keys.items() if key not in fresh and key not in counted}
-        due = {key: prompt for key, prompt in new.items() if self._is_due(prompt, kept.get(key))}
+        due = self._due(keys, kept)
         if not self._asking.calls:
             self._count(due)
         elif due:
             self._call_all(list(due.values()))
-        kept |= {key: fresh[key] for key in keys.values() if key in fresh}
+        kept |= {key: self._fresh[key] for key in keys.values() if key in self._fresh}
         return {prompt: kept[key] for prompt, key in keys.items() if key in kept}
 
     @property
@@ -143,6 +141,11 @@ class Desk:
             held = [key for key in dict.fromkeys(keys) if key not in missing]
             rows = self._packs.take(held).to_pylist() if held else []
         return {row["key"]: Answer(row["text"], row["basis"]) for row in rows}
+
+    def _due(self, keys: Mapping[Prompt, str], kept: Mapping[str, Answer]) -> dict[str, Prompt]:
+        """Return the prompts, by key, that this desk has neither asked nor counted and that lack a good answer."""
+        new = {key: prompt for prompt, key in keys.items() if key not in self._fresh and key not in self._counted}
+        return {key: prompt for key, prompt in new.items() if self._is_due(prompt, kept.get(key))}
 
     def _is_due(self, prompt: Prompt, answer: Answer | None) -> bool:
         stale = answer is not None and (prompt.basis != answer.basis or not answer.text)
@@ -201,7 +204,7 @@ class Desk:
             entry = replace(entry, key=self._key(prompt), text=text, basis=prompt.basis)
         self._keep(entry)
 
-    def _keep(self, entry: Entry) -> None:
+    def _keep(self, entry: PaidCall) -> None:
         """Write down an answer, or a failure."""
         if self._journal is not None:
             self._journal.add(entry)
@@ -210,8 +213,8 @@ class Desk:
             if entry.key:
                 self._fresh[entry.key] = Answer(entry.text, entry.basis)
 
-    def _entry(self, prompt: Prompt, usage: Usage) -> Entry:
-        return Entry(prompt.purpose, money=self._asking.budget.money(usage), **asdict(usage))
+    def _entry(self, prompt: Prompt, usage: Usage) -> PaidCall:
+        return PaidCall(prompt.purpose, money=self._asking.budget.money(usage), **asdict(usage))
 
 
 def _reply(model: Model, prompt: Prompt) -> Reply | None:

@@ -27,11 +27,13 @@ COSTS = "cache/costs"
 SHARED = "replies"
 """Where an object store has the packs of all its machines; see `docmill.storage.objects.shared_files`."""
 
+_MONEY_DECIMALS = 9
+"""Of a sum of prices of single tokens, each some millionths: fewer lose them, more show the error of addition."""
 _COLUMNS = pa.schema([("key", pa.string()), ("text", pa.string()), ("basis", pa.string())])
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaidCall:
     """One call: the key of its answer, the answer, and what it cost. A call that failed has no key."""
 
     purpose: str
@@ -54,7 +56,7 @@ class Journal:
         self._lock = threading.Lock()
         self._file: IO[str] | None = None
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: PaidCall) -> None:
         """Write one entry."""
         with self._lock:
             if self._file is None:
@@ -95,7 +97,7 @@ def fold(path: Path) -> None:
     """Write the pack and the costs of a journal, and remove it; doing so twice is as doing it once."""
     lines = list(_lines(path))
     if lines:
-        head, entries = lines[0], [Entry(**line) for line in lines[1:]]
+        head, entries = lines[0], [PaidCall(**line) for line in lines[1:]]
         write_whole(path.parent.parent.parent / COSTS / f"{path.stem}.json", _costs(head, entries))
         _write_pack(path.with_suffix(".parquet"), [entry for entry in entries if entry.key])
     path.unlink()
@@ -110,11 +112,11 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             return
 
 
-def _costs(head: dict[str, str], entries: Sequence[Entry]) -> bytes:
+def _costs(head: dict[str, str], entries: Sequence[PaidCall]) -> bytes:
     return json.dumps([asdict(row) for row in costs_of(head["run"], head["model"], entries)]).encode()
 
 
-def costs_of(run: str, model: str, entries: Sequence[Entry]) -> list[CostRow]:
+def costs_of(run: str, model: str, entries: Sequence[PaidCall]) -> list[CostRow]:
     """Return one row for each purpose of a run."""
     rows = []
     for purpose in sorted({entry.purpose for entry in entries}):
@@ -131,13 +133,13 @@ def costs_of(run: str, model: str, entries: Sequence[Entry]) -> list[CostRow]:
                 cached=sum(entry.cached for entry in own),
                 written=sum(entry.written for entry in own),
                 output=sum(entry.output for entry in own),
-                money=round(sum(entry.money for entry in own), 9),
+                money=round(sum(entry.money for entry in own), _MONEY_DECIMALS),
             )
         )
     return rows
 
 
-def _write_pack(target: Path, entries: Sequence[Entry]) -> None:
+def _write_pack(target: Path, entries: Sequence[PaidCall]) -> None:
     if entries:
         columns = [pa.array([getattr(entry, name) for entry in entries], pa.string()) for name in _COLUMNS.names]
         draft = target.with_name(TEMPORARY + target.name)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 LONGEST_REPLY = 2048
+"""Tokens of a reply for which nothing else is said. Fewer cut answers off; for more a budget sets aside too much."""
+_BYTES_PER_TOKEN = 4
+"""OpenAI's rule of thumb for English. It counts bytes here, as a character of another script takes more tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Prompt:
 
 def estimate(text: str) -> int:
     """Return about how many tokens a text has for a language model whose tokenizer is not known."""
-    return len(text.encode("utf-8", "replace")) // 4 + 1
+    return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,9 @@ _ASKED = (
     "language.\n\n"
 )
 _MOST_TOKENS = 200
+"""Tokens of three lines, each with room for a long query."""
 _MOST_WORDINGS = 3
+"""Wordings that are searched for: as many as are asked for, whatever else the model adds."""
 _MARK = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)])\s+")
 
 

@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 _MAX_CHARACTERS = 500
+"""Of an author: a page of contributors is no name, and the column is shown in lists."""
 _PART_OF_A_DATE = re.compile(r"(\d{4})(?:[-/.](\d{1,2}))?(?:[-/.](\d{1,2}))?$")
 _LANGUAGE = re.compile(r"([A-Za-z]{2,3})((?:[-_](?:[A-Za-z]{4}|[A-Za-z]{2}|\d{3}))*)$")
 _ALIKE = {3: str.lower, 4: str.title, 2: str.upper}

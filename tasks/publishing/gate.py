@@ -7,11 +7,12 @@ from pathlib import Path
 from docmill.storage.errors import QueryError
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.reader.store import Store
-from docmill.tasks.evaluate.asking import Reading, Way, check_measures, evaluate
+from docmill.tasks.evaluate.asking import ReadingDepth, Way, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import Interval
 from docmill.tasks.evaluate.questions import Question
 
 _DEPTH = 10
+"""Documents of a ranking, where the measure names no cutoff: a first page of results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class GateVerdict:
     """The measure before and after, and the difference over the same questions."""
 
     metric: str
@@ -49,7 +50,7 @@ class Finding:
         return f"{self.metric} {self.before:.3f} → {self.after:.3f} over {self.questions} questions: {moved}"
 
 
-def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> Finding:
+def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> GateVerdict:
     """Ask both snapshots the gate's questions; the caller holds the writer's lock.
 
     Raises `QueryError` for a question that cannot be asked or measured.
@@ -58,11 +59,11 @@ def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> Finding
     depth = int(cutoff[1]) if cutoff else _DEPTH
     try:
         before, after = (
-            evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], Reading(depth))[0]
+            evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], ReadingDepth(depth))[0]
             for state in (base, snapshot)
         )
     except QueryError as error:
         raise QueryError(f"[gate] {error}") from error
     change = after.against(before)[gate.metric]
     was, now = before.means()[gate.metric].mean, after.means()[gate.metric].mean
-    return Finding(gate.metric, len(gate.questions), was, now, change, gate.max_drop)
+    return GateVerdict(gate.metric, len(gate.questions), was, now, change, gate.max_drop)

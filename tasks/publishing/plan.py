@@ -1,7 +1,7 @@
 """Plan: compare what the sources offer with what the store holds, and say what has to be done.
 
 A file whose content the store knows, under any name, is never read twice: its rows are copied
-(renamed, copied, restored), or only its chunks are made anew (another route or strategy).
+(renamed, copied, restored), or only its chunks are made again (another route or strategy).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from docmill.tasks.sources.source import Found, Listing, Source
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
-    """What a plan needs of a document in the store: these fields of its `DocumentRow`, as there may be very many."""
+    """The fields of a `DocumentRow` that a plan needs; a store may hold very many documents."""
 
     document_id: str
     uri: str
@@ -40,7 +40,7 @@ Known = KnownDocument | StagedDocument
 class State:
     """What the store and its staging hold before a run; rows by uri.
 
-    `outdated` are documents to split again although nothing has changed: their contexts are to be made anew.
+    `outdated` are documents to split again although nothing has changed, because their contexts are out of date.
     """
 
     documents: Mapping[str, KnownDocument]
@@ -51,7 +51,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One file to bring in: by `work` that is to be done, else from what is `known` already."""
+    """One file to bring in: by `work`, or from what is `known` already."""
 
     file: Found
     content_hash: str
@@ -63,9 +63,9 @@ class Planned:
 class Plan:
     """What a run will do. Every uri of the sources stands in one list; `moved` maps a new name to the old one.
 
-    `rechunked` are those of `planned` that hold what they held and are split anew, by another route.
+    `rechunked` are those of `planned` whose content is the same and that are split again, by another route.
     `orphaned` maps a document whose archive is no archive any more to that file: what becomes of the
-    one hangs on what becomes of the other.
+    document depends on what becomes of the file.
     """
 
     unchanged: list[str] = field(default_factory=list)
@@ -99,23 +99,18 @@ def plan(
 ) -> Plan:
     """Return what has to be done for `sources`, given the content hash of each uri; `retry` tries rejects again."""
     result = Plan()
-    index = _Index(state, recipe)
+    contents = KnownContents(state, recipe)
     files = _unique(file for _, listing in sources for file in listing.found)
-    for file in files.values():
-        row, rejected = state.documents.get(file.uri), state.rejects.get(file.uri)
+    for uri, file in files.items():
+        row, content_hash = state.documents.get(uri), hashes[uri]
         _check_owner(file, row)
-        if rejected and not retry and _tried(rejected, file, hashes[file.uri], recipe):
-            (result.stale if row else result.rejected).append(file.uri)
+        if not retry and _still_rejected(state.rejects.get(uri), file, content_hash, recipe):
+            (result.stale if row else result.rejected).append(uri)
         elif file.reason:
-            result.planned.append(Planned(file, hashes[file.uri], None, _refused(file, hashes[file.uri])))
+            result.planned.append(Planned(file, content_hash, None, _refused(file, content_hash)))
         else:
-            _place(file, hashes[file.uri], row, index, result)
-    absent = _absent(state.documents, files, sources)
-    orphaned = _orphaned(state, absent, files, result)
-    result.deleted = [uri for uri in absent if uri not in orphaned]
-    tried = {*result.rejected, *result.stale}
-    result.stale += [uri for uri, owner in orphaned.items() if owner in tried and state.documents[uri].status != "ok"]
-    result.orphaned = {uri: owner for uri, owner in orphaned.items() if uri not in {*result.stale}}
+            _place(file, content_hash, row, contents, result)
+    _place_absent(_absent(state.documents, files, sources), state, files, result)
     result.forgotten = _absent(state.rejects, files, sources)
     result.moved = _pair_moves(state, result)
     return result
@@ -137,11 +132,12 @@ def _check_owner(file: Found, row: KnownDocument | None) -> None:
         raise SourceError(f"{file.uri!r} is a document of source {row.source!r}; give this one a name: NAME=PATH")
 
 
-def _tried(rejected: RejectRow, file: Found, content_hash: str, recipe: Recipe) -> bool:
-    if file.reason and rejected.reason != file.reason:
+def _still_rejected(before: RejectRow | None, file: Found, content_hash: str, recipe: Recipe) -> bool:
+    """Say whether a file was rejected before, and another try with this recipe would end in the same way."""
+    if before is None or (file.reason and before.reason != file.reason):
         return False
-    key = recipe.attempt_key(rejected.reason, rejected.parser)
-    return (rejected.content_hash, rejected.attempt_key) == (content_hash, key)
+    key = recipe.attempt_key(before.reason, before.parser)
+    return (before.content_hash, before.attempt_key) == (content_hash, key)
 
 
 def _refused(file: Found, content_hash: str) -> StagedDocument:
@@ -150,7 +146,7 @@ def _refused(file: Found, content_hash: str) -> StagedDocument:
     return replace(reject(work, Rejected(file.reason, file.message)).document, parsed=False)
 
 
-class _Index:
+class KnownContents:
     """Stored contents by (content hash, suffix), and the keys of all chunks that exist."""
 
     def __init__(self, state: State, recipe: Recipe) -> None:
@@ -182,17 +178,23 @@ def file_type(known: Known) -> FileType:
     return FileType(known.format, known.language)
 
 
-def _place(file: Found, content_hash: str, row: KnownDocument | None, index: _Index, result: Plan) -> None:
-    known = index.content(file.uri, content_hash, row)
-    chunked = index.chunks(file.uri, known) if known else None
-    same = row is not None and row.status == "ok" and row.content_hash == content_hash
-    if same and row and chunked and row.chunk_key == chunked.chunk_key:
+def _place(file: Found, content_hash: str, row: KnownDocument | None, contents: KnownContents, result: Plan) -> None:
+    """Find out what is known of a file, and put it into the list of what is to be done with it."""
+    known = contents.content(file.uri, content_hash, row)
+    chunked = contents.chunks(file.uri, known) if known else None
+    held = _held(row, content_hash)
+    if held and chunked and held.chunk_key == chunked.chunk_key:
         result.unchanged.append(file.uri)
         return
-    if same and known:
+    if held and known:
         result.rechunked.append(file.uri)
-    work = None if chunked else _work(file, content_hash, known, index.recipe)
+    work = None if chunked else _work(file, content_hash, known, contents.recipe)
     result.planned.append(Planned(file, content_hash, work, chunked))
+
+
+def _held(row: KnownDocument | None, content_hash: str) -> KnownDocument | None:
+    """Return the row of a document if it is good and of this content."""
+    return row if row and row.status == "ok" and row.content_hash == content_hash else None
 
 
 def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -> Work:
@@ -216,21 +218,41 @@ def _absent(
     files: Mapping[str, Found],
     sources: Sequence[tuple[Source, Listing]],
 ) -> list[str]:
-    return [
-        uri
-        for uri, row in rows.items()
-        if uri not in files
-        and getattr(row, "status", "") != "restored"  # brought back by hand, and stays until its file is back
-        and any(s.name == row.source and s.covers(uri) and not listing.hides(uri) for s, listing in sources)
-    ]
+    """Return the rows whose files are gone from the sources of this run."""
+    return [uri for uri, row in rows.items() if uri not in files and _is_expected(uri, row, sources)]
+
+
+def _is_expected(uri: str, row: KnownDocument | RejectRow, sources: Sequence[tuple[Source, Listing]]) -> bool:
+    """Say whether the sources would offer a file if it existed; what could not be looked at tells nothing."""
+    if getattr(row, "status", "") == "restored":  # brought back by hand, and stays until its file is back
+        return False
+    return any(s.name == row.source and s.covers(uri) and not listing.hides(uri) for s, listing in sources)
+
+
+def _place_absent(absent: Sequence[str], state: State, files: Mapping[str, Found], result: Plan) -> None:
+    """Part the documents that are deleted from those of an archive that may still hold them."""
+    tried = {*result.rejected, *result.stale}
+    owners = _orphaned(state, absent, files, result)
+    for uri in absent:
+        if uri not in owners:
+            result.deleted.append(uri)
+        elif owners[uri] in tried and state.documents[uri].status != "ok":
+            result.stale.append(uri)
+        else:
+            result.orphaned[uri] = owners[uri]
 
 
 def _orphaned(state: State, absent: Iterable[str], files: Mapping[str, Found], result: Plan) -> dict[str, str]:
-    """Return documents that were in a file which is there but is not, or not yet, known to hold nothing."""
-    open_ends = {p.file.uri for p in result.planned if p.work or p.file.reason} | {*result.rejected, *result.stale}
-    open_ends -= {uri for uri in open_ends if files[uri].reason == "empty"}  # that says all there is to say
-    owners = ((uri, _owner(uri, files)) for uri in absent if state.documents[uri].parent)
-    return {uri: owner for uri, owner in owners if owner in open_ends}
+    """Return documents with the file that they were in, where that is not, or not yet, known to hold nothing."""
+    open_ends = _open_ends(files, result)
+    owners = {uri: _owner(uri, files) for uri in absent if state.documents[uri].parent}
+    return {uri: owner for uri, owner in owners.items() if owner in open_ends}
+
+
+def _open_ends(files: Mapping[str, Found], result: Plan) -> set[str]:
+    """Return the files that are to be read, or cannot be; an empty one says all there is to say."""
+    waiting = (planned.file.uri for planned in result.planned if planned.work or planned.file.reason)
+    return {uri for uri in (*waiting, *result.rejected, *result.stale) if files[uri].reason != "empty"}
 
 
 def _owner(uri: str, files: Mapping[str, Found]) -> str:

@@ -17,7 +17,7 @@ from docmill.storage.versions import candidates
 from docmill.storage.writer.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
 from docmill.tasks.batch.orders import load_order
 from docmill.tasks.model import ledger
-from docmill.tasks.publishing.gate import Finding, Gate, judge
+from docmill.tasks.publishing.gate import Gate, GateVerdict, judge
 from docmill.tasks.publishing.plan import Plan, State
 from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_table
 
@@ -41,7 +41,7 @@ class Published:
     snapshot: int | None
     moves: ChunkMoves = NO_MOVES
     candidate: str = ""
-    finding: Finding | None = None
+    finding: GateVerdict | None = None
 
 
 def publish_run(order: Path) -> Published:

@@ -39,6 +39,7 @@ from docmill.tasks.publishing.publish import Published, publish_snapshot
 _TABLES = ("chunks", "deleted_chunks")  # what was deleted comes back with a vector of the new space
 _OWNERS = ("documents", "deleted")
 _TEXTS_AT_ONCE = 2048
+"""Texts of a pack: that much is lost when a run is killed. Smaller packs are more files for every later look-up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Reembedded:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class CommitTerms:
     """What a commit has to keep to, as in an ingest."""
 
     retention: Retention
@@ -61,7 +62,7 @@ class Terms:
 def reembed(
     root: Path,
     space: EmbeddingSpace,
-    terms: Terms,
+    terms: CommitTerms,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reembedded:
     """Give every chunk of the newest snapshot a vector of `space`, and commit one snapshot with these.
@@ -85,7 +86,7 @@ def reembed(
 
 
 @dataclass(frozen=True)
-class _Source:
+class VectorSource:
     """What vectors are made from: the rows of `by_vector`, as texts or, in a late space, as windows of texts."""
 
     root: Path
@@ -133,7 +134,7 @@ def _pieces(base: Snapshot) -> Iterator[StoredPiece]:
 
 def _embed(root: Path, base: Snapshot, space: EmbeddingSpace, progress: Callable[[int, int], None]) -> int:
     """Write packs with the vectors that neither the store nor staging has; return how many texts that took."""
-    source = _Source(root, base, space)
+    source = VectorSource(root, base, space)
     packs = Packs([*(root / p.file.path for p in base.artifacts["embeddings"]), *staging.embedding_packs(root)])
     left = [*_lacking(source, packs)]
     total = sum(len(rows) for _, rows in left)
@@ -154,7 +155,7 @@ def _embed(root: Path, base: Snapshot, space: EmbeddingSpace, progress: Callable
     return done
 
 
-def _lacking(source: _Source, packs: Packs) -> Iterator[tuple[StoredPiece, pa.Array]]:
+def _lacking(source: VectorSource, packs: Packs) -> Iterator[tuple[StoredPiece, pa.Array]]:
     """Yield the rows of each file whose vectors no pack has, one row for each vector."""
     seen: set[str] = set()
     for piece in _pieces(source.base):
@@ -167,7 +168,7 @@ def _lacking(source: _Source, packs: Packs) -> Iterator[tuple[StoredPiece, pa.Ar
 
 
 def _groups(root: Path, left: Sequence[tuple[StoredPiece, pa.Array]]) -> Iterator[pa.Table]:
-    """Yield rows, so many at a time as one pack holds: that much is lost when a run is killed."""
+    """Yield rows, as many at a time as one pack holds."""
     held: list[pa.Table] = []
     for piece, rows in left:
         held.append(by_vector(read_piece(root, piece)).take(rows))
@@ -188,7 +189,7 @@ def _write(target: Path, pack: pa.Table) -> None:
 
 def _switched(root: Path, base: Snapshot, space: EmbeddingSpace, embedded: int) -> Snapshot:
     """Return the snapshot with the vectors of `space`, written but not committed."""
-    source, number, now = _Source(root, base, space), base.number + 1, datetime.now(UTC)
+    source, number, now = VectorSource(root, base, space), base.number + 1, datetime.now(UTC)
 
     def renamed(table: pa.Table) -> pa.Table:
         return with_keys(table, source.keys(by_vector(table)))

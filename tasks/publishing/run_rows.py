@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,14 @@ class _Owner(NamedTuple):
     uri: str
 
 
+class _OwnedRun(NamedTuple):
+    """The chunks of one key as one document holds them: `length` rows of a table from `first` on."""
+
+    owner: _Owner
+    first: int
+    length: int
+
+
 def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
     """Return the rows of finished batches, later ones last."""
     return [row for batch in batches for row in from_table(batch.documents(), StagedDocument)]
@@ -64,39 +72,67 @@ def settle(
     rejects: list[RejectRow] = []
     parsed = 0
     for part in _results(root, base, plan, batches):
-        good: list[DocumentRow] = []
-        for planned, result in part:
-            if isinstance(result, StagedDocument) and result.reason:
-                key = recipe.attempt_key(result.reason, result.parser)
-                rejects.append(_reject(planned.file, result, state.rejects.get(planned.file.uri), key, now))
-            else:
-                good.append(_document(planned.file, result))
+        good = [_document(planned.file, result) for planned, result in part if not _is_reject(result)]
         tables.append(to_table(good, DOCUMENTS))
-        parsed += len({planned.work.key for planned, result in part if planned.work and _was_parsed(result)})
+        rejects += [
+            _reject(planned.file, result, state.rejects.get(planned.file.uri), recipe, now)
+            for planned, result in part
+            if _is_reject(result)
+        ]
+        parsed += _count_parsed(part)
     rejects.sort(key=lambda row: row.uri)
+    stale, gone = _fallen(state, plan, rejects)
+    tables.append(to_table([replace(row, status="stale") for row in _rows(root, base, stale).values()], DOCUMENTS))
+    return Outcome(pa.concat_tables(tables).combine_chunks(), rejects, stale, gone, parsed)
+
+
+def _is_reject(result: Result) -> TypeGuard[StagedDocument]:
+    return isinstance(result, StagedDocument) and bool(result.reason)
+
+
+def _count_parsed(part: Iterable[tuple[Planned, Result]]) -> int:
+    """Count the contents that were parsed in this run; files of equal content share one work."""
+    return len({planned.work.key for planned, result in part if planned.work and _was_parsed(result)})
+
+
+def _was_parsed(result: Result) -> bool:
+    return isinstance(result, StagedDocument) and result.parsed
+
+
+def _fallen(state: State, plan: Plan, rejects: Sequence[RejectRow]) -> tuple[list[str], list[str]]:
+    """Return the documents that become stale, and those that leave with an archive that holds nothing any more."""
     bad = {row.uri for row in rejects} | {*plan.rejected, *plan.stale}
     stale = [row.uri for row in rejects if row.uri in state.documents]
     stale += [uri for uri, owner in plan.orphaned.items() if owner in bad]
-    tables.append(to_table([replace(row, status="stale") for row in _rows(root, base, stale).values()], DOCUMENTS))
-    gone = [uri for uri, owner in plan.orphaned.items() if owner not in bad]
-    return Outcome(pa.concat_tables(tables).combine_chunks(), rejects, stale, gone, parsed)
+    return stale, [uri for uri, owner in plan.orphaned.items() if owner not in bad]
 
 
 def _results(
     root: Path, base: Snapshot | None, plan: Plan, batches: Sequence[Batch]
 ) -> Iterator[list[tuple[Planned, Result]]]:
     """Yield every planned file with what its content became: those without work, then those of each batch."""
-    ready = [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
-    held = _rows(root, base, [known.uri for _, known in ready if isinstance(known, KnownDocument)])
-    yield [(planned, held[known.uri] if isinstance(known, KnownDocument) else known) for planned, known in ready]
-    waiting: dict[str, list[Planned]] = {}
-    for planned in plan.planned:
-        if planned.work:
-            waiting.setdefault(planned.work.key, []).append(planned)
+    yield _known_results(root, base, plan)
+    waiting = _waiting(plan)
     for batch in reversed(batches):
         rows = {row.work_key: row for row in staged_documents([batch])}
         yield [(planned, row) for key, row in rows.items() for planned in waiting.pop(key, ())]
     assert not waiting, f"no batch has done the work for {[p.file.uri for own in waiting.values() for p in own]}"
+
+
+def _known_results(root: Path, base: Snapshot | None, plan: Plan) -> list[tuple[Planned, Result]]:
+    """Return the planned files without work; of a document in the store the whole row is read only here."""
+    known = [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
+    held = _rows(root, base, [one.uri for _, one in known if isinstance(one, KnownDocument)])
+    return [(planned, held[one.uri] if isinstance(one, KnownDocument) else one) for planned, one in known]
+
+
+def _waiting(plan: Plan) -> dict[str, list[Planned]]:
+    """Return the planned files by the key of the work that they wait for."""
+    waiting: dict[str, list[Planned]] = {}
+    for planned in plan.planned:
+        if planned.work:
+            waiting.setdefault(planned.work.key, []).append(planned)
+    return waiting
 
 
 def _rows(root: Path, base: Snapshot | None, uris: Collection[str]) -> dict[str, DocumentRow]:
@@ -106,10 +142,6 @@ def _rows(root: Path, base: Snapshot | None, uris: Collection[str]) -> dict[str,
     touched = {bucket_of(document_key(uri), base.buckets) for uri in uris}
     tables = [read_piece(root, piece) for piece in base.tables["documents"] if piece.bucket in touched]
     return {row.uri: row for table in tables for row in from_table(_only(table, "uri", uris), DocumentRow)}
-
-
-def _was_parsed(result: Result) -> bool:
-    return isinstance(result, StagedDocument) and result.parsed
 
 
 def _document(file: Found, known: Result) -> DocumentRow:
@@ -140,7 +172,7 @@ def _document(file: Found, known: Result) -> DocumentRow:
     )
 
 
-def _reject(file: Found, staged: StagedDocument, before: RejectRow | None, attempt_key: str, now: str) -> RejectRow:
+def _reject(file: Found, staged: StagedDocument, before: RejectRow | None, recipe: Recipe, now: str) -> RejectRow:
     return RejectRow(
         uri=file.uri,
         source=file.source,
@@ -149,7 +181,7 @@ def _reject(file: Found, staged: StagedDocument, before: RejectRow | None, attem
         reason=staged.reason,
         message=staged.message,
         parser=staged.parser,
-        attempt_key=attempt_key,
+        attempt_key=recipe.attempt_key(staged.reason, staged.parser),
         first_seen=before.first_seen if before else now,
         last_seen=now,
     )
@@ -178,17 +210,10 @@ def chunk_tables(
 def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[_Owner]]) -> pa.Table:
     """Return chunks, those of a key together and in order, as rows of all documents that hold them."""
     keys = drafts.column("chunk_key").to_numpy(zero_copy_only=False)
-    runs = [(row, first, count) for key, first, count in zip(*_runs(keys), strict=True) for row in owners[key]]
-    order = np.concatenate([np.zeros(0, np.int64), *(np.arange(first, first + count) for _, first, count in runs)])
-    table = drafts.take(pa.array(order))
-    rows = [row for row, _, count in runs for _ in range(count)]
-    indexed = map(indexed_text, table.column("context").to_pylist(), table.column("text").to_pylist())
-    ids = [
-        *itertools.chain.from_iterable(
-            chunk_keys(row.document_id, itertools.islice(indexed, count)) for row, _, count in runs
-        )
-    ]
-    parents = [row - above if above else -1 for row, above in enumerate(table.column("above").to_pylist())]
+    runs = [_OwnedRun(one, *run) for key, *run in zip(*_runs(keys), strict=True) for one in owners[key]]
+    table = drafts.take(pa.array(_order(runs)))
+    rows = [run.owner for run in runs for _ in range(run.length)]
+    ids, parents = _chunk_ids(table, runs), _parents(table)
     bound = {
         "chunk_id": pa.array(ids, pa.string()),
         "parent_id": pa.array([ids[row] if row >= 0 else "" for row in parents], pa.string()),
@@ -199,8 +224,25 @@ def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[_Owner]]) -> pa.Table
     return pa.table([bound[name] if name in bound else table.column(name) for name in CHUNKS.names], schema=CHUNKS)
 
 
+def _order(runs: Iterable[_OwnedRun]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the rows of runs, one run after the other; a run that several documents hold comes for each of them."""
+    return np.concatenate([np.zeros(0, np.int64), *(np.arange(run.first, run.first + run.length) for run in runs)])
+
+
+def _chunk_ids(table: pa.Table, runs: Iterable[_OwnedRun]) -> list[str]:
+    """Return the id of each row of a table in which runs follow each other; it names the document and what is found."""
+    indexed = map(indexed_text, table.column("context").to_pylist(), table.column("text").to_pylist())
+    found = (chunk_keys(run.owner.document_id, itertools.islice(indexed, run.length)) for run in runs)
+    return list(itertools.chain.from_iterable(found))
+
+
+def _parents(table: pa.Table) -> list[int]:
+    """Return the row of the chunk that each row is in, -1 if none; `above` says how many rows up that is."""
+    return [row - above if above else -1 for row, above in enumerate(table.column("above").to_pylist())]
+
+
 def _children(ids: Sequence[str], parents: Sequence[int]) -> pa.Array:
-    """Return for each row the ids of the rows whose parent it is."""
+    """Return the ids of the rows that each row is the parent of."""
     found: list[list[str]] = [[] for _ in ids]
     for chunk_id, parent in zip(ids, parents, strict=True):
         if parent >= 0:

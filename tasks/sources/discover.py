@@ -5,15 +5,18 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from docmill.storage.address import is_address
 from docmill.storage.errors import SourceError
 from docmill.tasks.sources.object_source import open_prefix
-from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Skipped, Source, readable
+from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, PathRules, Skipped, Source, readable
 
 _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
 """What every store holds once it has a snapshot."""
+
+_Item = os.DirEntry[str]
 
 
 def open_source(argument: str) -> Source:
@@ -64,10 +67,10 @@ def discover(source: Source, options: DiscoverOptions) -> Listing:
 
     Raises `SourceError` where it cannot be listed, and where a glob or a named file offers nothing.
     """
-    rules = Rules(options)
+    rules = PathRules(options)
     listing = Listing([], [], rules)
     try:
-        for uri, entry in _walk(source, "", source.root, rules, (), listing):
+        for uri, entry in Walk(source, rules, listing).files("", source.root, ()):
             if source.covers(source.prefix + uri):
                 _admit(source, uri, entry, listing)
     except OSError as error:
@@ -82,49 +85,62 @@ def discover(source: Source, options: DiscoverOptions) -> Listing:
     return listing
 
 
-def _walk(
-    source: Source, uri: str, folder: Path, rules: Rules, above: tuple[tuple[int, int], ...], listing: Listing
-) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    status = folder.stat()
-    here = (status.st_dev, status.st_ino)
-    if here in above:
-        listing.skipped.append(Skipped(source.prefix + uri, "loop", "a link leads back to a folder above it"))
-        return
-    if rules.is_store(status):
-        listing.skipped.append(Skipped(source.prefix + uri, "store", "it is where the documents go"))
-        return
-    try:
-        with os.scandir(folder) as entries:
-            children = sorted(entries, key=lambda entry: entry.name)
-        rules.enter(folder, uri, [entry.name for entry in children])
-    except OSError as error:
-        if not above:
-            raise
-        listing.skipped.append(Skipped(source.prefix + uri, "unreadable", error.strerror or str(error)))
-        return
-    if {entry.name for entry in children} >= _STORE:
-        listing.skipped.append(Skipped(source.prefix + uri, "store", "it is a store of docmill's"))
-        return
-    for entry in children:
-        name = readable(entry.name)
-        child = f"{uri}/{name}" if uri else name
-        is_folder = _is_folder(entry)
-        if rules.drop(child, name, is_folder):
-            continue
-        if is_folder:
-            yield from _walk(source, child, Path(entry.path), rules, (*above, here), listing)
-        else:
-            yield child, entry
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """One walk over a source by some patterns; what it passes over is added to `listing`."""
+
+    source: Source
+    rules: PathRules
+    listing: Listing
+
+    def files(self, uri: str, folder: Path, above: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, _Item]]:
+        """Yield the files below a folder, each with its path in the source; `above` are the folders that lead here."""
+        status = folder.stat()
+        here = (status.st_dev, status.st_ino)
+        if here in above:
+            self._skip(uri, "loop", "a link leads back to a folder above it")
+            return
+        if self.rules.is_store(status):
+            self._skip(uri, "store", "it is where the documents go")
+            return
+        for entry in self._children(uri, folder, required=not above):
+            child = f"{uri}/{readable(entry.name)}" if uri else readable(entry.name)
+            is_folder = _is_folder(entry)
+            if self.rules.drop(child, readable(entry.name), is_folder):
+                continue
+            if is_folder:
+                yield from self.files(child, Path(entry.path), (*above, here))
+            else:
+                yield child, entry
+
+    def _children(self, uri: str, folder: Path, required: bool) -> list[_Item]:
+        """Return what is in a folder, by name; nothing where it is not to be read. Only a required one raises."""
+        try:
+            with os.scandir(folder) as entries:
+                children = sorted(entries, key=lambda entry: entry.name)
+            self.rules.enter(folder, uri, [entry.name for entry in children])
+        except OSError as error:
+            if required:
+                raise
+            self._skip(uri, "unreadable", error.strerror or str(error))
+            return []
+        if {entry.name for entry in children} >= _STORE:
+            self._skip(uri, "store", "it is a store of docmill's")
+            return []
+        return children
+
+    def _skip(self, uri: str, reason: str, message: str) -> None:
+        self.listing.skipped.append(Skipped(self.source.prefix + uri, reason, message))
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def _is_folder(entry: _Item) -> bool:
     try:
         return entry.is_dir()
     except OSError:  # a link to itself
         return False
 
 
-def _admit(source: Source, uri: str, entry: os.DirEntry[str], listing: Listing) -> None:
+def _admit(source: Source, uri: str, entry: _Item, listing: Listing) -> None:
     full = source.prefix + uri
     try:
         status = entry.stat()

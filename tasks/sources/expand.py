@@ -1,7 +1,7 @@
 """Expand: put the files that are in archives and mails among the files that a source offers.
 
 An archive is a folder: its members take its place. A mail is a document, and what is attached to it
-are others. What an archive holds is found out in a worker process, once for each content.
+are others. A worker process looks into an archive, once for each content.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,25 +37,40 @@ def expand(
     retry: bool,
     bring: Callable[[Iterable[str]], None],
 ) -> Expansion:
-    """Return the sources' files and the files in them; `retry` opens those again that could not be.
+    """Return the sources' files and the files in them; `retry` tries again to open those that could not be opened.
 
     `bring` fetches what is to be opened, where it does not lie on this machine.
     """
     hashes = {uri: taken.hash for uri, taken in prints.items()}
-    holders = [file for _, listing in listings for file in listing.found if prints[file.uri].holds]
+    holders = _holders(listings, prints)
     keys = {file.uri: seen.key(hashes[file.uri], suffix_of(file.uri)) for file in holders}
-    known = {
-        key: contents for key in keys.values() if (contents := seen.get(key)) and not (retry and _failed(contents))
-    }
+    known = _remembered(keys.values(), seen, retry)
     fresh = {keys[file.uri]: file for file in holders if keys[file.uri] not in known}
     bring(file.path for file in fresh.values())
-    jobs = [Look(file.path, PurePosixPath(file.uri).name, recipe.archives) for file in fresh.values()]
-    results = shared_pool(recipe.limits).map(look, jobs) if jobs else iter(())
-    for (key, file), result in zip(fresh.items(), results, strict=True):
+    for key, result in _looked(fresh, recipe):
+        file = fresh[key]
         known[key] = _survived(result, prints[file.uri].holds)
         seen.put(key, file.known_as, known[key])
     opened = {uri: known[key] for uri, key in keys.items() if known[key].kind}
     return Expansion([(source, _expanded(source, listing, opened, hashes)) for source, listing in listings], hashes)
+
+
+def _holders(listings: Iterable[Listed], prints: Mapping[str, Fingerprint]) -> list[Found]:
+    """Return the files that may hold others."""
+    return [file for _, listing in listings for file in listing.found if prints[file.uri].holds]
+
+
+def _remembered(keys: Iterable[str], seen: Listings, retry: bool) -> dict[str, Contents]:
+    """Return what earlier runs found, by key; with `retry` without what could not be opened then."""
+    found = {key: seen.get(key) for key in keys}
+    return {key: one for key, one in found.items() if one and not (retry and _failed(one))}
+
+
+def _looked(fresh: Mapping[str, Found], recipe: Recipe) -> Iterator[tuple[str, Contents | Rejected]]:
+    """Yield what workers find in files, each with the file's key; no worker starts where there is none."""
+    jobs = [Look(file.path, PurePosixPath(file.uri).name, recipe.archives) for file in fresh.values()]
+    if jobs:
+        yield from zip(fresh, shared_pool(recipe.limits).map(look, jobs), strict=True)
 
 
 def _failed(contents: Contents) -> bool:

@@ -1,4 +1,4 @@
-"""Fingerprint: the content hash of every file, read only where size or time say that it may differ.
+"""Fingerprint: the content hash of every file, read only if its size or its time has changed.
 
 What was seen last is remembered beside the store's truth, in `cache/files.parquet`; losing it costs
 one reading of the files, and no parsing.
@@ -31,6 +31,7 @@ _SCHEMA = pa.schema(
 )
 _SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system in use
 _PIECE = 1 << 20
+"""Bytes that are read at a time: a large file never lies in memory as a whole."""
 
 
 class Fingerprint(NamedTuple):

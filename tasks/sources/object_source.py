@@ -2,7 +2,7 @@
 
 import glob
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -12,11 +12,15 @@ from docmill.storage.errors import SourceError
 from docmill.storage.files import remove, temporary
 from docmill.storage.keys import key_of
 from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, connect
-from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, Rules, Source
+from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, PathRules, Source
 
 _AT_ONCE = 16
+"""Objects that are fetched at once: each waits for its store, so fewer leave the line idle; more only share it."""
 _NAME_CHARACTERS = 50  # of at most 4 bytes each: a key may be longer than a file's name
 _NS = 1_000_000_000
+"""Nanoseconds of a second, in which files say when they changed."""
+_BUCKET_STEP = 2
+"""Where the bucket stands among the steps of `s3://BUCKET/PREFIX`: after "s3:" and an empty one."""
 
 
 def open_prefix(argument: str, address: str, name: str = "") -> Source:
@@ -27,7 +31,7 @@ def open_prefix(argument: str, address: str, name: str = "") -> Source:
         return _source(name, above, re.sub(r"([*?\[\]!#\\ ])", r"\\\1", last))
     steps = url.split("/")
     magic = next((place for place, step in enumerate(steps) if glob.has_magic(step)), len(steps))
-    if magic < 3:
+    if magic <= _BUCKET_STEP:
         raise SourceError(f"source {argument!r}: the name of a bucket has no wildcards")
     return _source(name, "/".join(steps[:magic]), "/".join(steps[magic:]))
 
@@ -49,7 +53,7 @@ class Incoming:
         entries = _files(objects)
         if not entries and not options.may_be_empty:
             raise SourceError(f"source {source.url} holds no object; check the address, or give --allow-delete")
-        rules = Rules(options)
+        rules = PathRules(options)
         for key in entries:
             if PurePosixPath(key).name == options.ignore_file:
                 folder = key.rpartition("/")[0]
@@ -90,11 +94,14 @@ def _files(objects: Objects) -> dict[str, ObjectEntry]:
     """
     entries = {entry.key: entry for entry in objects.listing()}
     folders = {str(above) for key in entries for above in PurePosixPath(key).parents}
-    markers = {key for key, entry in entries.items() if not entry.bytes and (key in folders or not objects.has(key))}
-    return {key: entry for key, entry in entries.items() if key not in markers}
+    return {key: entry for key, entry in entries.items() if not _stands_for_folder(entry, folders, objects)}
 
 
-def _left_out(key: str, rules: Rules) -> bool:
+def _stands_for_folder(entry: ObjectEntry, folders: Container[str], objects: Objects) -> bool:
+    return not entry.bytes and (entry.key in folders or not objects.has(entry.key))
+
+
+def _left_out(key: str, rules: PathRules) -> bool:
     steps = key.split("/")
     ends = range(1, len(steps) + 1)
     return any(rules.drop("/".join(steps[:end]), steps[end - 1], is_folder=end < len(steps)) for end in ends)

@@ -93,7 +93,7 @@ class Listing:
 
     found: list[Found]
     skipped: list[Skipped]
-    rules: "Rules | None" = None
+    rules: "PathRules | None" = None
 
     def hides(self, uri: str) -> bool:
         """Say whether a document may still exist where the walk could not look."""
@@ -104,7 +104,7 @@ _HIDDEN = (".", "~$")  # the latter says who has a document of Office open, and 
 _LITTER = "__MACOSX"  # the hidden half of each file in an archive that a Mac has packed
 
 
-class Rules:
+class PathRules:
     """The patterns in force; an ignore file adds its own for the folder that it lies in."""
 
     def __init__(self, options: DiscoverOptions) -> None:
@@ -128,14 +128,26 @@ class Rules:
 
     def drop(self, uri: str, name: str, is_folder: bool) -> bool:
         """Say whether the patterns leave out a path of the source, whose folders they have not left out."""
-        own = name in (self.options.ignore_file, self.options.settings_file)
-        if own or (name.startswith(_HIDDEN) and not self.options.hidden):
-            return True
         path = f"{uri}/" if is_folder else uri
-        if self._exclude is not None and self._exclude.match_file(path):
-            return True
-        if not is_folder and self._include is not None and not self._include.match_file(path):
-            return True
+        return (
+            name in (self.options.ignore_file, self.options.settings_file)
+            or self._is_hidden(name)
+            or self._is_excluded(path)
+            or (not is_folder and not self._is_included(path))
+            or self._is_ignored(path)
+        )
+
+    def _is_hidden(self, name: str) -> bool:
+        return name.startswith(_HIDDEN) and not self.options.hidden
+
+    def _is_excluded(self, path: str) -> bool:
+        return self._exclude is not None and bool(self._exclude.match_file(path))
+
+    def _is_included(self, path: str) -> bool:
+        return self._include is None or bool(self._include.match_file(path))
+
+    def _is_ignored(self, path: str) -> bool:
+        """Say whether an ignore file in a folder above leaves out a path."""
         return any(path.startswith(folder) and spec.match_file(path[len(folder) :]) for folder, spec in self._local)
 
     def drop_inner(self, container: str, inner: str) -> bool:

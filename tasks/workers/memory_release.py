@@ -11,9 +11,13 @@ from docmill.storage.memory import give_back
 from docmill.tasks.parse.decode import forget_statistics
 
 _MODEST = 120 << 20
+"""Bytes up to which nothing is given back: little more than the imports of a worker take: hardly anything is free."""
 _LARGE = 140 << 20
+"""Bytes above which the tables of encodings go as well; to read them again costs more than to give memory back."""
 _STEP = 2 << 20
+"""Bytes of growth between two releases: each takes time, and most documents leave nothing behind."""
 _after = 0
+"""Bytes that this process took after the last release; a worker is one process, so this belongs to it."""
 
 
 def release() -> None:

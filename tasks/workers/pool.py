@@ -34,6 +34,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _START_TIMEOUT_S = 120.0
+"""Seconds in which a worker says that it is ready: it only starts Python, so later it hangs, even on a busy machine."""
 _SMALL_REQUEST = 32 << 10  # fits what the kernel keeps of a pipe that nobody reads
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"

@@ -15,11 +15,16 @@ from typing import Any
 from docmill.storage.errors import Rejected
 from docmill.tasks.workers.memory_release import release
 
-_PR_SET_PDEATHSIG = 1
+_MEGABYTE = 1 << 20  # bytes
+_PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 _MAX_MESSAGE = 500
-_MAX_ANSWER = 400 << 20
+"""Characters of an exception: some libraries repeat the document in it."""
+_MAX_ANSWER = 400 * _MEGABYTE
+"""Bytes of a pickled answer, which the parent holds besides the object made of it; its own memory has no limit."""
 _MAX_FILE = 2 << 30
+"""Bytes of any file that a worker writes, so that a bomb does not fill the disk before its time is over."""
 _SPARE_CPU_S = 5
+"""Seconds of processor time beyond the limit: the parent, which watches the clock and says why, comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ _notes: list[Connection] = []
 
 
 def announce(parser: str) -> None:
-    """Tell whoever waits for this process which parser is called next; elsewhere than in a worker nobody hears it."""
+    """Tell the parent process which parser is called next; outside of a worker this does nothing."""
     for pipe in _notes:
         pipe.send_bytes(pickle.dumps(Note(parser)))
 
@@ -111,7 +116,7 @@ def _limit_memory(megabytes: int) -> None:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:
         return
-    limit = pages * resource.getpagesize() + (megabytes << 20)
+    limit = pages * resource.getpagesize() + megabytes * _MEGABYTE
     _lower(resource.RLIMIT_AS, limit)
 
 

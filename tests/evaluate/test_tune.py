@@ -16,7 +16,7 @@ from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.history import snapshots
 from docmill.storage.schema import Element, Parsed
 from docmill.storage.upkeep.verify import verify
-from docmill.tasks.evaluate.proxies import Source, proxies
+from docmill.tasks.evaluate.proxies import QuestionSource, proxies
 from docmill.tasks.evaluate.questions import load_questions
 from tests.kit.workbench import Workbench
 
@@ -144,7 +144,7 @@ def test_questions_are_made_of_titles_headings_faqs_and_rare_words() -> None:
         Element("answer", places["a"], places["a"] + 14),
         Element("paragraph", len(text), len(text + rare) - 1),
     )
-    sources = [Source("boots.md", Parsed(text + rare, elements, "All about boots"))]
+    sources = [QuestionSource("boots.md", Parsed(text + rare, elements, "All about boots"))]
     found = proxies(sources, 100)
     asked = {question.text: question.targets[0].quotation for question in found}
     assert asked["All about boots"] == ""
@@ -161,7 +161,7 @@ def test_a_title_that_is_a_heading_too_asks_once_and_what_is_no_query_does_not()
     elements = tuple(
         Element(kind, at, at + len(part.rstrip())) for kind, at, part in zip(kinds, starts, parts, strict=True)
     )
-    (found,) = proxies([Source("boots.md", Parsed("".join(parts), elements, "Boots"))], 100)
+    (found,) = proxies([QuestionSource("boots.md", Parsed("".join(parts), elements, "Boots"))], 100)
     assert (found.text, found.targets[0].document, found.targets[0].quotation) == ("Boots", "boots.md", "")
 
 

@@ -12,7 +12,7 @@ from docmill.tasks.model import ledger
 from docmill.tasks.model.budget import LEAST_CACHED, Budget, Forecast, Purse
 from docmill.tasks.model.client import Asking, Desk
 from docmill.tasks.model.clients.completion import ModelOptions, Usage
-from docmill.tasks.model.journal import COSTS, REPLIES, Entry, Journal
+from docmill.tasks.model.journal import COSTS, REPLIES, Journal, PaidCall
 from docmill.tasks.model.prompt import Answer, Prompt
 from docmill.tasks.model.schedule import Turns
 from tests.kit.model_server import ModelServer
@@ -166,7 +166,7 @@ def test_a_refused_key_ends_everything_and_is_told_once(server: ModelServer, tmp
 
 def test_what_a_killed_run_paid_for_is_kept(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "killed", "openai/loopback")
-    journal.add(Entry("contexts", input=5, output=2, money=0.5))
+    journal.add(PaidCall("contexts", input=5, output=2, money=0.5))
     path = tmp_path / REPLIES / "killed.jsonl"
     journal._file.close()  # type: ignore[union-attr]  # as the kernel does
     path.write_text(path.read_text() + '{"purpose": "cont')

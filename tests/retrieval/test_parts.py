@@ -29,7 +29,7 @@ from docmill.storage.upkeep.verify import verify
 from docmill.tasks.chunking.chunk import ChunkOptions
 from docmill.tasks.chunking.chunk import chunk as split
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.publishing.reembed import Terms, reembed
+from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit.documents import tokenizer
 from tests.kit.drawing import examples
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model
@@ -204,7 +204,7 @@ def test_another_model_reads_the_parts_anew(bench: Workbench, tmp_path: Path, mo
     folder = write_model(tmp_path / "wide", dimension=24)
     monkeypatch.setitem(space.FOLDERS, "wide", lambda: folder)
     monkeypatch.setitem(encoder.LOADERS, "wide", TokenCounts)
-    done = reembed(bench.root, describe_model("wide"), Terms(Retention()))
+    done = reembed(bench.root, describe_model("wide"), CommitTerms(Retention()))
     state = snapshots.read(bench.root)
     assert done.embedded == len(set(vector_keys(read_table(bench.root, state, "chunks"))))
     assert state.vectors.rows == sum(1 + len(chunk.parts) for chunk in bench.chunks())

@@ -24,14 +24,14 @@ from docmill.storage.upkeep.compact import compact
 from docmill.storage.upkeep.verify import verify
 from docmill.storage.versions.undelete import undelete
 from docmill.tasks.publishing import reembed as module
-from docmill.tasks.publishing.reembed import Reembedded, Terms, reembed
+from docmill.tasks.publishing.reembed import CommitTerms, Reembedded, reembed
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model
 from tests.kit.far_bench import FarBench
 from tests.kit.victim import Countdown
 from tests.kit.workbench import Workbench, summary
 
 WIDE = "wide-token-counts"
-TERMS = Terms(Retention())
+TERMS = CommitTerms(Retention())
 PAGES: dict[str, str | bytes] = {
     f"{name}.md": f"# {name}\n\nThe {name} bird has {count} eggs.\n" for count, name in enumerate(("owl", "tit"))
 }

@@ -82,14 +82,14 @@ def reembed(
     settings = settings_of(context)
     from docmill.flows.cli.terminal.progress import progress_bar
     from docmill.flows.config.task_options import gate_of, retention_of, space_of
-    from docmill.tasks.publishing.reembed import Terms
+    from docmill.tasks.publishing.reembed import CommitTerms
     from docmill.tasks.publishing.reembed import reembed as embed_again
 
     if model:
         settings = settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"model": model})})
     space = space_of(settings)
     with progress_bar("reembed") as progress:
-        terms = Terms(retention_of(settings), gate_of(settings), settings.wait_s)
+        terms = CommitTerms(retention_of(settings), gate_of(settings), settings.wait_s)
         done = embed_again(settings.store, space, terms, progress)
     made = done.published
     if as_json:

@@ -8,7 +8,9 @@ from docmill.storage.errors import Transient
 from docmill.tasks.model.clients.completion import Model, Reply
 
 FAILURES = 3
+"""Failures in a row after which a model is left alone: each was retried by its client, so one more is no bad luck."""
 PAUSE_S = 60.0
+"""Seconds without a call: providers count their limits by the minute. Longer, and a short outage costs more answers."""
 
 
 class Breaker:

@@ -30,7 +30,7 @@ from docmill.storage.reader.store import Store, open_store
 from docmill.storage.schema import Parsed
 from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.detect.scores import CONTENT_TYPES
-from docmill.tasks.evaluate.asking import Evaluation, Reading, Way, evaluate
+from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, Way, evaluate
 from docmill.tasks.evaluate.bootstrap import difference
 from docmill.tasks.evaluate.overlap import Passage, overlap
 from docmill.tasks.evaluate.questions import Question, load_questions
@@ -184,7 +184,7 @@ def main() -> None:
         kinds = types_of(own, questions)
         print(f"| search | measure | questions | own routes | {given.against} | difference (95 %) |")
         print("|---|---|---:|---:|---:|---|")
-        results = [evaluate(store, questions, WAYS, MEASURES, Reading()) for store in (own, other)]
+        results = [evaluate(store, questions, WAYS, MEASURES, ReadingDepth()) for store in (own, other)]
         for mine, theirs in zip(*results, strict=True):
             print("\n".join(rows(mine, theirs, kinds)))
 

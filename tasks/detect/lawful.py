@@ -1,0 +1,65 @@
+"""Lawful: how much a text looks like a contract, a licence, a policy or a law, by its words, clauses and name."""
+
+from docmill.tasks.detect.features import Features
+from docmill.tasks.detect.line_shapes import CLAUSE, LAW
+from docmill.tasks.detect.signs import Score, percent
+from docmill.tasks.detect.type_words import LEGAL, LEGAL_NAME
+
+_WORDS_GAIN, _MOST_BY_WORDS = 32, 0.93
+"""Legal words are full at 3 in 100 (0.93 / 32). With a higher gain a text that mentions a licence is legal; with a
+lower one a policy in plain words is not. The most stays below 1, as words alone prove nothing."""
+_EVERYWHERE = 0.6
+"""Share of a text's stretches with a legal word from which they stand everywhere. A README that ends with its licence
+has them in few stretches; a contract has stretches without one, too."""
+_DIFFERENT_WORDS = 3
+"""Words of the law, each another one, from which a text is not one that happens to say `warranty`."""
+_WITHOUT_CLAUSES, _BY_CLAUSES = 0.85, 0.15
+"""What words are worth without numbered clauses, and the most that clauses add. Many policies number nothing: clauses
+that counted for more would hide these; if they counted for nothing, an article about contracts would look like one."""
+_NAMED_WORDS = 0.01
+"""Share of legal words from which a legal name counts. A page of search terms is called `Terms`, too."""
+_BY_NAME, _MOST_BY_NAME = 0.3, 0.85
+"""What a legal name adds to the score of the words, and the most that it lifts them to: it supports them, but a text
+with that name and few of the words must not beat one that is full of them."""
+_ARTICLES, _ARTICLE_WORDS, _BY_ARTICLES = 0.15, 0.001, 0.75
+"""The score of a legal name over numbered articles, one line in seven, with one legal word in 1,000: a law in plain
+words. With fewer articles a numbered guide would be one; without any such word, so would a list of conditions."""
+_NAMING_LINES, _NAMING_HEADINGS = 2, 1
+"""Lines and headings at the beginning in which a document is named. Further down it names other documents."""
+
+
+def legal(f: Features) -> Score:
+    """Return how legal a text is: by its words, or by its name together with words or articles."""
+    words, clauses, name = f.of_words(LEGAL), f.matching(CLAUSE), _name(f)
+    by_words = _by_words(f, words, clauses)
+    score = max(by_words, _by_name(by_words, words), _by_articles(f, words)) if name else by_words
+    most_used = ", ".join(f.most_used(LEGAL, _DIFFERENT_WORDS))
+    said = (
+        f"{percent(words)} of the words are legal ones such as {most_used}" if words else "",
+        f"its name is that of a legal document ({name.lower()})" if name else "",
+        f"{clauses} of {len(f.lines)} lines begin a numbered clause" if clauses else "",
+    )
+    return Score(score, tuple(filter(None, said)))
+
+
+def _by_words(f: Features, words: float, clauses: int) -> float:
+    """Return the score of legal words: many, all over the text, different ones, with numbered clauses among them."""
+    different = len(f.most_used(LEGAL, _DIFFERENT_WORDS)) / _DIFFERENT_WORDS
+    everywhere = min(1.0, f.spread(LEGAL) / _EVERYWHERE, different)
+    shape = _WITHOUT_CLAUSES + min(_BY_CLAUSES, clauses / max(1, len(f.lines)))
+    return min(_MOST_BY_WORDS, words * _WORDS_GAIN) * everywhere * shape
+
+
+def _by_name(by_words: float, words: float) -> float:
+    return min(_MOST_BY_NAME, by_words + _BY_NAME) if words > _NAMED_WORDS else 0.0
+
+
+def _by_articles(f: Features, words: float) -> float:
+    many = f.matching(LAW) >= _ARTICLES * len(f.lines)
+    return _BY_ARTICLES if many and words > _ARTICLE_WORDS else 0.0
+
+
+def _name(f: Features) -> str:
+    """Return the words by which a text calls itself a legal document, if it does."""
+    places = (f.title, *f.headings[:_NAMING_HEADINGS], *f.lines[:_NAMING_LINES])
+    return next((found[0] for text in places if (found := LEGAL_NAME.search(text))), "")

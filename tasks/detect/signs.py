@@ -1,0 +1,322 @@
+"""Signs: what a text shows of each content type, as amounts; `scores` says how much each sign is worth.
+
+Each function looks for one sign. Its thresholds stand above it, with what goes wrong on either side.
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+from docmill.tasks.detect.features import Features
+from docmill.tasks.detect.line_shapes import CUE, DATA, PART, RULE, SIGNATURE, SPEAKER, STAMP, TECHNICAL, TURN
+from docmill.tasks.detect.type_words import ASKED, FAQ, MAIL_HEADER, MAIL_QUOTED, TOLD
+from docmill.tasks.split.spans.question_patterns import ANSWER, BOLD, QUESTION
+
+
+class Seen(NamedTuple):
+    """How much of a sign a text shows, out of how much, and what says so, in words for a person."""
+
+    found: float
+    evidence: str
+    out_of: float = 1.0
+
+
+class Score(NamedTuple):
+    """How much a text looks like a content type, in [0, 1], and what says so."""
+
+    score: float
+    evidence: tuple[str, ...]
+
+
+UNSEEN = Seen(0.0, "")
+
+_ROUNDED_FROM = 0.095
+"""Share from which a percentage is shown without a decimal; below, 1.4 % and 0.6 % would both be shown as 1 %."""
+
+
+def percent(share: float) -> str:
+    """Return a share as a person writes it."""
+    places = 0 if share >= _ROUNDED_FROM or not share else 1
+    return f"{share:.{places}%}".replace("%", " %")
+
+
+def _lines(f: Features, found: int, what: str) -> Seen:
+    return Seen(found, f"{found} of {len(f.lines)} lines {what}", max(1, len(f.lines)))
+
+
+_CUES = 2
+"""Lines with an arrow between two times that make subtitles. One may be an example in a text about subtitles."""
+
+
+def cues(f: Features) -> Seen:
+    """Look for the cues of subtitles."""
+    found = f.matching(CUE)
+    return Seen(found >= _CUES, f"{found} subtitle cues with their times") if found >= _CUES else UNSEEN
+
+
+def speakers(f: Features) -> Seen:
+    """Look for lines that begin with a name that recurs, as in an interview or a play."""
+    names = Counter(match.group().split(":")[0] for line in f.lines if (match := TURN.match(line)))
+    turns = sum(count for count in names.values() if count > 1)  # who speaks once may be the key of a value
+    return _lines(f, turns, f"begin with one of {len(names)} names")
+
+
+def spoken_lines(f: Features) -> Seen:
+    """Look for lines that begin as those of a chat do."""
+    return _lines(f, f.matching(SPEAKER), "begin with who speaks or when")
+
+
+def turns(f: Features) -> Seen:
+    """Look for elements that a reader took for turns of a dialogue."""
+    share = f.of_kind("turn")
+    return Seen(share, f"{f.count['turn']} turns of speakers take {percent(share)} of the text")
+
+
+_HEAD_LINES = 40
+"""Lines among which a mail's headers stand. Fewer miss headers below long routing lines; more find quoted mails."""
+_HEADERS = 3
+"""Different headers that make a mail. A form or a memo has a `Date:` and a `From:`; a short mail has three or four."""
+
+
+def mail_headers(f: Features) -> Seen:
+    """Look for the headers of a mail at the beginning."""
+    found = (match[1].title() for line in f.lines[:_HEAD_LINES] if (match := MAIL_HEADER.match(line)))
+    headers = list(dict.fromkeys(found))
+    return Seen(len(headers) >= _HEADERS, f"it begins with the headers {', '.join(headers)}")
+
+
+def quoted_lines(f: Features) -> Seen:
+    """Look for lines that are quoted from another mail."""
+    return _lines(f, f.matching(MAIL_QUOTED), "are quoted from another mail")
+
+
+_SPOKEN = 0.3
+"""Share of lines with a speaker above which times belong to speech: a chat. A log names a source in a few lines."""
+_STAMPS_IN_SPEECH = 0.1
+"""What a time at the beginning of a line counts for in speech: a chat has one in every line and is no log."""
+
+
+def stamps(f: Features) -> Seen:
+    """Look for lines that begin with a time or a level, as those of a log do."""
+    found = _lines(f, f.matching(STAMP), "begin with a time or a level such as ERROR")
+    spoken = f.of_lines(SPEAKER) > _SPOKEN or f.matching(CUE) >= _CUES
+    share = found.found / found.out_of
+    return Seen(share * _STAMPS_IN_SPEECH if spoken else share, found.evidence)
+
+
+_ASKING_HEADINGS = 2
+"""Headings that ask. With one, an article with a question for a title would be an FAQ."""
+_LEAST_ANSWERED = 0.5
+"""Share of the text below headings that ask. Below it, the questions are one part of a text about something else."""
+_HEADINGS_GAIN, _ANSWERED_GAIN = 1.6, 1.4
+"""The sign is full from 1/1.6 of the headings and 1/1.4 of the text on. Without this leeway an FAQ would lose
+by its headings for groups and its introduction; with more, a guide with some questions would pass as one."""
+
+
+def asking_headings(f: Features) -> Seen:
+    """Look for headings that are questions, below which most of the text stands."""
+    asked = sum(ASKED.search(heading) is not None for heading in f.headings)
+    evidence = f"{asked} of {len(f.headings)} headings are questions"
+    if asked < _ASKING_HEADINGS or f.answered < _LEAST_ANSWERED:
+        return Seen(0.0, evidence)
+    share = asked / len(f.headings)
+    return Seen(min(1, _HEADINGS_GAIN * share, _ANSWERED_GAIN * f.answered), evidence)
+
+
+_PAIRS = 3
+"""Marked questions with answers from which the sign is full. A single "Q:" may be a label of something else."""
+_LONGEST_PAIR = 20
+"""Lines of a question and its answer on average, beyond which they stand in a text about something else."""
+
+
+def marked_pairs(f: Features) -> Seen:
+    """Look for lines that begin with "Q:" and "A:" or the like."""
+    pairs = min(f.matching(QUESTION), f.matching(ANSWER)) or sum(line[:2] in ("Q:", "Q.") for line in f.lines)
+    strength = min(1, pairs / _PAIRS, _LONGEST_PAIR * pairs / max(1, len(f.lines)))
+    return Seen(strength, f"{pairs} questions with answers are marked as such")
+
+
+_BOLD_QUESTIONS = 2
+"""Questions in bold type. One is an emphasis."""
+_LONGEST_BOLD_PAIR = 4
+"""Lines for each question in bold up to which the sign is full. Bold type marks other things, too, so the answers
+have to be shorter than those that are marked with letters: more lines would take an article with some for an FAQ."""
+
+
+def bold_questions(f: Features) -> Seen:
+    """Look for lines that are a question in bold type."""
+    found = f.matching(BOLD)
+    seen = _lines(f, found, "are questions in bold type")
+    enough = found >= _BOLD_QUESTIONS
+    return Seen(min(1, _LONGEST_BOLD_PAIR * found / seen.out_of) if enough else 0.0, seen.evidence)
+
+
+def question_elements(f: Features) -> Seen:
+    """Look for questions that the markup names as such."""
+    return Seen(f.kinds["question"] > 0, f"{f.count['question']} questions stand in the markup")
+
+
+_FIRST_HEADINGS = 2
+"""Headings in which a document says what it is; further down, "FAQ" heads a section of another document."""
+
+
+def named_faq(f: Features) -> Seen:
+    """Look for the name of an FAQ in the title and the first headings."""
+    named = any(FAQ.search(text) for text in (f.title, *f.headings[:_FIRST_HEADINGS]))
+    return Seen(named, "it calls itself an FAQ")
+
+
+def tables(f: Features) -> Seen:
+    """Look for tables."""
+    share = f.of_kind("table")
+    return Seen(share, f"{percent(share)} of the text stands in tables")
+
+
+_MOSTLY_CODE = 0.75
+"""Share of code above which a text is a program. Below it, prose explains the code: that is technical writing."""
+
+
+def mostly_code(f: Features) -> Seen:
+    """Look for a text that is little else than code."""
+    share = f.of_kind("code")
+    return Seen(share if share > _MOSTLY_CODE else 0.0, f"{percent(share)} of the text is program code")
+
+
+_MOSTLY_DATA = 0.6
+"""Share of records, or of lines of keys and values, above which a text is data. A README has some of both in its
+examples; a configuration file with comments has more."""
+_LONG_VALUE = 160
+"""Characters of a line on average from which a record's values are prose."""
+_IN_PROSE, _UNDER_HEADINGS = 0.3, 0.4
+"""Lines of keys count for less by this times the share of paragraphs, and for this much below headings: prose and
+lists have lines with a colon, too. More of them would be data; fewer, and data with comments would not be."""
+
+
+def records(f: Features) -> Seen:
+    """Look for records whose values are short; those of long ones are judged by what they say."""
+    share = f.of_kind("record")
+    if share <= _MOSTLY_DATA or len(f.text) >= _LONG_VALUE * max(1, len(f.lines)):
+        return UNSEEN
+    return Seen(share, f"{share:.0%} of the text are records of names and values")
+
+
+def keyed_lines(f: Features) -> Seen:
+    """Look for lines that are a key with its value, or a bracket."""
+    seen = _lines(f, f.matching(DATA), "are keys, values or brackets")
+    counted = _UNDER_HEADINGS if f.headings else 1 - f.of_kind("paragraph") * _IN_PROSE
+    share = seen.found / seen.out_of * counted
+    return Seen(share, seen.evidence) if share > _MOSTLY_DATA else UNSEEN
+
+
+_RULES = 4
+"""Rules across the page that part slides. An article has one or two, and front matter ends with one."""
+_RULES_PER_HEADING = 0.6
+"""Most slides have a heading. Far more headings than rules: sections of an article, some with a rule."""
+_WORDS_OF_A_SLIDE = 100
+"""Words between rules, on average, below which they part slides. More is a page to read."""
+
+
+def ruled_slides(f: Features) -> Seen:
+    """Look for short texts that rules part."""
+    rules = f.matching(RULE)
+    few_headings = rules >= _RULES_PER_HEADING * len(f.headings)
+    if rules < _RULES or not few_headings or f.words >= _WORDS_OF_A_SLIDE * rules:
+        return UNSEEN
+    return Seen(1.0, f"{rules} rules part texts of {f.words // rules} words")
+
+
+_SIGNATURES = 3
+"""Signatures that make a reference. A README shows one or two functions."""
+_MANY_SIGNATURES, _SIGNATURES_PER_HEADING = 4, 0.6
+"""The sign is full with 4, and with as many as 0.6 of the headings: a heading for each function, and some for groups.
+Fewer, and a guide with a chapter on its functions would pass as a reference."""
+
+
+def signatures(f: Features) -> Seen:
+    """Look for signatures and lists of parameters."""
+    found = f.matching(SIGNATURE)
+    full = max(_MANY_SIGNATURES, _SIGNATURES_PER_HEADING * len(f.headings))
+    strength = min(1, found / full) if found >= _SIGNATURES else 0.0
+    return Seen(strength, f"{found} signatures or lists of parameters")
+
+
+_PARTS = 3
+"""Different headings of a reference page. `Options` and `Examples` stand in many guides; a third is more telling."""
+_SHOWN_PARTS = 4
+"""Headings that the evidence names, so that it stays one line."""
+
+
+def reference_headings(f: Features) -> Seen:
+    """Look for different headings such as Parameters and Returns; the amount is their number."""
+    parts = list(dict.fromkeys(m[1].lower() for heading in f.headings if (m := PART.match(heading))))
+    found = len(parts) if len(parts) >= _PARTS else 0
+    return Seen(found, f"it has the headings {', '.join(parts[:_SHOWN_PARTS])}")
+
+
+_SOME_CODE = 0.02
+"""Share of code that shows that a text is about software. Less may be one command in an article."""
+
+
+def some_code(f: Features) -> Seen:
+    """Look for any code; how much there is, `code_blocks` says."""
+    return Seen(f.of_kind("code") > _SOME_CODE, "")
+
+
+def code_blocks(f: Features) -> Seen:
+    """Look for code among prose."""
+    share = f.of_kind("code")
+    return Seen(share, f"{percent(share)} of the text is code" if share else "")
+
+
+_THOUSAND = 1000  # words: for a person a number as "0.021 for each word" says little
+
+
+def technical_marks(f: Features) -> Seen:
+    """Look for names, paths and options of software; the amount is a number for each word."""
+    marks = len(TECHNICAL.findall(f.text)) / f.words
+    return Seen(marks, f"{_THOUSAND * marks:.0f} names, paths and options in 1,000 words")
+
+
+def lists_and_tables(f: Features) -> Seen:
+    """Look for lists and tables in a text that has lists or headings; a table alone is a table."""
+    lists, share = f.of_kind("list_item"), f.of_kind("table")
+    if not f.headings and not lists:
+        return UNSEEN
+    return Seen(lists + share, f"lists and tables take {percent(min(1, lists + share))} of the text")
+
+
+_MANY_HEADINGS = 8
+"""Headings that fill the sign in a short text, where one heading in four lines would be full with two of them."""
+_LINES_OF_A_SECTION = 4
+"""Lines for each heading up to which the sign is full: beyond, sections are long enough to be read as prose."""
+
+
+def many_headings(f: Features) -> Seen:
+    """Look for headings that stand close together."""
+    full = max(_MANY_HEADINGS, len(f.lines) / _LINES_OF_A_SECTION)
+    return Seen(len(f.headings), f"{len(f.headings)} headings", full)
+
+
+_OTHER_TEXT = 0.5
+"""What quotations, and texts that no reader took for paragraphs, count for as prose: they may be either."""
+
+
+def prose(f: Features) -> Seen:
+    """Look for running prose."""
+    share = _prose(f)
+    return Seen(share, f"{percent(share)} of the text is running prose")
+
+
+def _prose(f: Features) -> float:
+    return min(1.0, f.of_kind("paragraph") + _OTHER_TEXT * f.of_kind("text", "quote"))
+
+
+_TOLD_GAIN, _MOST_TOLD = 3, 0.45
+"""The sign is full at 15 words in 100 (0.45 / 3). A higher gain takes reports for stories; a lower one leaves stories
+below the lists in them. The most leaves room for the share of prose itself."""
+
+
+def told_of_people(f: Features) -> Seen:
+    """Look for the words with which people are told of, as far as they stand in prose."""
+    share = f.of_words(TOLD)
+    strength = min(_MOST_TOLD, _TOLD_GAIN * share) * _prose(f)
+    return Seen(strength, f"{percent(share)} of the words tell of people")
