@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import embedding_key, key_of, late_key
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_texts
-from docmill.tasks.chunking.chunk_tree import Node, grow, in_order, summary
+from docmill.tasks.chunking.chunk_tree import Grown, Node, grow, in_order, summary
 from docmill.tasks.chunking.fitting import Fitter
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.chunking.vector_parts import VERSION as PARTS_VERSION
@@ -19,11 +19,11 @@ from docmill.tasks.chunking.windows import windows
 from docmill.tasks.context.contextualizers import contextualizer_of
 from docmill.tasks.context.model_context import Teller
 from docmill.tasks.context.model_prompts import VERSION as PROMPTS
-from docmill.tasks.context.setting import Setting, nothing, setting_of
+from docmill.tasks.context.setting import WINDOW_TOKENS, Setting, setting_of
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import DETECTOR_VERSION, Verdict
-from docmill.tasks.split.parts.line_numbers import Places
+from docmill.tasks.split.parts.line_numbers import PageNumbers, lines_at
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.options import MIN_SIZE
 from docmill.tasks.split.parts.part import Part
@@ -31,8 +31,9 @@ from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 CHUNKER_VERSION = 6
+"""Raise it whenever this module makes other chunks of the same spans: all documents are then chunked anew."""
 _SPECIAL_TOKENS = 8  # more than any model adds
-_WINDOWS = 4  # so much more than the model reads at once may be in a chunk with parts
+_WINDOWS = 4  # a chunk with parts may be so many times as long as what the model reads at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ class ChunkOptions:
     """`token_limit` is the model's, special tokens included; `context_tokens` of it are kept for the context.
 
     `sizes_by` is the folder of the tokenizer that counts the strategies' sizes, empty for the model's own, and
-    `sizes_id` the hash of it. `late` gives every chunk a window in which its vector is read. With `parts` a chunk of
-    more tokens than that has a vector for each part of at most so many, and may be four times as long as the model
-    reads. Where it is `by_model`, a language model sums up; it sees at most `window_tokens` of a document at a time.
+    `sizes_id` is its hash. `late` gives every chunk a window in which its vector is read. Unless `parts` is 0, a
+    chunk of more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the
+    model reads. With `by_model`, a language model sums up; it sees at most `window_tokens` of a document at once.
     """
 
     token_limit: int
@@ -53,7 +54,7 @@ class ChunkOptions:
     late: bool = False
     parts: int = 0
     by_model: bool = False
-    window_tokens: int = 16_000
+    window_tokens: int = WINDOW_TOKENS
 
     def __post_init__(self) -> None:
         contextualizer_of(self.contextualizer)
@@ -89,24 +90,18 @@ def chunk_regions(
 ) -> list[Draft]:
     """Return a document's chunks in order; none has more than `options.longest` tokens, context and all.
 
-    No chunk reaches across regions, unless they have the same route and its strategy `crosses`; then it is
-    of the region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text,
-    special ones included. Where `lookup` is not complete afterwards, they are not yet those of their strategies.
+    No chunk reaches across regions, unless they have the same route and its strategy `crosses`; then it belongs
+    to the region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text,
+    special ones included. If `lookup` is not complete afterwards, these are not yet the chunks of their strategies.
     """
     tokens = Tokens(parsed.text, tokenizer)
     measure = Tokens(parsed.text, load_tokenizer(options.sizes_by)) if options.sizes_by else tokens
     part = Part.whole(parsed, measure, lookup)
     setting = setting_of(parsed, part.outline, tokens.counter, options.context_tokens, options.window_tokens)
-    fitters: dict[str, Fitter] = {}
-    nodes = list[Node]()
-    for some in _together(routed):
-        name = some[0].route.contextualizer or options.contextualizer
-        if name not in fitters:
-            fitters[name] = _fitter(name, setting, tokens, options, part.lookup)
-        nodes += _grow(part, some, fitters[name])
-    if len(part.outline.headings) > 1:
-        nodes += filter(None, (summary(part, one) for one in fitters.values() if one.teller.context.sums_up))
-    drafts = _drafts(part, setting, nodes, routed)
+    groups = [(some[0].route.contextualizer or options.contextualizer, some) for some in _together(routed)]
+    fitters = {name: _fitter(name, setting, tokens, options, part.lookup) for name in dict(groups)}
+    grown = [one for name, some in groups for one in _grow(part, some, fitters[name])]
+    drafts = list(_drafts(setting, part, grown, routed))
     if options.parts:
         return [replace(one, parts=divide(one, tokens, options.parts, options.token_limit)) for one in drafts]
     return _with_windows(drafts, tokens, options.token_limit - tokens.counter.special) if options.late else drafts
@@ -132,32 +127,45 @@ def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
         yield some
 
 
-def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> list[Node]:
-    """Return the chunks of regions by each of their strategies; one that two of them make is the first one's."""
-    here = part.within(some[0].region.start, some[-1].region.end)
-    nodes, seen = list[Node](), set[tuple[Span, str]]()
+def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[Grown]:
+    """Yield the chunks of regions by each of their strategies.
+
+    A chunk that two strategies make is the first one's, unless it has levels: chunks refer to those above them.
+    """
+    here, seen = part.within(some[0].region.start, some[-1].region.end), set[tuple[Span, str]]()
     for route in some[0].route.ensemble:
         splitter, options = SPLITTERS[route.strategy], options_of(route.strategy, route.options).within(fitter.room)
-        fitter.setting.lead = splitter.lead(here) if splitter.lead else nothing
         grown = grow(here, splitter, options, fitter)
-        nodes += [one for one in grown if (one.fitted.span, one.role) not in seen or one.parent or splitter.levels]
-        seen |= {(one.fitted.span, one.role) for one in grown}
-    return nodes
+        new = [one for one in grown.nodes if one.parent or splitter.levels or (one.fitted.span, one.role) not in seen]
+        seen |= {(one.fitted.span, one.role) for one in grown.nodes}
+        yield grown._replace(nodes=new)
 
 
-def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequence[Routed]) -> list[Draft]:
-    places, starts = Places(part.parsed), [one.region.start for one in routed]
-    return [
-        Draft(
+def _of_document(part: Part, grown: Sequence[Grown]) -> Iterator[Node]:
+    """Yield a summary of the whole document for each contextualizer that sums up, told as its last region is."""
+    if len(part.outline.headings) > 1:
+        last = {one.fitter.teller.context.name: one for one in grown if one.fitter.teller.context.sums_up}
+        yield from filter(None, (summary(part, one.fitter, one.telling) for one in last.values()))
+
+
+def _drafts(setting: Setting, part: Part, grown: Sequence[Grown], routed: Sequence[Routed]) -> Iterator[Draft]:
+    pages, starts = PageNumbers(part.parsed), [one.region.start for one in routed]
+    fallen_back = [one for one in grown if one.strategy != one.splitter.name]
+    ordered = in_order([*(node for one in grown for node in one.nodes), *_of_document(part, grown)])
+    lines = lines_at(part.text, [node.fitted.span.start for node, _ in ordered])
+    for (node, above), line in zip(ordered, lines, strict=True):
+        span, context, tokens, state = node.fitted
+        region = routed[max(0, bisect_right(starts, span.start) - 1)]
+        yield Draft(
             start_char=span.start,
             end_char=span.end,
             text=part.text[span.start : span.end],
             context=context,
             headings=setting.headings(span),
-            page=places.page(span.start) or None,
-            line=places.line(span.start),
-            content_type=one.region.verdict.content_type,
-            strategy=part.strategy_at(span.start, node.strategy or one.route.strategy),
+            page=pages.at(span.start) or None,
+            line=line,
+            content_type=region.region.verdict.content_type,
+            strategy=_strategy_at(span.start, fallen_back, node.strategy or region.route.strategy),
             tokens=tokens,
             role=node.role,
             depth=node.depth,
@@ -167,10 +175,11 @@ def _drafts(part: Part, setting: Setting, nodes: Sequence[Node], routed: Sequenc
             about_start=node.about.start,
             about_end=node.about.end,
         )
-        for node, above in in_order(nodes)
-        for span, context, tokens, state in [node.fitted]
-        for one in [routed[max(0, bisect_right(starts, span.start) - 1)]]
-    ]
+
+
+def _strategy_at(position: int, fallen_back: Sequence[Grown], asked: str) -> str:
+    """Return the strategy that split what is at a position: the one asked for, unless it fell back on another."""
+    return next((one.strategy for one in fallen_back if one.part.start <= position < one.part.end), asked)
 
 
 def _with_windows(drafts: Sequence[Draft], tokens: Tokens, room: int) -> list[Draft]:

@@ -3,8 +3,11 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from docmill.tasks.chunking.fitting import Fitted, Fitter
+from docmill.tasks.context.model_context import Telling
+from docmill.tasks.context.setting import nothing
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.blocks import blocks
 from docmill.tasks.split.parts.level import Level
@@ -17,9 +20,9 @@ from docmill.tasks.split.strategies import Splitter
 
 SUMMARY = "summary"
 NOWHERE = Span(0, 0)
-_LEAST_SENTENCES = 5
-_MOST_SENTENCES = 2000
-_SAID = 3
+_LEAST_SENTENCES = 5  # of a section with fewer, a summary would be most of what the section says
+_MOST_SENTENCES = 2000  # that are weighed; a longer section would take too long, and its beginning tells its subject
+_SAID = 3  # sentences in a summary: one as its text, two as its context; more would not fit there
 _PROSE = ("paragraph", "text", "quote", "list_item", "answer", "turn")
 
 
@@ -27,8 +30,8 @@ _PROSE = ("paragraph", "text", "quote", "list_item", "answer", "turn")
 class Node:
     """A chunk that fits, the role that its strategy gives it, its parent, and what `optimize` did to it.
 
-    `about` is the stretch that a summary sums up, `prompts` what a language model is asked of a chunk and all below it;
-    `strategy` is the one asked for, "" for that of the region.
+    `about` is the stretch that a summary sums up. `prompts` is what a language model is asked about a chunk and all
+    below it. `strategy` is the one asked for, "" for that of the region.
     """
 
     fitted: Fitted
@@ -45,48 +48,72 @@ class Node:
         return self.parent.depth + 1 if self.parent else 0
 
 
-def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> list[Node]:
+class Grown(NamedTuple):
+    """The chunks that a splitter made of a part, how they were told, and the strategy that their spans are by."""
+
+    part: Part
+    splitter: Splitter
+    fitter: Fitter
+    nodes: list[Node]
+    telling: Telling
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Grower:
+    """Makes the chunks of one part by one strategy."""
+
+    splitter: Splitter
+    options: Options
+    fitter: Fitter
+    telling: Telling
+
+    def chunks(self, part: Part, spans: Sequence[Span], notes: Mapping[int, str]) -> Iterator[Node]:
+        """Yield the chunk of each span, and those below it after it; `notes` are what `optimize` did, by start."""
+        fits = self.fitter.fit(spans, self.telling.lead)
+        places = [fitted.span for fitted in fits]
+        for number, fitted in enumerate(fits):
+            prompts = self.fitter.teller.prompts(self.fitter.setting, places, number)
+            told = self.fitter.tell(fitted, prompts, self.telling.waiting)
+            note = notes.get(fitted.span.start, "")
+            node = Node(told, self.splitter.role, None, note, prompts=prompts, strategy=self.splitter.name)
+            yield node
+            yield from self.below(part, self.splitter.levels, node)
+
+    def below(self, part: Part, levels: Sequence[Level], parent: Node) -> Iterator[Node]:
+        """Yield the nodes below one, each with its own; one that says what its parent says is left out."""
+        if not levels:
+            return
+        here = part.within(*parent.fitted.span)
+        for fitted in self.fitter.fit(levels[0].split(here, self.options), self.telling.lead):
+            node = parent
+            if fitted.span != parent.fitted.span:
+                told = self.fitter.tell(fitted, parent.prompts, self.telling.waiting)
+                node = Node(told, levels[0].role, parent, prompts=parent.prompts, strategy=parent.strategy)
+                yield node
+            yield from self.below(here, levels[1:], node)
+
+
+def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> Grown:
     """Return the chunks of a part, each before those below it, then the summaries of its sections if asked for."""
+    lead = splitter.lead(part) if splitter.lead else nothing
     asked = part.lookup.asked
-    spans, notes = splitter.split(part, options), dict[int, str]()
-    fitter.teller.waiting = part.lookup.asked > asked and not part.lookup.ahead
+    proposed = splitter.propose(part, options)
+    # What the split has just asked for is missing: other chunks will take the place of these.
+    telling = Telling(lead, part.lookup.asked > asked and not part.lookup.ahead)
+    spans, notes = proposed.spans, dict[int, str]()
     if options.optimize is not None:
         spans, notes = optimize(part, spans, options.optimize, fitter.room)
-    nodes = list[Node]()
-    fits = fitter.fit(spans)
-    places = [fitted.span for fitted in fits]
-    for number, fitted in enumerate(fits):
-        prompts = fitter.teller.prompts(fitter.setting, places, number)
-        note = notes.get(fitted.span.start, "")
-        told = fitter.tell(fitted, prompts)
-        node = Node(told, splitter.role, None, note, prompts=prompts, strategy=splitter.name)
-        nodes += [node, *_below(part, splitter.levels, options, fitter, node)]
-    return [*nodes, *(_summaries(part, fitter) if options.summaries or fitter.teller.context.sums_up else ())]
+    nodes = list(_Grower(splitter, options, fitter, telling).chunks(part, spans, notes))
+    if options.summaries or fitter.teller.context.sums_up:
+        nodes += filter(None, (summary(section, fitter, telling) for section in _sections(part)))
+    return Grown(part, splitter, fitter, nodes, telling, proposed.strategy)
 
 
-def _below(part: Part, levels: Sequence[Level], options: Options, fitter: Fitter, parent: Node) -> Iterator[Node]:
-    """Yield the nodes below one, each with its own; one that says what its parent says is left out."""
-    if not levels:
-        return
-    here = part.within(*parent.fitted.span)
-    for fitted in fitter.fit(levels[0].split(here, options)):
-        node = parent
-        if fitted.span != parent.fitted.span:
-            told = fitter.tell(fitted, parent.prompts)
-            node = Node(told, levels[0].role, parent, prompts=parent.prompts, strategy=parent.strategy)
-            yield node
-        yield from _below(here, levels[1:], options, fitter, node)
+def summary(section: Part, fitter: Fitter, telling: Telling) -> Node | None:
+    """Return the most central sentence of a stretch, with a summary of the stretch as its context; None if it is short.
 
-
-def _summaries(part: Part, fitter: Fitter) -> Iterator[Node]:
-    """Yield a summary of each section of a part that is long enough for one."""
-    yield from filter(None, (summary(section, fitter) for section in _sections(part)))
-
-
-def summary(section: Part, fitter: Fitter) -> Node | None:
-    """Return the most central sentence of a stretch of five or more, with a summary of it as its context.
-
-    That is what a language model says where it sums up, else the next central sentences.
+    The summary is that of a language model where one sums up, else the next central sentences.
     """
     prose = (block for block in blocks(section) if block.kind in _PROSE)
     sentences = [span for block in prose for span in prose_sentences(section.text, block.start, block.end)]
@@ -95,9 +122,9 @@ def summary(section: Part, fitter: Fitter) -> Node | None:
     sentences = sentences[:_MOST_SENTENCES]
     best, *others = most_central(section.text, sentences, _SAID)
     about = Span(section.start, section.end)
-    said, state = fitter.teller.summed_up(fitter.setting, about)
+    said, state = fitter.teller.summed_up(fitter.setting, about, telling.waiting)
     said = said or " ".join(" ".join(section.text[slice(*sentences[i])].split()) for i in sorted(others))
-    fitted = fitter.saying(sentences[best], said)
+    fitted = fitter.saying(sentences[best], said, telling.lead)
     return Node(fitted._replace(state=state), SUMMARY, about=about) if fitted else None
 
 
@@ -110,7 +137,7 @@ def _sections(part: Part) -> Iterator[Part]:
 
 
 def in_order(nodes: Sequence[Node]) -> list[tuple[Node, int]]:
-    """Return nodes by start, each before what lies in it, with how many rows before it its parent stands, or 0."""
+    """Return nodes by start, each before what lies in it, and how many rows before it its parent stands, or 0."""
     ordered = sorted(nodes, key=lambda node: (node.fitted.span.start, -node.fitted.span.end, node.depth))
     rows: Mapping[int, int] = {id(node): row for row, node in enumerate(ordered)}
     return [(node, row - rows[id(node.parent)] if node.parent else 0) for row, node in enumerate(ordered)]

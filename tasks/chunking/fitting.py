@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from docmill.storage.schema import indexed_text
 from docmill.tasks.context.model_context import Teller
-from docmill.tasks.context.setting import Setting
+from docmill.tasks.context.setting import Lead, Setting
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.model.prompt import Prompt
@@ -15,6 +15,8 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, cluster_end, cluster_start, trim
 
 _MOST_SAID = 120
+"""The most tokens of an answer in a context: what a summary of 70 words takes. With more, the context would weigh more
+in the vector of a small chunk than the chunk; with fewer, summaries would end within a sentence."""
 
 
 class Fitted(NamedTuple):
@@ -44,43 +46,43 @@ class Fitter:
         """Return how many tokens the text of a chunk may have."""
         return self.limit - self.tokens.counter.special - self.setting.budget
 
-    def saying(self, span: Span, more: str) -> Fitted | None:
-        """Return a span with more said in its context, as much of it as fits; None where nothing does."""
-        context = self.teller.context.say(self.setting, span)
+    def saying(self, span: Span, more: str, lead: Lead) -> Fitted | None:
+        """Return a span with more said in its context, as much of it as fits; None if nothing does."""
+        context = self.teller.context.say(self.setting, span, lead)
         plain = Fitted(span, context, self._totals([span], [context])[0])
         return self._adding(plain, more)
 
-    def tell(self, fitted: Fitted, prompts: Sequence[Prompt]) -> Fitted:
-        """Return the same with the answers of a language model said in its context, as far as they are known."""
+    def tell(self, fitted: Fitted, prompts: Sequence[Prompt], waiting: bool) -> Fitted:
+        """Return the same with the answers of a language model added to its context, if known."""
         if not prompts:
             return fitted
-        more, state = self.teller.said(prompts)
+        more, state = self.teller.said(prompts, waiting)
         return (self._adding(fitted, more) or fitted)._replace(state=state)
 
     def _adding(self, fitted: Fitted, more: str) -> Fitted | None:
-        """Return the same with more said in its context, as much of it as fits; None where nothing does."""
+        """Return the same with more said in its context, as much of it as fits; None if nothing does."""
         left = self.limit - fitted.tokens - 1
         more = cut_words(more, min(left, _MOST_SAID), self.tokens.counter) if left > 0 else ""
         context = "\n".join(filter(None, (fitted.context, more)))
         total = self._totals([fitted.span], [context])[0]
         return fitted._replace(context=context, tokens=total) if more and total <= self.limit else None
 
-    def fit(self, spans: Iterable[Span]) -> list[Fitted]:
+    def fit(self, spans: Iterable[Span], lead: Lead) -> list[Fitted]:
         """Return the spans that are not blank, in order by start, none within another and none too long."""
         kept: list[Fitted] = []
         aligned = _aligned(self.tokens.text, spans)
-        for one in sorted(self._fitting(aligned, self.size), key=lambda one: (one.span.start, -one.span.end)):
+        for one in sorted(self._fitting(aligned, self.size, lead), key=lambda one: (one.span.start, -one.span.end)):
             if not kept or one.span.end > kept[-1].span.end:  # cutting spans that overlap can leave one in another
                 kept.append(one)
         return kept
 
-    def _fitting(self, spans: Sequence[Span], size: int) -> Iterator[Fitted]:
-        said = [self.teller.context.say(self.setting, span) for span in spans]
+    def _fitting(self, spans: Sequence[Span], size: int, lead: Lead) -> Iterator[Fitted]:
+        said = [self.teller.context.say(self.setting, span, lead) for span in spans]
         for span, context, count in zip(spans, said, self._totals(spans, said), strict=True):
             if count <= self.limit or span.end - span.start == 1:
                 yield Fitted(span, context, count)
             else:
-                yield from self._fitting(_parts(self.tokens, span, size), size // 2)
+                yield from self._fitting(_parts(self.tokens, span, size), size // 2, lead)
 
     def _totals(self, spans: Sequence[Span], said: Sequence[str]) -> list[int]:
         """Return the number of tokens of each indexed text, special ones included."""
@@ -115,7 +117,7 @@ def _aligned(text: str, spans: Iterable[Span]) -> list[Span]:
 
 
 def _parts(tokens: Tokens, span: Span, size: int) -> list[Span]:
-    """Return two or more parts of a span, of about `size` tokens; of 0, two halves, if need be of one cluster."""
+    """Return two or more parts of a span, of about `size` tokens; two halves for a size of 0, even of one cluster."""
     text = tokens.text
     cuts = windows(text, Piece(*span, 0), Room(tokens, size)) if size else []
     parts = _aligned(text, (Span(part.start, part.end) for part in cut(text, span, 0, cuts)))

@@ -9,12 +9,13 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 VERSION = 1
+"""Raise it whenever the same chunk is divided elsewhere: its parts then get new vectors."""
 
 
 def divide(draft: Draft, tokens: Tokens, size: int, limit: int) -> tuple[int, ...]:
-    """Return where in a chunk's text its parts begin but for the first: none where it has at most `size` tokens.
+    """Return where in a chunk's text its parts begin, without the first; none if it has at most `size` tokens.
 
-    A part has whole sentences, where none is longer than `size` by itself, and with the chunk's context at most
+    A part has whole sentences, unless one is longer than `size` by itself, and with the chunk's context at most
     `limit` tokens, special ones included.
     """
     span = Span(draft.start_char, draft.end_char)

@@ -12,6 +12,12 @@ from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.spans.span import Span
 
 VERSION = 1
+"""Raise it whenever the same chunks get other windows: their late vectors are then computed anew."""
+_LEAST, _MOST = 3, 6
+"""Eighths of a window that the chunks of one group fill. More leaves too little room for what stands around them; less
+reads the text many times over, as each group has a window of its own. Between the two lie the places that the text can
+choose from: were they closer, an edit would move more windows."""
+_EIGHTHS = 8  # of a whole
 
 
 def windows(tokens: Tokens, spans: Sequence[Span], room: int) -> list[Span]:
@@ -40,11 +46,11 @@ def _last(tokens: Tokens, spans: Sequence[Span], first: int, room: int) -> int:
     start, end, cuts = spans[first].start, spans[first].end, list[int]()
     for number in range(first + 1, len(spans)):
         wider = max(end, spans[number].end)
-        if tokens.count(start, wider) > room * 3 // 4:
+        if tokens.count(start, wider) > room * _MOST // _EIGHTHS:
             return min(
                 [*cuts, number], key=lambda i: hash_bytes(tokens.text[slice(*spans[i])].encode("utf-8", "replace"))
             )
-        if tokens.count(start, end) >= room * 3 // 8:
+        if tokens.count(start, end) >= room * _LEAST // _EIGHTHS:
             cuts.append(number)
         end = wider
     return len(spans)

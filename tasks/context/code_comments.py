@@ -1,10 +1,10 @@
-"""Comments that say what a file of code is about: before all code, or of a definition that is most of it."""
+"""Comments: those that say what a file of code is about: before all code, or of a definition that is most of it."""
 
 import re
 from collections.abc import Iterator
 
 from docmill.tasks.split.spans.span import Span
-from docmill.tasks.split.syntax.definitions import definitions_of
+from docmill.tasks.split.syntax.definitions import Definition, definitions_of
 
 _LINES = r"(?:[ \t]*(?:#+(?=\s)|//|--|;+|%+)[^\n]*(?:\n|\Z))+"
 _BEFORE = re.compile(
@@ -19,17 +19,35 @@ _ABOVE = re.compile(
     rf"(?:/\*+((?:(?!\*/).)+)\*/\s*|^({_LINES}))(?:[ \t]*(?:@|#?\[)[^\n]*\n)*[ \t]*\Z", re.DOTALL | re.MULTILINE
 )
 _WITHIN = re.compile(r"(?:@[^\n]*\n[ \t]*)*[^\n]*:[ \t]*\n\s*[rRuU]?(?:\"\"\"|''')(.+?)(?:\"\"\"|''')", re.DOTALL)
-_SEARCHED = 4000
+_SEARCHED = 4000  # characters at the front, and from a definition on; enough for a licence and the comment after it
+_MOST = 0.5  # a definition that is at least this part of a file is what the file is about
 
 
 def comments(text: str, language: str) -> Iterator[Span]:
-    """Yield what they say, without the signs that enclose them."""
-    end, match = min(len(text), _SEARCHED), _BEFORE.match(text)
-    while match and (comment := _COMMENT.match(text, match.end(), end)):
-        yield Span(*comment.span(comment.lastindex or 0))
-        match = _BEFORE.match(text, comment.end(), end)
+    """Yield the spans of what the comments say, without the signs that enclose them."""
+    yield from _before_code(text)
     definitions = definitions_of(text, language)
     for one in definitions.all if definitions else ():
-        most = 2 * (one.end - one.start) >= len(text) and one.start <= _SEARCHED
-        if most and (own := _ABOVE.search(text, 0, one.start) or _WITHIN.match(text, one.start, one.start + _SEARCHED)):
-            yield Span(*own.span(own.lastindex or 0))
+        comment = _comment_of(text, one.start) if _is_most_of(text, one) else None
+        if comment:
+            yield _inside(comment)
+
+
+def _before_code(text: str) -> Iterator[Span]:
+    end, match = min(len(text), _SEARCHED), _BEFORE.match(text)
+    while match and (comment := _COMMENT.match(text, match.end(), end)):
+        yield _inside(comment)
+        match = _BEFORE.match(text, comment.end(), end)
+
+
+def _is_most_of(text: str, one: Definition) -> bool:
+    return one.end - one.start >= _MOST * len(text) and one.start <= _SEARCHED
+
+
+def _comment_of(text: str, start: int) -> re.Match[str] | None:
+    """Return the comment right above the definition that begins at `start`, else the docstring in it."""
+    return _ABOVE.search(text, 0, start) or _WITHIN.match(text, start, start + _SEARCHED)
+
+
+def _inside(comment: re.Match[str]) -> Span:
+    return Span(*comment.span(comment.lastindex or 0))

@@ -2,7 +2,7 @@
 
 from docmill.storage.errors import ConfigError
 from docmill.tasks.context.model_prompts import neighbours, path_first, situating
-from docmill.tasks.context.setting import Contextualizer, Setting, setting_of
+from docmill.tasks.context.setting import Contextualizer, Lead, Setting, setting_of
 from docmill.tasks.context.structural import structural
 from docmill.tasks.context.window import window
 from docmill.tasks.split.spans.span import Span
@@ -11,10 +11,10 @@ from docmill.tasks.split.strategies import nearest
 __all__ = ["CONTEXTUALIZERS", "Contextualizer", "Setting", "contextualizer_of", "setting_of"]
 
 STRUCTURAL = 5
-"""The version of the structural context, with which others begin; prompts have a version of their own."""
+"""The version of the structural context, with which other contexts begin. Prompts have a version of their own."""
 
 
-def _none(_setting: Setting, _span: Span) -> str:
+def _none(_setting: Setting, _span: Span, _lead: Lead) -> str:
     return ""
 
 
@@ -29,7 +29,7 @@ CONTEXTUALIZERS: dict[str, Contextualizer] = {
     )
 }
 GISTS = Contextualizer("window", STRUCTURAL, path_first, neighbours)
-"""What `window` is where a language model does the summing up."""
+"""`window` where a language model sums up: it tells the neighbours of a chunk in a sentence each."""
 
 
 def contextualizer_of(name: str, by_model: bool = False) -> Contextualizer:

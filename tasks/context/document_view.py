@@ -1,6 +1,6 @@
 """Shown: what a language model sees of a document while it is asked about a part of it.
 
-That is the whole document, or, of one that is longer than the window, the outline and the section around the part.
+It sees the whole document if that fits the window, else the outline and the section around the part.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,12 +13,19 @@ from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.spans.span import Span
 
 _OUTLINE_SHARE = 4
+"""The outline of a long document gets one part in so many of the window. With more for it the section around a chunk
+is cut sooner; with less the outline of a long document has only its highest headings."""
 _LINE = 2000
+"""The characters after a cut in which the end of its line is looked for. A longer line is cut where it is: to look on
+would make the stretch much longer than the window."""
+_KEY_LENGTH = 12
+"""The characters of the key in a mark. A text would have to hold a mark with its own key to end it, and 48 bits are
+too many to find such a text by trying."""
 
 
 def marked(name: str, text: str) -> str:
-    """Return a text between marks that it cannot hold: they carry a key of it, so nothing in it can end it."""
-    mark = f"{name}-{key_of(text)[:12]}"
+    """Return a text between marks that it cannot contain: they carry its key, so nothing in the text can end it."""
+    mark = f"{name}-{key_of(text)[:_KEY_LENGTH]}"
     return f"<{mark}>\n{text}\n</{mark}>"
 
 
@@ -30,12 +37,10 @@ class Shown:
         self._outline = outline
         self._window = window
         self._made: dict[tuple[int, int], tuple[str, str]] = {}
-        self._ends: list[int] = []
-        self._drawn = ""
 
     @cached_property
     def _density(self) -> float:
-        """Return about how many tokens there are in a character."""
+        """Return the estimated tokens per character."""
         return estimate(self._text) / max(1, len(self._text))
 
     def around(self, span: Span) -> tuple[str, str]:
@@ -47,13 +52,13 @@ class Shown:
         return self._made[stretch]
 
     def beginning(self, span: Span) -> str:
-        """Return the text of a span, or as much from its front as fits."""
+        """Return the text of a span, or as much of its beginning as fits."""
         return self._text[span.start : min(span.end, span.start + int(self._window / self._density))]
 
     def _draw(self, start: int, end: int) -> str:
         if (start, end) == (0, len(self._text)):
             return marked("document", self._text)
-        return "\n".join((marked("outline", self._headings()), marked("section", self._text[start:end])))
+        return "\n".join((marked("outline", self._headings), marked("section", self._text[start:end])))
 
     def _stretch(self, span: Span) -> tuple[int, int]:
         """Return the largest section around a span that fits, or a stretch of a section that is too long itself."""
@@ -75,19 +80,18 @@ class Shown:
         if not path:
             yield 0, headings[0].start if headings else len(self._text)
         for number in path:
-            yield headings[number].start, self._section_ends()[number]
+            yield headings[number].start, self._section_ends[number]
 
+    @cached_property
     def _section_ends(self) -> list[int]:
         """Return where the section of each heading ends: at the next one that is not below it."""
         headings = self._outline.headings
-        if not self._ends and headings:
-            self._ends = [len(self._text)] * len(headings)
-            open_: list[int] = []
-            for number, heading in enumerate(headings):
-                while open_ and headings[open_[-1]].level >= heading.level:
-                    self._ends[open_.pop()] = heading.start
-                open_.append(number)
-        return self._ends
+        ends, open_ = [len(self._text)] * len(headings), list[int]()
+        for number, heading in enumerate(headings):
+            while open_ and headings[open_[-1]].level >= heading.level:
+                ends[open_.pop()] = heading.start
+            open_.append(number)
+        return ends
 
     def _cut(self, start: int, end: int, position: int, room: int) -> tuple[int, int]:
         """Return the part of a stretch around a position; parts are of one length, and end with a line if they can."""
@@ -102,20 +106,17 @@ class Shown:
         found = self._text.find("\n", place, min(end, place + _LINE))
         return found + 1 if found >= 0 else place
 
+    @cached_property
     def _headings(self) -> str:
-        """Return the outline, as many levels of it as fit, the highest at least in part."""
-        if not self._drawn:
-            room = int(self._window // _OUTLINE_SHARE / self._density)
-            lines = [
-                (depth, f"{'  ' * (depth - 1)}- {one.text}")
-                for number, one in enumerate(self._outline.headings)
-                for depth in [len(self._outline.path(number))]
-            ]
-            deepest, lowest = 1, max((depth for depth, _ in lines), default=1)
-            while deepest < lowest and _length(lines, deepest + 1) <= room:
-                deepest += 1
-            self._drawn = "\n".join(line for depth, line in lines if depth <= deepest)[:room]
-        return self._drawn
+        """Return the outline with as many levels as fit; of the highest level as much as fits."""
+        room = int(self._window // _OUTLINE_SHARE / self._density)
+        depths = [len(self._outline.path(number)) for number in range(len(self._outline.headings))]
+        texts = (heading.text for heading in self._outline.headings)
+        lines = [(depth, f"{'  ' * (depth - 1)}- {text}") for depth, text in zip(depths, texts, strict=True)]
+        deepest, lowest = 1, max(depths, default=1)
+        while deepest < lowest and _length(lines, deepest + 1) <= room:
+            deepest += 1
+        return "\n".join(line for depth, line in lines if depth <= deepest)[:room]
 
 
 def _length(lines: Sequence[tuple[int, str]], deepest: int) -> int:

@@ -8,28 +8,34 @@ from docmill.storage.schema import Element
 from docmill.tasks.context.setting import Setting
 from docmill.tasks.split.content.qa import asking_column
 from docmill.tasks.split.parts.blocks import announces
-from docmill.tasks.split.spans.line_cuts import table_rows
 from docmill.tasks.split.spans.span import Span
 
 _CELL = re.compile(r"(?<!\\)\|")
-_LONGEST_CAPTION = 200
+_LONGEST_CAPTION = 200  # characters; a longer paragraph is prose, and would fill the context
 _LONGEST_ROW = 2000  # characters in which the cell that names a row is looked for
-_GAP = 4
+_GAP = 4  # characters, an empty line with CRLF; further above a table, other text could stand between
 
 
 def begun(setting: Setting, span: Span) -> str:
     """Return, line by line, what the chunk began within before it: a table's caption, header and row, or who speaks."""
     table = _holding(setting.tables, span)
     if table is not None:
-        asking = asking_column(table)
-        row = _row(setting, table, span, max(asking, 0))
-        return row if row and asking >= 0 else "\n".join(filter(None, (_caption(setting, table), _header(table), row)))
+        return _within_table(setting, table, span)
     turn = _holding(setting.turns, span)
-    return (
-        ", ".join(str(turn.attributes[name]) for name in ("speaker", "time") if turn.attributes.get(name))
-        if turn
-        else ""
-    )
+    return _speaker(turn) if turn else ""
+
+
+def _within_table(setting: Setting, table: Element, span: Span) -> str:
+    """Return the question of a row of questions and answers, else the caption, the header and the name of the row."""
+    asking = asking_column(table)
+    row = _row(setting, table, span, max(asking, 0))
+    if row and asking >= 0:
+        return row
+    return "\n".join(filter(None, (_caption(setting, table), _header(table), row)))
+
+
+def _speaker(turn: Element) -> str:
+    return ", ".join(str(turn.attributes[name]) for name in ("speaker", "time") if turn.attributes.get(name))
 
 
 def _holding(elements: list[Element], span: Span) -> Element | None:
@@ -45,10 +51,7 @@ def _header(table: Element) -> str:
 
 def _row(setting: Setting, table: Element, span: Span, column: int) -> str:
     """Return the cell that names the row which a span begins within, empty where it begins with a row."""
-    text = setting.parsed.text
-    if table.start not in setting.rows:
-        setting.rows[table.start] = [place for place, _ in table_rows(text, Span(table.start, table.end))]
-    rows = setting.rows[table.start]
+    text, rows = setting.parsed.text, setting.rows_of(table)
     number = bisect_right(rows, span.start) - 1
     if number < 0 or rows[number] == span.start:
         return ""

@@ -1,19 +1,26 @@
-"""What a language model is asked about a chunk, and how what it says becomes words of a context."""
+"""Model: what a language model is asked about a chunk, and how its answer becomes a part of the context."""
 
 import re
 import unicodedata
 from collections.abc import Sequence
 
 from docmill.tasks.context.document_view import marked
-from docmill.tasks.context.setting import Setting
-from docmill.tasks.context.structural import SEPARATOR, structural
+from docmill.tasks.context.setting import Lead, Setting
+from docmill.tasks.context.structural import SEPARATOR, structural_within
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.spans.span import Span
 
 VERSION = "1"
-"""Raise it whenever a prompt of this module changes: what was said to the old one is asked again."""
+"""Raise it whenever a prompt of this module changes: answers to the old prompt are then asked for anew."""
 _MOST_TOKENS = 160
+"""The most tokens of an answer: twice the 70 words that a prompt allows. Fewer would cut answers in languages that take
+more tokens a word; more would pay for a model that ignores the limit."""
 _MOST_CHARACTERS = 1200
+"""The most characters of an answer that are kept: above what `_MOST_TOKENS` tokens of any language have, in case a
+server does not keep to them."""
+_MOST_READ = 4 * _MOST_CHARACTERS
+"""The most characters of an answer that are looked at, so that an endless one costs no time. What cleaning takes out
+leaves more than enough of it."""
 _INSTRUCTION = """\
 Above is a document, or a section of one with its outline, and here is a chunk of it. Say in one or two sentences, of 50
 words at most, what the chunk is about within the document, so that a search can find it: name what it leaves unnamed.
@@ -30,19 +37,19 @@ _UNWANTED = frozenset({"Cc", "Cs", "Co", "Cn"})
 _STEERING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
 
 
-def path_first(setting: Setting, span: Span) -> str:
+def path_first(setting: Setting, span: Span, lead: Lead) -> str:
     """Return the structural context in half of the budget: the other half is for what a model says."""
-    return structural(setting.halved(), span)
+    return structural_within(setting, span, lead, setting.budget // 2)
 
 
 def situating(setting: Setting, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
-    """Return the prompt that has one of a document's chunks situated in it.
+    """Return the prompt that asks what a chunk is about within its document.
 
-    The answer is kept under the chunk's text, the title and the headings above it: it outlives edits elsewhere.
+    The answer is kept under the chunk's text, the title and the headings above it, so it outlives edits elsewhere.
     """
     span = spans[number]
     text = setting.parsed.text[slice(*span)]
-    where = tuple(dict.fromkeys((" ".join(setting.parsed.title.split()), *setting.headings(span))))
+    where = tuple(dict.fromkeys((setting.title, *setting.headings(span))))
     shown, basis = setting.shown.around(span)
     asked = "\n".join((marked("chunk", f"{SEPARATOR.join(filter(None, where))}\n\n{text}"), _INSTRUCTION))
     about = ("situate", VERSION, text, *where)
@@ -50,7 +57,7 @@ def situating(setting: Setting, spans: Sequence[Span], number: int) -> tuple[Pro
 
 
 def neighbours(setting: Setting, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
-    """Return the prompts that have the chunk before one and that after it told in a sentence each."""
+    """Return the prompts that ask for one sentence on the chunk before and one on the chunk after."""
     around = [spans[place] for place in (number - 1, number + 1) if 0 <= place < len(spans)]
     return tuple(_gist(setting.parsed.text[slice(*span)]) for span in around)
 
@@ -60,13 +67,13 @@ def _gist(text: str) -> Prompt:
 
 
 def summing_up(setting: Setting, span: Span) -> Prompt:
-    """Return the prompt that has a section or a document summed up."""
+    """Return the prompt that asks for a summary of a section or a document."""
     text = setting.shown.beginning(span)
     about = ("summary", VERSION, text)
     return Prompt((marked("document", text), _SUMMARY), about, "", "summaries", _MOST_TOKENS, partly=True)
 
 
 def cleaned(text: str) -> str:
-    """Return what a model said as one line of words: nothing that steers a terminal or a reader, and not too much."""
-    kept = "".join(" " if unicodedata.category(char) in _UNWANTED else char for char in text[: 4 * _MOST_CHARACTERS])
+    """Return what a model said as one line, without characters that steer a terminal or hide text, and not too long."""
+    kept = "".join(" " if unicodedata.category(char) in _UNWANTED else char for char in text[:_MOST_READ])
     return " ".join(_STEERING.sub("", kept).split())[:_MOST_CHARACTERS]

@@ -1,7 +1,9 @@
-"""Setting: what contextualizers read of a document, and how many tokens they may say."""
+"""Setting: what contextualizers read of a document, and how many tokens they may use."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.context.document_view import Shown
@@ -9,20 +11,29 @@ from docmill.tasks.context.topic_line import about
 from docmill.tasks.counting.counter import Counter
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.outline import Outline
+from docmill.tasks.split.spans.line_cuts import table_rows
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.syntax.definitions import Enclosing
 
+WINDOW_TOKENS = 16_000
+"""The tokens of a document that a language model sees at once. More costs more with every chunk that is asked about;
+with less, fewer documents are shown as a whole. `[model] window_tokens` sets another number."""
+
+Lead = Callable[[Span], str]
+"""What a strategy wants said of a chunk besides the headings above it, such as the question that it answers."""
+
 
 def nothing(_span: Span) -> str:
-    """Return the lead where a strategy has none."""
+    """Return the lead of a strategy that has none."""
     return ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Setting:
     """What contextualizers read: a document, its headings, definitions and tables, and how many tokens they may use.
 
-    `lead` is what the strategy of the region at hand wants said of a chunk. `shown` is what a language model sees.
+    `shown` is what a language model sees. `rows`, `done` and `counted` keep results by their inputs, so that none is
+    computed twice.
     """
 
     parsed: Parsed
@@ -34,29 +45,33 @@ class Setting:
     tables: list[Element] = field(default_factory=list)
     turns: list[Element] = field(default_factory=list)
     rows: dict[int, list[int]] = field(default_factory=dict)
-    line: tuple[str, int] | None = None
-    lead: Callable[[Span], str] = nothing
-    done: dict[tuple[str, ...], str] = field(default_factory=dict)
+    done: dict[tuple[Any, ...], str] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
-    half: "Setting | None" = None
-
-    def halved(self) -> "Setting":
-        """Return the same with half of the budget."""
-        if self.half is None:
-            self.half = self.with_budget(self.budget // 2)
-        self.half.lead = self.lead
-        return self.half
 
     def with_budget(self, tokens: int) -> "Setting":
-        """Return the same with another budget."""
-        return replace(self, budget=tokens, done={}, half=None)
+        """Return the same setting with another budget."""
+        return replace(self, budget=tokens)
+
+    @cached_property
+    def title(self) -> str:
+        """Return the document's title in one line."""
+        return " ".join(self.parsed.title.split())
+
+    @cached_property
+    def own_line(self) -> tuple[str, int]:
+        """Return the document's own line on what it is about, and where it ends."""
+        return about(self.parsed)
 
     def about(self, span: Span) -> str:
-        """Return the document's own line on what it is about, for a span after that line."""
-        if self.line is None:
-            self.line = about(self.parsed)
-        said, end = self.line
-        return said if span.start >= end else ""
+        """Return the document's own line for a span after it; a span that holds the line needs no repetition."""
+        line, end = self.own_line
+        return line if span.start >= end else ""
+
+    def rows_of(self, table: Element) -> list[int]:
+        """Return where the rows of a table begin, without the first."""
+        if table.start not in self.rows:
+            self.rows[table.start] = [place for place, _ in table_rows(self.parsed.text, Span(table.start, table.end))]
+        return self.rows[table.start]
 
     def headings(self, span: Span) -> tuple[str, ...]:
         """Return the headings above a span and the signatures of the definitions that it begins within."""
@@ -74,19 +89,20 @@ class Setting:
 class Contextualizer:
     """A way to say where a chunk stands; raise `version` whenever `say` gives another text than before.
 
-    `asks(setting, spans, number)` are the prompts to a language model whose answers are said after that of a
-    chunk, given all of a document's chunks. One that `sums_up` comes with a summary of each section and document.
+    `say(setting, span, lead)` gives the context of a chunk. `asks(setting, spans, number)` gives the prompts about one
+    of the chunks `spans`; a language model's answers follow what `say` gives. A contextualizer that `sums_up` adds a
+    summary of each section and of the document.
     """
 
     name: str
     version: int
-    say: Callable[[Setting, Span], str]
+    say: Callable[[Setting, Span, Lead], str]
     asks: Callable[[Setting, Sequence[Span], int], tuple[Prompt, ...]] | None = None
     sums_up: bool = False
 
 
-def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int, window: int = 16_000) -> Setting:
-    """Return what contextualizers read of a document; a language model sees at most `window` tokens of it."""
+def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int, window: int = WINDOW_TOKENS) -> Setting:
+    """Return what contextualizers read of a document; a language model sees at most `window` tokens of it at once."""
     tables = [e for e in parsed.elements if e.kind == "table" and e.attributes.get("header_rows")]
     turns = [e for e in parsed.elements if e.kind == "turn"]
     shown = Shown(parsed, outline, window)

@@ -1,7 +1,10 @@
 """Structural context: the title, the headings above a chunk, and what it begins within."""
 
+from itertools import groupby
+from typing import NamedTuple
+
 from docmill.tasks.context.enclosing_block import begun
-from docmill.tasks.context.setting import Setting
+from docmill.tasks.context.setting import Lead, Setting, nothing
 from docmill.tasks.context.topic_line import LEAST_WORDS
 from docmill.tasks.context.word_limits import cut_words, word_ends
 from docmill.tasks.split.spans.span import Span
@@ -10,7 +13,15 @@ SEPARATOR = " \u203a "
 _LEFT_OUT = "\u2026"
 
 
-def structural(setting: Setting, span: Span) -> str:
+class _Content(NamedTuple):
+    """What a context consists of: the path to a chunk, what it begins within, and the document's own line."""
+
+    path: tuple[str, ...]
+    within: tuple[str, ...]
+    line: str
+
+
+def structural(setting: Setting, span: Span, lead: Lead = nothing) -> str:
     """Return the document's title, the headings above a chunk, and what it begins within.
 
     That is the caption, header and row of a table, the speaker and time of a turn, or the signatures of the classes
@@ -20,36 +31,68 @@ def structural(setting: Setting, span: Span) -> str:
     What the chunk itself says is not repeated. The whole has at most the budget's tokens: middle
     headings are left out first, the innermost is kept longest.
     """
-    headings = [setting.outline.headings[number] for number in setting.outline.over(*span)]
-    names = [heading.text for heading in headings if heading.start < span.start]
-    said = {heading.text.casefold() for heading in headings}
-    title = " ".join(setting.parsed.title.split())
-    if title and title.casefold() not in said:
-        names.insert(0, title)
-    above = {name.casefold() for name in names} | said
-    more = [one for one in (setting.lead(span) or begun(setting, span)).splitlines() if one.casefold() not in above]
-    line = "" if names or said else setting.about(span)
-    names += setting.enclosing.signatures(span)
-    names = [name for i, name in enumerate(names) if not i or name != names[i - 1]]
-    key = (line, *names, "", *more)
-    if key not in setting.done:
-        context = _path(setting, list(filter(None, names)), setting.budget)
-        for one in more:
-            context = _joined(setting, context, one)
-        setting.done[key] = context if line in context else _joined(setting, context, line, above=True)
+    return structural_within(setting, span, lead, setting.budget)
+
+
+def structural_within(setting: Setting, span: Span, lead: Lead, budget: int) -> str:
+    """Return the structural context in at most `budget` tokens."""
+    content = _content(setting, span, lead)
+    key = (budget, content)
+    if key not in setting.done:  # the chunks of a section mostly share their context, and counting tokens is slow
+        setting.done[key] = _written(setting, content, budget)
     return setting.done[key]
 
 
-def _joined(setting: Setting, context: str, line: str, above: bool = False) -> str:
-    """Return a context with a line more, of which as many words are said as the budget allows, four or none `above`."""
-    words = cut_words(line, setting.budget - setting.count(context), setting.counter)
-    if above and words != line and len(word_ends(words)) < LEAST_WORDS:
+def _content(setting: Setting, span: Span, lead: Lead) -> _Content:
+    headings = [setting.outline.headings[number] for number in setting.outline.over(*span)]
+    known = {heading.text.casefold() for heading in headings}
+    path = [heading.text for heading in headings if heading.start < span.start]
+    if _adds(setting.title, known):
+        path.insert(0, setting.title)
+        known.add(setting.title.casefold())
+    path += setting.enclosing.signatures(span)
+    # A strategy knows better than the elements do what its chunks begin within.
+    within = lead(span) or begun(setting, span)
+    new = [one for one in within.splitlines() if one.casefold() not in known]
+    line = "" if known else setting.about(span)
+    return _Content(_without_repeats(path), tuple(new), line)
+
+
+def _adds(title: str, known: set[str]) -> bool:
+    """Return whether a title says more than the headings; a document often begins with its title as a heading."""
+    return title != "" and title.casefold() not in known
+
+
+def _without_repeats(names: list[str]) -> tuple[str, ...]:
+    """Return names without those that repeat the one before."""
+    return tuple(name for name, _ in groupby(names)) if len(names) > 1 else tuple(names)
+
+
+def _written(setting: Setting, content: _Content, budget: int) -> str:
+    context = _path(setting, [name for name in content.path if name], budget)
+    for one in content.within:
+        context = _with_below(setting, context, one, budget)
+    return context if content.line in context else _with_above(setting, context, content.line, budget)
+
+
+def _with_below(setting: Setting, context: str, line: str, budget: int) -> str:
+    """Return a context with as many words of a line below it as the budget allows."""
+    words = cut_words(line, budget - setting.count(context), setting.counter)
+    longer = "\n".join(filter(None, (context, words)))
+    return longer if setting.count(longer) <= budget else context
+
+
+def _with_above(setting: Setting, context: str, line: str, budget: int) -> str:
+    """Return a context with as many words of a line above it as the budget allows; too few would say nothing."""
+    words = cut_words(line, budget - setting.count(context), setting.counter)
+    if words != line and len(word_ends(words)) < LEAST_WORDS:
         return context
-    longer = "\n".join(filter(None, (words, context) if above else (context, words)))
-    return longer if setting.count(longer) <= setting.budget else context
+    longer = "\n".join(filter(None, (words, context)))
+    return longer if setting.count(longer) <= budget else context
 
 
 def _path(setting: Setting, names: list[str], budget: int) -> str:
+    """Return names as a path that fits: with the middle ones left out, or of the last one what fits."""
     count = setting.count
     if count(SEPARATOR.join(names)) <= budget:
         return SEPARATOR.join(names)

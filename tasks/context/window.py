@@ -1,20 +1,22 @@
 """Window: the structural context, and a sentence of each neighbour."""
 
-from docmill.tasks.context.setting import Setting
+from docmill.tasks.context.setting import Lead, Setting
 from docmill.tasks.context.structural import structural
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.split.spans.central_sentences import most_central, prose_sentences
 from docmill.tasks.split.spans.span import Span
 
 _AROUND = 1200
+"""The characters looked at on either side of a chunk: several sentences. In fewer there is no choice between sentences;
+in more, the sentence chosen may be about something else, and an edit changes the contexts of chunks further away."""
 
 
-def window(setting: Setting, span: Span) -> str:
-    """Return the structural context, and of the text before and of that after a chunk its most central sentence.
+def window(setting: Setting, span: Span, lead: Lead) -> str:
+    """Return the structural context, the most central sentence before a chunk, and the most central one after it.
 
-    Of the tokens that the structural context leaves, each gets half. The text looked at ends at front matter.
+    Each sentence gets half of the tokens that the structural context leaves. Front matter is not looked at.
     """
-    path = structural(setting, span)
+    path = structural(setting, span, lead)
     text, front = setting.parsed.text, setting.parsed.elements[:1]
     first = front[0].end if front and front[0].kind == "front_matter" else 0
     sides = (max(first, span.start - _AROUND), span.start), (span.end, min(len(text), span.end + _AROUND))

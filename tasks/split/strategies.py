@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from docmill.storage.errors import ConfigError
-from docmill.tasks.split.content.chat import Chat, split_chat
+from docmill.tasks.split.content.chat import Conversation, split_chat
 from docmill.tasks.split.content.code import Code, split_code
 from docmill.tasks.split.content.legal import Legal, clause_above, split_legal
 from docmill.tasks.split.content.log import Log, split_log
@@ -14,7 +14,7 @@ from docmill.tasks.split.content.mail import Mail, split_mail, who_wrote
 from docmill.tasks.split.content.paged import Page, Slides, split_pages, split_slides
 from docmill.tasks.split.content.qa import Pairs, question_asked, split_pairs
 from docmill.tasks.split.content.table import Rows, split_rows
-from docmill.tasks.split.general.agentic import Agentic, split_agentic
+from docmill.tasks.split.general.agentic import Agentic, propose_agentic, split_agentic
 from docmill.tasks.split.general.cluster import Cluster, split_cluster
 from docmill.tasks.split.general.hierarchical import LEVELS, Hierarchical, split_sections
 from docmill.tasks.split.general.recursive import Recursive, split_recursive
@@ -23,7 +23,7 @@ from docmill.tasks.split.general.sentences import Sentence, split_sentences
 from docmill.tasks.split.general.separator import Separator, split_separator
 from docmill.tasks.split.general.structure import Structure, split_structure
 from docmill.tasks.split.general.windowed import Fixed, Sliding, split_fixed, split_sliding
-from docmill.tasks.split.parts.level import Level, Split
+from docmill.tasks.split.parts.level import Level, Propose, Proposed, Split
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
@@ -36,14 +36,17 @@ __all__ = ["SPLITTERS", "Level", "Lookup", "Options", "Part", "Span", "Splitter"
 class Splitter:
     """A strategy; raise `version` whenever `split` gives other spans than before.
 
-    `split(part, options)` proposes spans in order that hold all of the part, which may be a region of the
-    document, that is not blank, front matter or furniture, each at most `options.size` tokens long, as far
-    as these add up. It imports what is slow where it is used, and counts tokens by `part.tokens` only.
-    What only a model knows it asks of `part.lookup`, and splits in a plainer way while that is missing; `asks` says
-    of which model: "vectors" of the embedding model, "replies" of a language model. `role` is what its chunks are
-    called where there are `levels` of more below them. `lead(part)` gives for a chunk what its context should say
-    besides the headings above it, such as the question that it answers. One that `crosses` is called once for
-    neighbouring regions of the same route.
+    `split(part, options)` proposes spans in order. The part may be a region of the document. The spans hold all of it
+    that is not blank, front matter or furniture, and each is at most `options.size` tokens long, if tokens add up. It
+    imports slow packages where it uses them, and counts tokens by `part.tokens` only.
+
+    `asks` names the model that a strategy needs: "vectors" of the embedding model, "replies" of a language model. It
+    asks `part.lookup` for them, and splits in a plainer way while they are missing. A strategy whose rows should then
+    name the plainer one has `judged`, which gives the same spans with the name of the strategy that they are by.
+
+    `role` is what its chunks are called where there are `levels` of more chunks below them. `lead(part)` gives, for a
+    chunk, what its context should say besides the headings above it, such as the question that it answers. A strategy
+    that `crosses` is called once for neighbouring regions of the same route.
     """
 
     name: str
@@ -55,6 +58,11 @@ class Splitter:
     crosses: bool = False
     asks: str = ""
     lead: Callable[[Part], Callable[[Span], str]] | None = None
+    judged: Propose | None = None
+
+    def propose(self, part: Part, options: Options) -> Proposed:
+        """Return the spans of a part, and the strategy that they are by."""
+        return self.judged(part, options) if self.judged else Proposed(self.split(part, options), self.name)
 
 
 SPLITTERS: dict[str, Splitter] = {
@@ -68,14 +76,14 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("separator", 1, Separator, split_separator),
         Splitter("code", 1, Code, split_code),
         Splitter("semantic", 4, Semantic, split_semantic, asks="vectors"),
-        Splitter("agentic", 2, Agentic, split_agentic, asks="replies"),
+        Splitter("agentic", 2, Agentic, split_agentic, asks="replies", judged=propose_agentic),
         Splitter("cluster", 1, Cluster, split_cluster, asks="vectors"),
         Splitter("hierarchical", 4, Hierarchical, split_sections, "section", LEVELS),
         Splitter("page", 3, Page, split_pages),
         Splitter("slides", 3, Slides, split_slides),
         Splitter("table", 4, Rows, split_rows),
         Splitter("qa", 2, Pairs, split_pairs, lead=question_asked),
-        Splitter("chat", 1, Chat, split_chat),
+        Splitter("chat", 1, Conversation, split_chat),
         Splitter("email", 1, Mail, split_mail, lead=who_wrote),
         Splitter("log", 1, Log, split_log),
         Splitter("legal", 2, Legal, split_legal, lead=clause_above),
@@ -104,6 +112,6 @@ def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
 
 
 def nearest(wrong: str, right: "Mapping[str, Any] | list[str]") -> str:
-    """Say which name was meant, or which there are."""
+    """Return a hint for a wrong name: the nearest right one, or all right ones."""
     near = get_close_matches(wrong, right, 1)
     return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(right)}"

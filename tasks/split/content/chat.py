@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from docmill.storage.schema import Element
 from docmill.tasks.split.parts.lines import clock, lines
-from docmill.tasks.split.parts.mark_units import Mark, split_units
+from docmill.tasks.split.parts.mark_units import UnitStart, split_units
 from docmill.tasks.split.parts.options import Options, check_whole
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, ITEM
 from docmill.tasks.split.spans.span import Span
 
-_MOST_MINUTES = 100_000
+_SECONDS_A_MINUTE = 60  # options count minutes, times seconds
+_MOST_MINUTES = 100_000  # ten weeks; a longer gap is no pause in a conversation but a mistake in the options
 _STAMP = r"\[?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4},?[T ])?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp]\.?[Mm])?\]?"
 _NAME = r"[^\W\d_][\w.'@+ -]{0,38}"
 _TURN = re.compile(
@@ -26,7 +28,7 @@ _TURN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Chat(Options):
+class Conversation(Options):
     """`size` in tokens; turns that are `gap` minutes or more apart, where times are given, share no chunk."""
 
     gap: int = 30
@@ -37,18 +39,18 @@ class Chat(Options):
 
 
 class Turn(NamedTuple):
-    """What one speaker says at once, by where it begins; `time` in seconds, or None."""
+    """What one speaker says at once: where it begins, the speaker, and the time in seconds, or None."""
 
     start: int
     speaker: str
     time: int | None
 
 
-def split_chat(part: Part, options: Chat) -> list[Span]:
-    """Return spans of at most `options.size` tokens, of whole turns; those of one speaker hold together most."""
-    marks, before = list[Mark](), None
+def split_chat(part: Part, options: Conversation) -> list[Span]:
+    """Return spans of at most `options.size` tokens, of whole turns; those of one speaker are joined first."""
+    marks, before = list[UnitStart](), None
     for turn in turns(part):
-        marks.append(Mark(turn.start, _seam(before, turn, options.gap * 60)))
+        marks.append(UnitStart(turn.start, _seam(before, turn, options.gap * _SECONDS_A_MINUTE)))
         before = turn if turn.time is not None or before is None else turn._replace(time=before.time)
     return split_units(part, marks, options.size)
 
@@ -63,11 +65,15 @@ def _seam(before: Turn | None, turn: Turn, gap: int) -> int:
 
 def turns(part: Part) -> Iterator[Turn]:
     """Yield the turns: those that the parser found, else lines that begin with a time or a name."""
-    found = [element for element in part.elements if element.kind == "turn"]
-    for element in found:
-        time = str(element.attributes.get("time") or "")
-        yield Turn(element.start, str(element.attributes.get("speaker") or ""), clock(time))
-    for start, line in lines(part) if not found else ():
-        match = _TURN.match(line)
-        if match:
+    yield from [_turn(element) for element in part.elements if element.kind == "turn"] or _turns_in_lines(part)
+
+
+def _turn(element: Element) -> Turn:
+    said = {name: str(element.attributes.get(name) or "") for name in ("speaker", "time")}
+    return Turn(element.start, said["speaker"], clock(said["time"]))
+
+
+def _turns_in_lines(part: Part) -> Iterator[Turn]:
+    for start, line in lines(part):
+        if match := _TURN.match(line):
             yield Turn(start, next(filter(None, match.groups()), ""), clock(match.group()))

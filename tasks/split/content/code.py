@@ -1,7 +1,7 @@
 """Code splitting: along functions, classes and methods, as tree-sitter reads them, then at statements.
 
 After cAST (Zhang et al. 2025), which splits large nodes of the syntax tree and merges small siblings; here
-comments and decorators stay with what they describe, and what a definition ends never joins what follows it.
+comments and decorators stay with what they describe, and the end of a definition never joins what follows it.
 """
 
 import re
@@ -25,9 +25,15 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEEPEST = 8
+"""Definitions nested less deeply than this have looser seams, so that methods are joined before classes. `HEADING` plus
+this must stay below `BARRIER`."""
+_SHALLOW = 4
+"""Statements nested less deeply than this have looser seams. Two seams for each level, with and without an empty line,
+just fit between `ITEM` and `BLOCK`."""
 _MOST_NESTED = 40
+"""How deep a syntax tree is taken apart; deeper code is cut between lines. It bounds the recursion on hostile code."""
 _BLANK_LINE = re.compile(r"(?:\n|\r)[ \t]*\r?\n[ \t]*\Z")
-_LOOK_BACK = 200
+_LOOK_BACK = 200  # characters before a node in which an empty line is looked for, past its indentation
 _CONTINUES = re.compile(r"(?:end|fi|done|esac|else|elif|elsif|rescue|ensure|except|finally|catch)\b|[)\]}]")
 _LEADING_KINDS = """
     attribute_item inner_attribute_item attribute_list attribute decorator annotation marker_annotation haddock
@@ -42,7 +48,7 @@ class Code(Options):
 
 
 class Item(NamedTuple):
-    """A node that begins its line, where that is, and how firmly it holds on to what is before it."""
+    """A node that begins its line, where it begins, and the seam before it."""
 
     node: "Node"
     start: int
@@ -50,7 +56,7 @@ class Item(NamedTuple):
 
 
 def split_code(part: Part, options: Code) -> list[Span]:
-    """Return spans of at most `options.size` tokens; what has no syntax that is known is split by `recursive`."""
+    """Return spans of at most `options.size` tokens; code in an unknown language is split by `recursive`."""
     room = Room(part.tokens, options.size)
     pieces = list(_pieces(part, room))
 
@@ -164,7 +170,7 @@ class _Reader:
             elif defines or after_definition:
                 seam = HEADING + max(0, _DEEPEST - depth)
             else:
-                seam = ITEM + 2 * max(0, 4 - depth) + bool(self._blank_before(start))
+                seam = ITEM + 2 * max(0, _SHALLOW - depth) + bool(self._blank_before(start))
             yield Item(node, start, seam)
             inside |= node.start_byte >= head
             led, after_definition = leads, defines and not leads

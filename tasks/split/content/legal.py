@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from docmill.tasks.split.parts.lines import lines
-from docmill.tasks.split.parts.mark_units import Mark, split_units
+from docmill.tasks.split.parts.mark_units import UnitStart, split_units
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, ITEM
@@ -31,9 +31,11 @@ _DEFINITION = re.compile(
     _LEAD + r"[\"“][^\"”\n]{1,80}[\"”],?[ \t]+(?:shall |will )?(?:means?|includes?|has the meaning|refers)\b"
 )
 _DEEPEST = 8
+"""The depth of (ii), which is below (a), definitions and 1.1.1.1.1.1. Each depth has a seam of its own above `ITEM`."""
 _HEADINGS = 10
-_LONGEST_NAME = 80
-_LONGEST_HEADING = 120
+"""It is taken off a heading's level to give its depth: more than the deepest level, so that all headings come first."""
+_LONGEST_NAME = 80  # characters of a clause that the contexts of its parts say; several clauses have to fit there
+_LONGEST_HEADING = 120  # characters; a longer line under a number is the text of the clause, and can stand alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Legal(Options):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Where a clause begins, its depth and its first words, which headings lack; those have a depth below 0."""
+    """Where a clause begins, its depth, and its first words. A heading has a depth below 0 and no words here."""
 
     start: int
     depth: int
@@ -52,13 +54,13 @@ class Clause:
 
 def split_legal(part: Part, options: Legal) -> list[Span]:
     """Return spans of at most `options.size` tokens, none across the beginning of a clause of the highest level."""
-    marks: list[Mark] = []
+    marks: list[UnitStart] = []
     before = Clause(part.end, 0, "")
     for clause in clauses(part):
         above = part.text[before.start : min(clause.start, before.start + _LONGEST_HEADING)].strip()
         alone = 0 < len(above) < _LONGEST_HEADING and "\n" not in above
         heads = alone and (clause.depth > before.depth or before.depth == clause.depth < 0)
-        marks.append(Mark(clause.start, GLUE if heads else _seam(clause.depth)))
+        marks.append(UnitStart(clause.start, GLUE if heads else _seam(clause.depth)))
         before = clause
     return split_units(part, marks, options.size)
 
@@ -79,7 +81,7 @@ def clauses(part: Part) -> Iterator[Clause]:
 
 
 def _depth(line: str, of_number: int) -> int | None:
-    """Return the depth of a clause that a line begins; `of_number` is that of a single number: below a heading 1."""
+    """Return the depth of the clause that a line begins, or None; `of_number` is the depth of a single number."""
     if _TOP.match(line) or _NUMBER.match(line):
         return 0 if _TOP.match(line) else of_number
     match = _NESTED.match(line)
@@ -93,7 +95,7 @@ def _depth(line: str, of_number: int) -> int | None:
 
 
 def clause_above(part: Part) -> Callable[[Span], str]:
-    """Return what tells the clauses that stand above a span which begins within them, outermost first."""
+    """Return a function that names the clauses within which a span begins, outermost first."""
     found = list(clauses(part))
     starts = [clause.start for clause in found]
     above: list[int] = []

@@ -1,14 +1,15 @@
 """Log: entries, each with the lines that belong to it, such as a stack trace, grouped by windows of time and by size.
 
 Windows of fixed length, as log analysis takes them (Zhu et al., "Tools and Benchmarks for Automated Log Parsing",
-ICSE-SEIP 2019, and the sessions before it): they hang on the clock and not on the entries around.
+ICSE-SEIP 2019): they depend on the clock, not on the entries around.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from docmill.tasks.split.parts.lines import clock, lines
-from docmill.tasks.split.parts.mark_units import Mark, split_units
+from docmill.tasks.split.parts.mark_units import UnitStart, split_units
 from docmill.tasks.split.parts.options import Options, check_whole
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.line_cuts import code_lines
@@ -16,7 +17,7 @@ from docmill.tasks.split.spans.pieces import BARRIER, BLOCK
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.span import Span
 
-_MOST_SECONDS = 10_000_000
+_MOST_SECONDS = 10_000_000  # four months; a longer window groups nothing by time, and 0 says that better
 _ENTRY = re.compile(
     r"\W{0,3}(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ,]|\d\d?[-/.]\d\d?(?:[-/.]\d{2,4})?[ ,T]+\d\d?:\d\d"
     r"|(?:[A-Z][a-z]{2},? +)?[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d|\d\d:\d\d:\d\d|\d{9,13}\b"
@@ -27,7 +28,7 @@ _ENTRY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Log(Options):
-    """`size` in tokens; entries of different windows of `window` seconds share no chunk, 0 lets them."""
+    """`size` in tokens; entries of different windows of `window` seconds share no chunk, unless that is 0."""
 
     window: int = 600
 
@@ -37,13 +38,23 @@ class Log(Options):
 
 
 def split_log(part: Part, options: Log) -> list[Span]:
-    """Return spans of at most `options.size` tokens, of whole entries where none is longer."""
-    marks, before = list[Mark](), None
-    all_lines = list(lines(part))
-    entries = [(start, line) for start, line in all_lines if _ENTRY.match(line)]
-    for start, line in entries or all_lines:
-        time = clock(line) if options.window and entries else None
-        window = time // options.window if time is not None else before
-        marks.append(Mark(start, BLOCK if before is None or window == before else BARRIER))
+    """Return spans of at most `options.size` tokens, of whole entries if none is longer."""
+    marks, before = list[UnitStart](), None
+    for start, window in _windows(part, options.window):
+        marks.append(UnitStart(start, BLOCK if before is None or window == before else BARRIER))
         before = window
     return split_units(part, marks, options.size, (code_lines, prose_cuts))
+
+
+def _windows(part: Part, seconds: int) -> Iterator[tuple[int, int | None]]:
+    """Yield where each entry begins, and its window of time: that of the entry before if it has no time.
+
+    Where no line looks like an entry, each line is one, without a time.
+    """
+    every = list(lines(part))
+    entries = [(start, line) for start, line in every if _ENTRY.match(line)]
+    window = None
+    for start, line in entries or every:
+        time = clock(line) if seconds and entries else None
+        window = window if time is None else time // seconds
+        yield start, window

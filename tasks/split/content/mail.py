@@ -1,4 +1,4 @@
-"""Mail: what is new apart from what is quoted, and the headers with what is new.
+"""Mail: new text and quoted text in chunks of their own, the headers with the new text.
 
 The lines that mark quoted text are those of RFC 3676 (">"), of mail programs ("On ... wrote:") and of
 Outlook ("-----Original Message-----", a second block of headers), as in GitHub's email_reply_parser.
@@ -6,12 +6,14 @@ Outlook ("-----Original Message-----", a second block of headers), as in GitHub'
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from docmill.tasks.split.parts.lines import lines
-from docmill.tasks.split.parts.mark_units import Mark, split_units
+from docmill.tasks.split.parts.mark_units import UnitStart, split_units
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.pieces import BARRIER, LEAD
@@ -35,8 +37,16 @@ class Mail(Options):
     """`size` in tokens."""
 
 
-class Passage(NamedTuple):
-    """Lines of one kind: `header`, `new`, `quoted`; by where they begin; `said` is what tells who wrote them."""
+class _Line(NamedTuple):
+    """A line, where it begins, and the kind of the passage that it is in."""
+
+    start: int
+    text: str
+    kind: str
+
+
+class MailPassage(NamedTuple):
+    """Lines of one kind, `header`, `new` or `quoted`, by where they begin; `said` tells who wrote them."""
 
     start: int
     kind: str
@@ -45,45 +55,64 @@ class Passage(NamedTuple):
 
 def split_mail(part: Part, options: Mail) -> list[Span]:
     """Return spans of at most `options.size` tokens, none with both new and quoted text."""
-    marks, before = list[Mark](), ""
+    marks, before = list[UnitStart](), ""
     for passage in passages(part):
-        marks.append(Mark(passage.start, LEAD if before == "header" and passage.kind == "new" else BARRIER))
+        marks.append(UnitStart(passage.start, LEAD if before == "header" and passage.kind == "new" else BARRIER))
         before = passage.kind
     return split_units(part, marks, options.size)
 
 
-def passages(part: Part) -> Iterator[Passage]:
+def passages(part: Part) -> Iterator[MailPassage]:
     """Yield the passages of one mail or of several, one after the other."""
-    subjects = {element.start for element in part.elements if element.kind == "title" and element.level == 1}
-    kind, blank, original, letter = "", True, False, ""
+    letter = ""
+    for kind, some in groupby(_with_kinds(part), key=attrgetter("kind")):
+        found = list(some)
+        first = found[0]
+        if kind == "header":
+            letter = _letter(found)
+        said = letter if kind == "new" else first.text.strip(" >*") if _WROTE.match(first.text) else ""
+        yield MailPassage(first.start + len(first.text) - len(first.text.lstrip()), kind, said)
+
+
+def _letter(headers: Iterable[_Line]) -> str:
+    """Return the headers that tell who wrote a mail, when, and about what."""
+    named = ((_HEADER.match(line.text), line.text.strip()) for line in headers)
+    return " | ".join(text for match, text in named if match and match[1].lower() in _ABOUT)
+
+
+def _with_kinds(part: Part) -> Iterator[_Line]:
+    """Yield the lines with their kinds. A blank line is of the kind of the line before it."""
+    subjects = _subjects(part)
+    kind, after_blank, original = "", True, False
     for start, line in lines(part):
         begins = start in subjects or _ENVELOPE.match(line) is not None
-        original = (original or _ORIGINAL.match(line) is not None) and not begins
-        found = "header" if begins else "quoted" if original else _kind(line, kind, blank)
-        if found != kind and (line.strip() or not kind):
-            letter = "" if found == "header" else letter
-            yield Passage(
-                start + len(line) - len(line.lstrip()),
-                found,
-                letter if found == "new" else line.strip(" >*") if _WROTE.match(line) else "",
-            )
-            kind = found
-        if kind == "header" and (match := _HEADER.match(line)) and match[1].lower() in _ABOUT:
-            letter = f"{letter} | {line.strip()}" if letter else line.strip()
+        # What follows "-----Original Message-----" is quoted, headers and all, until another mail begins.
+        original = not begins and (original or _ORIGINAL.match(line) is not None)
         blank = not line.strip()
+        if not (blank and kind):
+            kind = "header" if begins else "quoted" if original else _kind(line, kind, after_blank)
+        yield _Line(start, line, kind)
+        after_blank = blank
 
 
-def _kind(line: str, before: str, blank: bool) -> str:
+def _subjects(part: Part) -> set[int]:
+    """Return where the parser put a mail's subject, with which the mail begins."""
+    return {element.start for element in part.elements if element.kind == "title" and element.level == 1}
+
+
+def _kind(line: str, before: str, after_blank: bool) -> str:
     """Return what a line is, given what the line before it is and whether that is blank."""
-    if _QUOTED.match(line) or _WROTE.match(line) or (not line.strip() and before == "quoted"):
+    if _QUOTED.match(line) or _WROTE.match(line):
         return "quoted"
-    if _HEADER.match(line) and (blank or before == "header") and before in ("", "header"):
+    if before in ("", "header") and _HEADER.match(line):
         return "header"
-    return "header" if before == "header" and (not line.strip() or (not blank and line[0] in " \t")) else "new"
+    # RFC 5322, 2.2.3: a header goes on in the next line if that begins with white space.
+    folded = before == "header" and not after_blank and line.startswith((" ", "\t"))
+    return "header" if folded else "new"
 
 
 def who_wrote(part: Part) -> Callable[[Span], str]:
-    """Return what tells who wrote the passage that a span begins within, and about what."""
+    """Return a function that tells who wrote the passage in which a span begins, and about what."""
     found = list(passages(part))
     starts = [passage.start for passage in found]
 

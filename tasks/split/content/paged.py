@@ -1,4 +1,4 @@
-"""Pages and slides: one chunk each where it fits; the small are merged on wish, the large cut by their structure.
+"""Pages and slides: one chunk each if it fits; small ones are merged if asked for, large ones cut by their structure.
 
 One page a chunk did best in NVIDIA's comparison of chunking strategies ("Finding the Best Chunking Strategy", 2025).
 """
@@ -41,40 +41,54 @@ class Slides(Page):
 
 
 def split_pages(part: Part, options: Page) -> list[Span]:
-    """Return spans of at most `options.size` tokens, none across a page but of small ones."""
+    """Return spans of at most `options.size` tokens, none across pages except small ones."""
     return _split(part, page_starts(part), options)
 
 
 def split_slides(part: Part, options: Slides) -> list[Span]:
-    """Return spans of at most `options.size` tokens, none across a slide but of small ones."""
+    """Return spans of at most `options.size` tokens, none across slides except small ones."""
     return _split(part, slide_starts(part), options)
 
 
 def page_starts(part: Part) -> list[int]:
     """Return where pages begin: by the parser, else at its page breaks, else at form feeds."""
-    found, page = list[int](), 0
-    for element in part.elements:
-        if element.page and element.page != page:
-            found += [element.start] if page else []
-            page = element.page
-    found = found or [element.end for element in part.elements if element.kind == "page_break"]
-    return found or [match.end() for match in _FEED.finditer(part.text, part.start, part.end)]
+    return _numbered_pages(part) or _after_breaks(part) or _after_feeds(part)
+
+
+def _numbered_pages(part: Part) -> list[int]:
+    """Return where the elements begin that are the first on their page, without the first page of all."""
+    paged = [element for element in part.elements if element.page]
+    return [element.start for before, element in pairwise(paged) if element.page != before.page]
+
+
+def _after_breaks(part: Part) -> list[int]:
+    return [element.end for element in part.elements if element.kind == "page_break"]
+
+
+def _after_feeds(part: Part) -> list[int]:
+    return [match.end() for match in _FEED.finditer(part.text, part.start, part.end)]
 
 
 def slide_starts(part: Part) -> list[int]:
     """Return where slides begin: as pages, else after rules, else at the highest headings of which there are two."""
-    if found := page_starts(part) or _after_rules(part):
-        return found
+    return page_starts(part) or _after_furniture(part) or _at_rules(part) or _at_headings(part)
+
+
+def _after_furniture(part: Part) -> list[int]:
+    """Return where the rules end that the parser took for furniture."""
+    return [e.end for e in part.elements if e.kind == "furniture" and _RULE.fullmatch(part.text, e.start, e.end)]
+
+
+def _at_rules(part: Part) -> list[int]:
+    return [start for start, line in lines(part) if _RULE.match(line)]
+
+
+def _at_headings(part: Part) -> list[int]:
+    """Return the headings of the highest level that has two: a single one above them is the title of the talk."""
     titles = [element for element in part.elements if element.kind == "title"]
     levels = sorted(element.level for element in titles)
     level = next((a for a, b in pairwise(levels) if a == b), 0)
     return [element.start for element in titles if element.level == level]
-
-
-def _after_rules(part: Part) -> list[int]:
-    """Return where rules end: those that the parser took for furniture, else lines that are one."""
-    ruled = [e.end for e in part.elements if e.kind == "furniture" and _RULE.fullmatch(part.text, e.start, e.end)]
-    return ruled or [start for start, line in lines(part) if _RULE.match(line)]
 
 
 def _split(part: Part, starts: Sequence[int], options: Page) -> list[Span]:
@@ -88,8 +102,8 @@ def _pieces(part: Part, bounds: Sequence[int], room: Room) -> Iterator[Piece]:
     """Yield the pieces of each page; only the first of a page has the seam of a heading."""
     for start, end in pairwise(bounds):
         for number, piece in enumerate(structure_pieces(part.within(start, end), room)):
-            seam = HEADING if number == 0 else min(piece.seam, HEADING - 1) if piece.seam < BARRIER else BARRIER
-            yield piece._replace(seam=seam)
+            inner = min(piece.seam, HEADING - 1) if piece.seam < BARRIER else BARRIER
+            yield piece._replace(seam=inner if number else HEADING)
 
 
 def _small_pages(pieces: Sequence[Piece], places: Sequence[int], small: Room) -> Allow:

@@ -1,4 +1,4 @@
-"""Questions and answers: never parted; where an answer is cut, the context of each part says the question.
+"""Questions and answers: pairs stay whole; if an answer is too long, the context of each part says the question.
 
 Recognised are questions of the parser, headings that ask, lines that begin with "Q:" or ask in bold type, and the rows
 of a table with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
@@ -9,12 +9,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from docmill.storage.schema import Element
 from docmill.tasks.split.parts.lines import lines
-from docmill.tasks.split.parts.mark_units import Mark, units
+from docmill.tasks.split.parts.mark_units import UnitStart, units
 from docmill.tasks.split.parts.options import Options, check_flag
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.line_cuts import table_rows
@@ -32,6 +32,8 @@ _ASKS = re.compile(
 )
 _CELL = re.compile(r"(?<!\\)\|")
 _LONGEST_QUESTION = 400
+"""The characters of a line that count as its question. A longer one is a question with its answer in the same line; the
+context of each part of that answer would be all answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class Pairs(Options):
         check_flag("together", self.together)
 
 
-class Question(NamedTuple):
-    """Where a question begins and ends, from where on it is said, and whether the headings of a chunk say it."""
+class QuestionSpan(NamedTuple):
+    """Where a question begins and ends, where its words begin, and whether it is told as a heading of the chunk."""
 
     start: int
     end: int
@@ -73,7 +75,7 @@ def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[P
     question = _head(text, unit, ends)
     left = room.tokens - room.measure.count(*question)
     answer = trim(text, question.end, unit.end)
-    if room.fits(unit.start, unit.end) or question.end == question.start or left * 2 < room.tokens:
+    if room.fits(unit.start, unit.end) or question.end == question.start or left < room.tokens / 2:
         yield from fit(text, unit, room, (prose_cuts,))
     else:
         yield Piece(*question, unit.seam)
@@ -89,64 +91,77 @@ def _head(text: str, unit: Piece, ends: dict[int, int]) -> Span:
     return Span(unit.start, end)
 
 
-def _marks(part: Part, asked: Sequence[Question], seam: int) -> list[Mark]:
-    """Return where pairs and other sections begin; an empty heading is one with the question or lower section after it.
+def _marks(part: Part, asked: Sequence[QuestionSpan], seam: int) -> list[UnitStart]:
+    """Return where pairs and other sections begin; an empty heading stays with the question or lower section after it.
 
     A table under a question is its answer; one that holds the questions begins a section.
     """
     titles = {e.start: e for e in part.elements if e.kind == "title"}
     own = {question.start for question in asked}
     tables = {e.start for e in part.elements if e.kind == "table" and asking_column(e) >= 0}
-    marks: list[Mark] = []
-    above: Element | None = None
-    for place in sorted(own | tables | titles.keys()):
-        title = titles.get(place)
-        empty = above and not part.text[above.end : place].strip()
-        if not (above and empty and (title is None or above.start not in own or title.level > above.level)):
-            marks.append(Mark(place, seam))
-        above = title
-    return marks
+    places = sorted(own | tables | titles.keys())
+    # The heading right above a place, if what is marked before the place is one.
+    above = [None, *(titles.get(place) for place in places)]
+    return [
+        UnitStart(place, seam)
+        for place, heading in zip(places, above, strict=False)
+        if not (heading and _stays_with(part.text, heading, heading.start in own, place, titles.get(place)))
+    ]
 
 
-def questions(part: Part) -> list[Question]:
+def _stays_with(text: str, above: Element, asks: bool, place: int, title: Element | None) -> bool:
+    """Return whether a heading has nothing under it and belongs to what begins at a place, be that a `title` or not.
+
+    A heading that `asks` belongs to no section of its own level: it is a question without an answer.
+    """
+    if text[above.end : place].strip():
+        return False
+    return title is None or not asks or title.level > above.level
+
+
+def questions(part: Part) -> list[QuestionSpan]:
     """Return the questions in order."""
-    found = [Question(e.start, e.end, e.start) for e in part.elements if e.kind == "question"]
+    found = [QuestionSpan(e.start, e.end, e.start) for e in part.elements if e.kind == "question"]
     found += [*_headings(part), *_lines(part), *_rows(part)]
-    kept: list[Question] = []
+    kept: list[QuestionSpan] = []
     for question in sorted(found):
         if not kept or question.start >= kept[-1].end:
             kept.append(question)
     return kept
 
 
-def _headings(part: Part) -> Iterator[Question]:
+def _headings(part: Part) -> Iterator[QuestionSpan]:
     """Yield the headings of the level at which most ask."""
     titles = [element for element in part.elements if element.kind == "title"]
     levels = Counter(e.level for e in titles if _asks(str(e.attributes.get("text") or part.text[e.start : e.end])))
     level = max(levels, key=lambda one: (levels[one], one), default=0)
-    yield from (Question(e.start, e.end, e.start, True) for e in titles if e.level == level)
+    yield from (QuestionSpan(e.start, e.end, e.start, True) for e in titles if e.level == level)
 
 
 def _asks(heading: str) -> bool:
     return heading.rstrip(" \t#*_").endswith(("?", "\uff1f")) or _ASKS.match(heading) is not None
 
 
-def _lines(part: Part) -> Iterator[Question]:
+def _lines(part: Part) -> Iterator[QuestionSpan]:
     for start, line in lines(part):
         if QUESTION.match(line) or BOLD.match(line):
-            yield Question(start, start + min(len(line.rstrip()), _LONGEST_QUESTION), start)
+            yield QuestionSpan(start, start + min(len(line.rstrip()), _LONGEST_QUESTION), start)
 
 
-def _rows(part: Part) -> Iterator[Question]:
+def _rows(part: Part) -> Iterator[QuestionSpan]:
     for table in part.elements:
         column = asking_column(table) if table.kind == "table" else -1
         if column >= 0:
-            end = min(table.end, part.end)
-            rows = [start for start, _ in table_rows(part.text, Span(table.start, end))][1:]
-            for number, (start, stop) in enumerate(pairwise([*rows, end])):
-                cells = [match.start() for match in _CELL.finditer(part.text, start, stop)][: column + 2]
-                if len(cells) > column + 1:
-                    yield Question(start if number else table.start, cells[-1] + 1, cells[-2])
+            yield from _asking_rows(part.text, Span(table.start, min(table.end, part.end)), column)
+
+
+def _asking_rows(text: str, table: Span, column: int) -> Iterator[QuestionSpan]:
+    """Yield the questions in a column of a table; the first one begins with the header of the table."""
+    rows = [start for start, _ in table_rows(text, table)][1:]
+    for number, (start, stop) in enumerate(pairwise([*rows, table.end])):
+        bars = [match.start() for match in islice(_CELL.finditer(text, start, stop), column + 2)]
+        if len(bars) > column + 1:
+            yield QuestionSpan(start if number else table.start, bars[-1] + 1, bars[-2])
 
 
 def asking_column(table: Element) -> int:
@@ -157,7 +172,7 @@ def asking_column(table: Element) -> int:
 
 
 def question_asked(part: Part) -> Callable[[Span], str]:
-    """Return what gives the question that a span begins in the answer of, unless its headings tell it."""
+    """Return a function that gives the question whose answer a span begins in, unless its headings tell it."""
     found = questions(part)
     starts = [question.start for question in found]
     titles = [element.start for element in part.elements if element.kind == "title"]

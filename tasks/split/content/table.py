@@ -1,7 +1,7 @@
 """Table: groups of whole rows; the context of each group says the table's header.
 
-As chonkie's TableChunker and the row groups of Parquet. A row is cut, between cells first, only if it alone is
-too long.
+This is what chonkie's TableChunker does, and like the row groups of Parquet. A row is cut, first between cells, only
+if it alone is too long.
 """
 
 import re
@@ -19,14 +19,14 @@ from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
-_MOST_ROWS = 10_000
+_MOST_ROWS = 10_000  # a chunk of the greatest size has fewer
 _SMALL = Structure().small
 _CELL = re.compile(r"(?<!\\)\|[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Rows(Options):
-    """`size` in tokens; a group has at most `rows` rows, 0 is as many as fit. What is no table goes by `structure`."""
+    """`size` in tokens; a group has at most `rows` rows, 0 is as many as fit. Other text is split by `structure`."""
 
     rows: int = 0
 
@@ -63,11 +63,15 @@ def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:
             yield from pieces
             yield from _rows(part.text, block, room, most, named)
             start, barred = block.end, True
-        elif before.kind == "table" and is_caption(part.text[block.start : block.end]) and room.fits(*block[1:3]):
+        elif before.kind == "table" and _is_caption_below(part.text, block, room):
             yield Piece(block.start, block.end, LEAD)
             start = block.end
         before = block
     yield from _barred(list(structure_pieces(part.within(start, part.end), room)), barred)
+
+
+def _is_caption_below(text: str, block: Block, room: Room) -> bool:
+    return is_caption(text[block.start : block.end]) and room.fits(block.start, block.end)
 
 
 def _barred(pieces: list[Piece], barred: bool) -> list[Piece]:
@@ -76,38 +80,60 @@ def _barred(pieces: list[Piece], barred: bool) -> list[Piece]:
 
 def _named(text: str, pieces: list[Piece], before: Block, room: Room) -> Piece | None:
     """Return the headings and the caption above a table as one piece, which they become in `pieces`, or None."""
-    if not pieces or before.kind not in ("title", "paragraph", "text"):
+    if not (pieces and _is_name(text, before, pieces[-1])):
         return None
-    if before.kind != "title" and (pieces[-1].start != before.start or not announces(text[before.start : before.end])):
-        return None
-    first = len(pieces) - 1
+    first = last = len(pieces) - 1
     while first and pieces[first].seam == GLUE and room.fits(pieces[first - 1].start, before.end):
         first -= 1
-    seam = pieces[first].seam if before.kind == "title" or first < len(pieces) - 1 else BARRIER
+    seam = pieces[first].seam if before.kind == "title" or first < last else BARRIER
     pieces[first:] = [Piece(pieces[first].start, before.end, seam)]
     return pieces[-1]
 
 
+def _is_name(text: str, block: Block, last: Piece) -> bool:
+    """Return whether a block is a heading, or a whole paragraph that announces what follows."""
+    if block.kind == "title":
+        return True
+    whole = block.kind in ("paragraph", "text") and last.start == block.start
+    return whole and announces(text[block.start : block.end])
+
+
 def _rows(text: str, table: Block, room: Room, most: int, named: Piece | None) -> Iterator[Piece]:
-    span, cuts, rows = Span(table.start, table.end), list[tuple[int, int]](), 1
-    for place, weight in table_rows(text, span):
-        rows += weight > GLUE
-        cuts.append((place, BARRIER if weight > GLUE and most and rows > most else weight))
-        rows = 1 if cuts[-1][1] == BARRIER else rows
-    for row in _whole_rows(text, span, named, cuts, room):
+    span = Span(table.start, table.end)
+    cuts = table_rows(text, span)
+    for row in _whole_rows(text, span, named, _grouped(cuts, most) if most else cuts, room):
         yield from fit(text, row, room, (_cells, prose_cuts))
 
 
+def _grouped(cuts: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    """Return where rows begin; the seam after each `most` rows is never closed."""
+    found, rows = list[tuple[int, int]](), 1
+    for place, seam in cuts:
+        rows += seam > GLUE
+        full = rows > most
+        found.append((place, BARRIER if full else seam))
+        rows = 1 if full else rows
+    return found
+
+
 def _whole_rows(text: str, span: Span, named: Piece | None, cuts: list[tuple[int, int]], room: Room) -> Iterator[Piece]:
-    """Yield the rows, the first with the header that it hangs on if both fit beside what names the table."""
-    first = next((place for place, weight in cuts if weight > GLUE), span.end)
+    """Return the rows, the first one with the header above it if both fit beside what names the table.
+
+    If they do not, the header stays whole where it fits alone, and the first row may join it.
+    """
     rows = [(place, weight) for place, weight in cuts if weight > GLUE]
-    if named and not room.fits(named.start, first):
-        below = next((place for place, weight in rows_and_header(text, span) if weight == GLUE), first)
-        cuts = [(below, LEAD), *rows] if below < first and room.fits(span.start, below) else cuts
-    elif room.fits(span.start, first):
+    first = rows[0][0] if rows else span.end
+    if room.fits(named.start if named else span.start, first):
         cuts = rows
-    yield from cut(text, span, GLUE if named else BARRIER, cuts)
+    elif named:
+        below = _below_header(text, span, first)
+        cuts = [(below, LEAD), *rows] if below < first and room.fits(span.start, below) else cuts
+    return cut(text, span, GLUE if named else BARRIER, cuts)
+
+
+def _below_header(text: str, table: Span, otherwise: int) -> int:
+    """Return where the first row below a header begins."""
+    return next((place for place, weight in rows_and_header(text, table) if weight == GLUE), otherwise)
 
 
 def _cells(text: str, span: Span) -> list[tuple[int, int]]:

@@ -23,6 +23,7 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _MOST_PIECES = 64
+"""The most pieces of a group. It bounds the work for each piece; with fewer, very short pieces cannot fill a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Cluster(Options):
 
 
 def split_cluster(part: Part, options: Cluster) -> list[Span]:
-    """Return spans of at most `options.size` tokens; as `recursive` does where vectors are missing."""
+    """Return spans of at most `options.size` tokens; those of `recursive` if vectors are missing."""
     small = Recursive(min(options.piece, options.size))
     found = [[Piece(*span, 0) for span in split_recursive(part.within(*run), small)] for run in runs(part)]
     vectors = unit_vectors(part, [piece for pieces in found for piece in pieces], options.size)

@@ -1,4 +1,4 @@
-"""Recursive splitting: by the first separator, what is too long by the next, at last by sentences and words.
+"""Recursive splitting: by the first separator, what is still too long by the next, and finally by sentences and words.
 
 After LangChain's RecursiveCharacterTextSplitter; the merge afterwards is not greedy from the left.
 """
@@ -19,8 +19,8 @@ from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, trim
 
-_MAX_SEPARATORS = 12
-_DEEPEST = 8
+_MAX_SEPARATORS = 12  # each has a seam of its own between `LINE` and `BLOCK`, where there are 16
+_DEEPEST = 8  # level of headings with a seam of its own; with more than nine, they would reach `BLOCK`
 _BLANKS = r"[^\S\r\n]*"
 
 

@@ -28,12 +28,25 @@ from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, Piec
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
-_MAX_BUFFER = 20
-_WINDOW = 16
+_MAX_BUFFER = 20  # sentences; over more than a page, no change of subject stands out
+_WINDOW = 16  # gaps or sentences before one with which it is compared; over fewer, a single odd one counts as a change
+_QUARTILES = (25, 75)
 _SHARE = 8  # no break leaves less than one part in so many of the size
 _STEPS = HEADING - 1 - BLOCK  # by so many seams the least similar hold on more loosely than the most
 _LEVELS = 0.8  # distances from 0 to this one are told apart
-_FAR = 10.0
+_FAR = 10.0  # more than any cosine distance: a break nowhere, where there is no gap to compare with
+_MOST_PER_CENT = 100.0  # of a percentile
+_MOST_AMOUNT = 10.0  # no similarity is over 1, and no distance so many deviations or ranges over the mean
+_AMOUNTS: dict[str, float] = {
+    "threshold": 0.3,
+    "percentile": 80,
+    "deviation": 1.0,
+    "interquartile": 0.7,
+    "running_mean": 0.25,
+    "centroid": 0.3,
+}
+"""The default amounts. Under `threshold` and `centroid`, a higher amount gives more breaks and so smaller chunks; under
+the others it gives fewer, until only the size cuts."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -65,7 +78,7 @@ class Semantic(Options):
         check_whole("buffer", self.buffer, 1, _MAX_BUFFER)
         if self.method not in METHODS:
             raise ConfigError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
-        most = 100.0 if self.method == "percentile" else 10.0
+        most = _MOST_PER_CENT if self.method == "percentile" else _MOST_AMOUNT
         if isinstance(self.amount, bool) or not isinstance(self.amount, int | float):
             raise ConfigError(f"amount must be a number, got {self.amount!r}")
         if self.amount != -1 and not 0 <= self.amount <= most:
@@ -73,7 +86,7 @@ class Semantic(Options):
 
 
 def split_semantic(part: Part, options: Semantic) -> list[Span]:
-    """Return spans of at most `options.size` tokens; as `recursive` does where vectors are missing."""
+    """Return spans of at most `options.size` tokens; those of `recursive` if vectors are missing."""
     room = Room(part.tokens, options.size)
     pieces = list(sentences(part, room))
     vectors = unit_vectors(part, pieces, options.size)
@@ -121,31 +134,31 @@ Method = Callable[[Vector, Semantic], tuple[Floats, Flags]]
 """From the vectors of units to the similarity across each gap and whether it is low enough for a break."""
 
 
-def _amount(options: Semantic, default: float) -> float:
-    return default if options.amount == -1 else options.amount
+def _amount(options: Semantic) -> float:
+    return _AMOUNTS[options.method] if options.amount == -1 else options.amount
 
 
 def _threshold(vectors: Vector, options: Semantic) -> tuple[Floats, Flags]:
     likeness = adjacent(vectors, options.buffer)
-    return likeness, likeness < _amount(options, 0.3)
+    return likeness, likeness < _amount(options)
 
 
 def _percentile(vectors: Vector, options: Semantic) -> tuple[Floats, Flags]:
     likeness = adjacent(vectors, options.buffer)
-    far = np.percentile(1 - likeness, _amount(options, 80)) if len(likeness) else _FAR
+    far = np.percentile(1 - likeness, _amount(options)) if len(likeness) else _FAR
     return likeness, 1 - likeness > far
 
 
 def _deviation(vectors: Vector, options: Semantic) -> tuple[Floats, Flags]:
     likeness = adjacent(vectors, options.buffer)
-    far = np.mean(1 - likeness) + _amount(options, 1.0) * np.std(1 - likeness) if len(likeness) else _FAR
+    far = np.mean(1 - likeness) + _amount(options) * np.std(1 - likeness) if len(likeness) else _FAR
     return likeness, 1 - likeness > far
 
 
 def _interquartile(vectors: Vector, options: Semantic) -> tuple[Floats, Flags]:
     likeness = adjacent(vectors, options.buffer)
-    low, high = np.percentile(1 - likeness, [25, 75]) if len(likeness) else (0.0, 0.0)
-    far = (np.mean(1 - likeness) if len(likeness) else _FAR) + _amount(options, 0.7) * (high - low)
+    low, high = np.percentile(1 - likeness, _QUARTILES) if len(likeness) else (0.0, 0.0)
+    far = (np.mean(1 - likeness) if len(likeness) else _FAR) + _amount(options) * (high - low)
     return likeness, 1 - likeness > far
 
 
@@ -155,7 +168,7 @@ def _running_mean(vectors: Vector, options: Semantic) -> tuple[Floats, Flags]:
     at = np.arange(len(likeness))
     first = np.maximum(0, at - _WINDOW)
     means = (sums[at] - sums[first]) / np.maximum(1, at - first)
-    return likeness, (at > 0) & (likeness < means - _amount(options, 0.25))
+    return likeness, (at > 0) & (likeness < means - _amount(options))
 
 
 def _centroid(vectors: Vector, options: Semantic) -> tuple[Floats, Flags]:
@@ -163,7 +176,7 @@ def _centroid(vectors: Vector, options: Semantic) -> tuple[Floats, Flags]:
     total, first = vectors[0].astype(np.float64), 0
     for number, vector in enumerate(vectors[1:]):
         likeness[number] = float(directions(total) @ vector)
-        breaks[number] = likeness[number] < _amount(options, 0.3)
+        breaks[number] = likeness[number] < _amount(options)
         if breaks[number]:
             total, first = np.zeros(len(vector)), number + 1
         elif number + 1 - first == _WINDOW:

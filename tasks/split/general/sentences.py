@@ -1,7 +1,7 @@
-"""Sentences: groups of whole sentences up to a size, with some of the last said again.
+"""Sentences: groups of whole sentences up to a size, with the last ones optionally repeated.
 
-After the sentence splitters of LlamaIndex (SentenceSplitter) and chonkie (SentenceChunker); which
-sentences stand together their own text decides, so that an edit moves few.
+After the sentence splitters of LlamaIndex (SentenceSplitter) and chonkie (SentenceChunker). The text itself decides
+which sentences stand together, so that an edit moves few.
 """
 
 from bisect import bisect_left
@@ -18,8 +18,8 @@ from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
-_MAX_OVERLAP = 20
-_SET_ASIDE = 24  # tokens for each sentence that is said again
+_MAX_OVERLAP = 20  # sentences; at the default size, four of them take all that is set aside
+_SET_ASIDE = 24  # tokens for each repeated sentence, about one of average length
 
 
 @dataclass(frozen=True, slots=True)

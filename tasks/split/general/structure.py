@@ -31,6 +31,8 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _DEEPEST = 8
+"""The deepest level of headings and items with a seam of its own; deeper ones are like this one. With fewer, deep
+lists lose their order; with more than nine, the seams of items would reach those of blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ _CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (tabl
 
 
 def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -> int:
-    if before.kind == "title" or (before.kind == "question" and block.kind == "answer"):
+    """Return the seam between two blocks: the higher a heading or an item, the looser."""
+    if before.kind == "title" or (before.kind, block.kind) == ("question", "answer"):
         return GLUE
     if block.kind == "title":
         return HEADING + max(0, _DEEPEST - block.level)
@@ -91,7 +94,12 @@ def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -
         return ITEM + max(0, _DEEPEST - block.level)
     if nested:
         return NESTED
-    return LEAD if before.kind in ("paragraph", "text") and announces(text[before.start : before.end]) else BLOCK
+    return LEAD if _leads(text, before) else BLOCK
+
+
+def _leads(text: str, block: Block) -> bool:
+    """Return whether a paragraph announces what follows, so that it goes with that."""
+    return block.kind in ("paragraph", "text") and announces(text[block.start : block.end])
 
 
 def _is_indented(text: str, start: int) -> bool:
@@ -99,9 +107,9 @@ def _is_indented(text: str, start: int) -> bool:
 
 
 def small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Allow:
-    """Return which sections may share a chunk: small ones whole, beside each other or one below the other.
+    """Return which sections may share a chunk: small and whole ones, side by side or one below the other.
 
-    The last part of a section goes with no other section: what it is a part of would not be said of it any more.
+    The last part of a section joins no other section: its context would no longer name the section.
     """
 
     def begins(i: int) -> bool:

@@ -16,14 +16,16 @@ from docmill.storage.errors import ConfigError
 from docmill.tasks.split.parts.blocks import runs, stretches
 from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Options, check_flag, check_whole
 from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.ruler import OfTokens, Ruler, Unit, first_at_least, last_at_most, ruler_of
+from docmill.tasks.split.parts.ruler import Ruler, TokenRuler, Unit, first_at_least, last_at_most, ruler_of
 from docmill.tasks.split.spans.pieces import SENTENCE, best_cut
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import CHARACTERS_PER_TOKEN
 from docmill.tasks.split.spans.span import Span
 
 _WORD = re.compile(r"\s(?=\S)")
-_SHARES = 16  # a place is in at most so many windows
+_SHARES = 16  # a place is in at most about so many windows; more would fill the store with near copies
+_MOST_DOCUMENTS = 64  # `max_doc_size` is at most so many times the greatest size; a larger one cuts nothing
+_PER_CENT = 100  # of a whole
 _MAX_CHARACTERS = MAX_SIZE * CHARACTERS_PER_TOKEN
 
 
@@ -63,7 +65,7 @@ class Windowed(Options):
 
 @dataclass(frozen=True, slots=True)
 class Fixed(Windowed):
-    """`overlap` is a number of units or a percentage such as "10%", of which what comes before is said again.
+    """`overlap` is how much of the chunk before is repeated: a number of units or a percentage such as "10%".
 
     With `respect_sentences` a chunk ends after a sentence where one ends, and an overlap begins with one.
     `max_doc_size`, in units, first cuts the text into larger documents at line ends, which no chunk
@@ -77,7 +79,7 @@ class Fixed(Windowed):
     def __post_init__(self) -> None:
         Windowed.__post_init__(self)
         check_flag("respect_sentences", self.respect_sentences)
-        check_whole("max_doc_size", self.max_doc_size, 0, 64 * _MAX_CHARACTERS)
+        check_whole("max_doc_size", self.max_doc_size, 0, _MOST_DOCUMENTS * _MAX_CHARACTERS)
         if 0 < self.max_doc_size < self.size:
             raise ConfigError(f"max_doc_size must be 0 or at least size={self.size}, got {self.max_doc_size}")
         most = self.size - max(1, self.size // _SHARES)
@@ -96,7 +98,7 @@ class Fixed(Windowed):
         number = str(self.overlap).removesuffix("%").strip()
         if not str(self.overlap).endswith("%") or not number.replace(".", "", 1).isdigit():
             raise ConfigError(f'overlap must be a number of units or a percentage such as "10%", got {self.overlap!r}')
-        return int(self.size * float(number) / 100)
+        return int(self.size * float(number) / _PER_CENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class _Windows:
 
     def end(self, start: int, limit: int) -> int:
         """Return the end of a window at `start`, which is at most `limit`."""
-        by_tokens = OfTokens(self.part.tokens).reach(start, self.options.most)
+        by_tokens = TokenRuler(self.part.tokens).reach(start, self.options.most)
         return min(limit, max(start + 1, min(by_tokens, self.ruler.reach(start, self.options.size))))
 
     def again(self, span: Span, shared: int) -> int:

@@ -1,4 +1,4 @@
-"""Blocks: what a part of a document consists of outside of its front matter and furniture, without gaps."""
+"""Blocks: what a part of a document consists of, without gaps, front matter and furniture left out."""
 
 import re
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.span import Span, trim
 
 _CAPTION = re.compile(r"[*_]{0,3}(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]", re.IGNORECASE)
-_LONGEST_CAPTION = 200
-_LONGEST_HEADING = 80
+_LONGEST_CAPTION = 200  # characters; a longer paragraph that begins with "Table 3" is prose about that table
+_LONGEST_HEADING = 80  # characters; lines of prose without a stop at the end are mostly longer
 
 
 class Block(NamedTuple):
-    """An outermost element as far as it lies in the part, or text between elements, of kind `text`."""
+    """The stretch of an outermost element that lies in the part, or text between elements, of kind `text`."""
 
     kind: str
     start: int

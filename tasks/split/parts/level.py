@@ -1,4 +1,4 @@
-"""Level: one kind of chunks of a strategy that makes several, each below those of the kind before."""
+"""Level: what a strategy gives: spans, by which strategy they are, and the levels of chunks below them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -7,6 +7,16 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.span import Span
 
 Split = Callable[[Part, Any], list[Span]]
+
+
+class Proposed(NamedTuple):
+    """Spans, and the name of the strategy that they are by: another than the one asked for where that fell back."""
+
+    spans: list[Span]
+    strategy: str
+
+
+Propose = Callable[[Part, Any], Proposed]
 
 
 class Level(NamedTuple):

@@ -1,8 +1,9 @@
-"""Lines: those of a part that are not left out, and the times that are written at their beginnings."""
+"""Lines: those of a part, without furniture, and the times at their beginnings."""
 
 import re
 from collections.abc import Iterator
 from datetime import date
+from typing import NamedTuple
 
 from docmill.tasks.split.parts.blocks import stretches
 from docmill.tasks.split.parts.part import Part
@@ -15,8 +16,15 @@ _TIME = re.compile(
     r"|(?P<dd>\d\d?)/(?P<mmm>[A-Z][a-z]{2})/(?P<yyy>\d{4}))?"
     r"[T,: ]{0,3}(?P<h>\d{1,2}):(?P<min>\d\d)(?::(?P<s>\d\d))?(?:[.,]\d+)?(?: ?(?P<half>[AaPp])\.?[Mm])?"
 )
-_LONGEST = 80
-DAY = 86_400
+_LINE_BEGINS = 80  # characters in which the time of a line stands; a time further on is one that the line is about
+_MOST_OF_LINE = 500  # characters of a line; what marks a turn, an entry, a header or a clause stands in fewer
+_SOME_YEAR = 2000  # for a date without one: a leap year, so that February 29 exists
+_TWO_DIGITS = 100  # a year below it is written short,
+_CENTURY = 2000  # and is of this century: logs and chats are hardly older
+_NOON = 12  # in hours; what follows is in seconds
+_MINUTE = 60  # seconds
+_HOUR = 60 * _MINUTE  # seconds
+DAY = 24 * _HOUR  # seconds
 
 
 def lines(part: Part) -> Iterator[tuple[int, str]]:
@@ -25,37 +33,57 @@ def lines(part: Part) -> Iterator[tuple[int, str]]:
     for first, last, _ in stretches(part):
         start = first
         for match in _NEWLINE.finditer(text, first, last):
-            yield start, text[start : min(match.start(), start + 500)]
+            yield start, text[start : min(match.start(), start + _MOST_OF_LINE)]
             start = match.end()
-        yield start, text[start : min(last, start + 500)]
+        yield start, text[start : min(last, start + _MOST_OF_LINE)]
 
 
 def clock(line: str) -> int | None:
-    """Return the first time of day in the first 80 characters as seconds, with its date counted in if it has one.
+    """Return the first time in the first 80 characters of a line in seconds, those of its date included if it has one.
 
     A date without a year is taken to be in 2000, since only differences count.
     """
-    found = _TIME.search(line[:_LONGEST])
+    found = _TIME.search(line[:_LINE_BEGINS])
     if found is None:
         return None
     hour, minute, second = (int(found[name] or 0) for name in ("h", "min", "s"))
     if found["half"]:
-        hour = hour % 12 + 12 * (found["half"] in "Pp")
-    return _day(found) * DAY + hour * 3600 + minute * 60 + second
+        hour = hour % _NOON + _NOON * (found["half"] in "Pp")
+    return _day(found) * DAY + hour * _HOUR + minute * _MINUTE + second
 
 
-def _day(found: "re.Match[str]") -> int:
-    year, month, day = 2000, 1, 1
-    if found["y"]:
-        year, month, day = int(found["y"]), int(found["m"]), int(found["d"])
-    elif found["a"]:
-        year, month, day = int(found["yy"] or 2000), int(found["b"]), int(found["a"])
-    elif found["mon"] or found["mmm"]:
-        name = (found["mon"] or found["mmm"]).lower()
-        month = _MONTHS.index(name) + 1 if name in _MONTHS else 1
-        year, day = int(found["yyy"] or 2000), int(found["md"] or found["dd"])
-    month, day = (day, month) if month > 12 else (month, day)
+class _DateForm(NamedTuple):
+    """The groups of `_TIME` that say the year, the month and the day in one way to write a date."""
+
+    year: str
+    month: str
+    day: str
+
+
+_DATE_FORMS = (
+    _DateForm("y", "m", "d"),  # 2024-05-31
+    _DateForm("yy", "b", "a"),  # 31.05.24 or 5/31/24: which is the month shows where one is over twelve
+    _DateForm("yyy", "mon", "md"),  # May 31, without a year
+    _DateForm("yyy", "mmm", "dd"),  # 31/May/2024
+)
+
+
+def _day(found: re.Match[str]) -> int:
+    """Return the number of the day, or 0 for a date that does not exist."""
+    form = next((form for form in _DATE_FORMS if found[form.month]), None)
+    if form is None:
+        return date(_SOME_YEAR, 1, 1).toordinal()
+    year = int(found[form.year] or _SOME_YEAR)
+    month, day = _month(found[form.month]), int(found[form.day])
+    month, day = (day, month) if month > len(_MONTHS) else (month, day)
     try:
-        return date(year + 2000 * (year < 100), month, day).toordinal()
+        return date(year + _CENTURY * (year < _TWO_DIGITS), month, day).toordinal()
     except ValueError:
         return 0
+
+
+def _month(text: str) -> int:
+    """Return the number of a month, given as a number or a name; 1 for a name of none."""
+    if text.isdecimal():
+        return int(text)
+    return _MONTHS.index(text.lower()) + 1 if text.lower() in _MONTHS else 1

@@ -1,4 +1,4 @@
-"""Marks: a part cut at given places, such as turns, entries or clauses, which stay whole where they fit."""
+"""Marks: a part cut at given places, such as turns, entries or clauses, which stay whole if they fit."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,14 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 
-class Mark(NamedTuple):
-    """Where a unit begins, and how firmly it hangs on the one before."""
+class UnitStart(NamedTuple):
+    """Where a unit begins, and the seam between it and the one before."""
 
     place: int
     seam: int
 
 
-def units(part: Part, marks: Sequence[Mark]) -> Iterator[Piece]:
+def units(part: Part, marks: Sequence[UnitStart]) -> Iterator[Piece]:
     """Yield the units of a part; marks are in order. None reaches across front matter or furniture."""
     places = [mark.place for mark in marks]
     for start, end, after_front in stretches(part):
@@ -33,7 +33,7 @@ def units(part: Part, marks: Sequence[Mark]) -> Iterator[Piece]:
 def fit_units(
     text: str, found: Iterator[Piece], room: Room, cutters: tuple[Cutter, ...] = (prose_cuts,)
 ) -> Iterator[Piece]:
-    """Yield units; one that is too long is cut, and neither its end nor its parts are joined with another."""
+    """Yield units. One that is too long is cut, and the next unit does not join its last part."""
     barred = False
     for unit in found:
         whole = room.fits(unit.start, unit.end)
@@ -42,8 +42,8 @@ def fit_units(
 
 
 def split_units(
-    part: Part, marks: Sequence[Mark], size: int, cutters: tuple[Cutter, ...] = (prose_cuts,)
+    part: Part, marks: Sequence[UnitStart], size: int, cutters: tuple[Cutter, ...] = (prose_cuts,)
 ) -> list[Span]:
-    """Return spans of at most `size` tokens, of whole units where none is longer."""
+    """Return spans of at most `size` tokens, of whole units if none is longer."""
     room = Room(part.tokens, size)
     return merge(part.text, list(fit_units(part.text, units(part, marks), room, cutters)), room)

@@ -7,7 +7,9 @@ from typing import Any, Self
 from docmill.storage.errors import ConfigError
 
 MIN_SIZE = 16
+"""The least size in tokens. A smaller chunk holds no sentence, and one strange character could fill it."""
 MAX_SIZE = 8192
+"""The greatest size in tokens: what embedding models for long texts read at once."""
 
 
 @dataclass(frozen=True, slots=True)

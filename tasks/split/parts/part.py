@@ -1,4 +1,4 @@
-"""Part: what a splitter is called with: a document, or a stretch of one, such as a region or a section."""
+"""Part: the argument of a splitter: a document, or a stretch of one, such as a region or a section."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,13 +12,12 @@ from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.outline import Outline
 
 
-class Index:
-    """What the parts of one document look up; each is found once, when it is first asked for."""
+class PartIndex:
+    """What the parts of one document look up; each is computed once, on first use."""
 
     def __init__(self, parsed: Parsed, lookup: Lookup) -> None:
         self.parsed = parsed
         self.lookup = lookup
-        self.plain: list[tuple[int, int, str]] = []
 
     @cached_property
     def starts(self) -> list[int]:
@@ -63,20 +62,20 @@ class Ordered:
 class Part:
     """A stretch of a document: what a splitter splits, in code points of `parsed.text`, half-open.
 
-    The spans that a splitter proposes lie within [start, end) and are offsets of the whole text. It may
-    look at what stands around the part, which `parsed`, `tokens` and `outline` know as a whole.
+    The spans that a splitter proposes lie within [start, end) and are offsets of the whole text. A splitter may look at
+    what stands around the part: `parsed`, `tokens` and `outline` are those of the whole document.
     """
 
     parsed: Parsed
     tokens: Tokens
     start: int
     end: int
-    index: Index
+    index: PartIndex
 
     @classmethod
     def whole(cls, parsed: Parsed, tokens: Tokens, lookup: Lookup | None = None) -> Self:
         """Return the part that is all of a document."""
-        return cls(parsed, tokens, 0, len(parsed.text), Index(parsed, lookup or Lookup()))
+        return cls(parsed, tokens, 0, len(parsed.text), PartIndex(parsed, lookup or Lookup()))
 
     def within(self, start: int, end: int) -> "Part":
         """Return a part of this part."""
@@ -84,7 +83,7 @@ class Part:
 
     @property
     def text(self) -> str:
-        """Return the text of the whole document, which offsets count from."""
+        """Return the text of the whole document, to which offsets refer."""
         return self.parsed.text
 
     @property
@@ -96,14 +95,6 @@ class Part:
     def lookup(self) -> Lookup:
         """Return where to ask for what only a model knows."""
         return self.index.lookup
-
-    def note_plain(self, strategy: str) -> None:
-        """Note that this part is split by another strategy than the one that was asked for."""
-        self.index.plain.append((self.start, self.end, strategy))
-
-    def strategy_at(self, position: int, asked: str) -> str:
-        """Return the strategy that split what is at a position: the one asked for unless another was noted."""
-        return next((name for start, end, name in self.index.plain if start <= position < end), asked)
 
     @property
     def elements(self) -> Sequence[Element]:

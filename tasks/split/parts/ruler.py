@@ -26,7 +26,7 @@ class Ruler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Characters:
+class CharacterRuler:
     """Code points; what is cut is moved on to the end of a grapheme."""
 
     text: str
@@ -41,7 +41,7 @@ class Characters:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordRuler:
     """Runs of characters that are no white space, by where each begins."""
 
     starts: Sequence[int]
@@ -59,7 +59,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class OfTokens:
+class TokenRuler:
     """Tokens of the embedding model; those of a word are one unit."""
 
     tokens: Tokens
@@ -77,11 +77,11 @@ class OfTokens:
 def ruler_of(part: Part, unit: Unit) -> Ruler:
     """Return the ruler of a unit for a part."""
     if unit == "tokens":
-        return OfTokens(part.tokens)
+        return TokenRuler(part.tokens)
     if unit == "characters":
-        return Characters(part.text)
+        return CharacterRuler(part.text)
     starts = (word_bounds(part.text[part.start : part.end])[0] + part.start).tolist()
-    return Words(starts, part.end)
+    return WordRuler(starts, part.end)
 
 
 def last_at_most(places: Sequence[int], low: int, high: int) -> int:

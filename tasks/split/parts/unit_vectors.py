@@ -11,6 +11,8 @@ from docmill.tasks.split.spans.pieces import Piece
 
 _SAFE_CHARACTERS = 8  # of these not even the strangest make as many tokens as the least size
 
+_LEAST_NORM = 1e-12  # keeps a vector of zeros from being divided by zero; the norms of others are near 1
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -37,7 +39,7 @@ def buffered(vectors: Vector, buffer: int) -> tuple[Vector, Vector]:
 
 def directions(vectors: npt.NDArray[np.floating]) -> Vector:
     """Return vectors scaled to unit L2 norm."""
-    norms = np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    norms = np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), _LEAST_NORM)
     scaled: Vector = (vectors / norms).astype(np.float32)
     return scaled
 

@@ -1,6 +1,6 @@
 """Beginnings: the lines at which code in a language is cut first, strongest first.
 
-They are after the separators by language of LangChain's RecursiveCharacterTextSplitter, as beginnings of lines.
+They follow the separators by language of LangChain's RecursiveCharacterTextSplitter, as beginnings of lines.
 """
 
 import re
@@ -65,7 +65,7 @@ BEGINNINGS: dict[str, tuple[str, ...]] = {
 }
 _OTHER = (r"[^\W\d_]\w*[^;=\n]*[{(:]$",)
 _DESCRIBES = re.compile(r"[ \t]*(?:@\w|#(?!\s*(?:include|define|if|endif|pragma))|//|/\*|\*|--|;;|%|\[\w)")
-_MOST_LINES = 30
+_MOST_LINES = 30  # of comments and decorators that go with what follows; a longer one, like a licence, stands alone
 _ALIASES = {
     "py": "python",
     "js": "javascript",

@@ -13,6 +13,9 @@ _CLOSING = re.compile(r"[ \t]*[)\]}]|[ \t]*(?:end|fi|done|esac|else|elif|except|
 _RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-[-| \t:+=]*$")
 
 
+_HEADER_LINES = 3  # of a table, of which one is the rule below its header: a grid has another rule above that
+
+
 def _lines(text: str, span: Span) -> Iterator[tuple[int, str]]:
     start = span.start
     for match in _NEWLINE.finditer(text, *span):
@@ -67,4 +70,6 @@ def rules(text: str, span: Span) -> list[tuple[int, int]]:
 def _rows(text: str, span: Span) -> tuple[list[int], int]:
     """Return where the lines begin that are not blank, and which of the first three is a rule, or -1."""
     rows = [(start, line) for start, line in _lines(text, span) if line.strip()]
-    return [start for start, _ in rows], next((i for i, (_, line) in enumerate(rows[:3]) if _RULE.match(line)), -1)
+    return [start for start, _ in rows], next(
+        (i for i, (_, line) in enumerate(rows[:_HEADER_LINES]) if _RULE.match(line)), -1
+    )

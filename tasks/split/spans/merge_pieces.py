@@ -12,6 +12,8 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _SNIPPET = 48
+"""The characters of a piece that decide when its seam is closed. With fewer, more pieces begin alike, and their
+position decides; with more, more edits fall within them and change the order."""
 
 Allow = Callable[[int, int, int], bool]
 """Whether the group of pieces first..middle-1 may be joined with middle..last, across a heading's seam."""

@@ -1,4 +1,4 @@
-"""Pieces: a text in the smallest parts that a splitter keeps whole, with how firmly each hangs on the one before.
+"""Pieces: the smallest parts of a text that a splitter keeps whole, each with the seam between it and the one before.
 
 Where a part is too long it is cut further: a paragraph into sentences, code and tables into lines, a
 sentence at the commas, spaces or characters that its own words decide.
@@ -19,8 +19,8 @@ _CLAUSE = re.compile(r"[,;:)\]\u2013\u2014\u2026]\s+(?=\S)")
 _SPACE = re.compile(r"\s+(?=\S)")
 _STOP = re.compile(r"[^\w\s]|[\u3040-\u30ff\u4e00-\u9fff]")
 _ANY = re.compile(r".", re.DOTALL)
-_SNIPPET = 16
-_CHARACTERS_TRIED = 256
+_SNIPPET = 16  # characters after a place by which places are compared; with fewer, more of them are equal
+_CHARACTERS_TRIED = 256  # before the end, where any place will do; more of them take time and give no better place
 
 
 class Piece(NamedTuple):

@@ -1,4 +1,4 @@
-"""Prose: where a paragraph that is too long may be cut, which its lines and its sentences say."""
+"""Prose: where a paragraph that is too long may be cut: at its lines and sentences."""
 
 import re
 from collections.abc import Iterator
@@ -10,20 +10,21 @@ from docmill.tasks.split.spans.span import Span
 _LINE_END = re.compile(r"\r\n?|\n")
 _QUOTE_MARKS = " \t>"
 _ENDS = (".", "!", "?", ":", ";", "|", "\u2026", '"', "\u201d", "\\")
-_SHORT = 45
+_SHORT = 45  # characters; a line that only reached the margin is longer, even in a narrow column
 _SENTENCE_END = re.compile(  # a stop, which is searched for quickly, and what belongs to it: by its kind, with space
     r"[.!?\u3002\uff01\uff1f]"
     r"(?:(?<=[\u3002\uff01\uff1f])[\u3002\uff01\uff1f]*[\u300d\u300f\u201d\u2019\uff09]*|(?<=[.!?])[.!?]*[\"'\u201d\u2019)\]]*\s+)"
 )
 _ENUMERATOR = re.compile(r"\((\w{1,4})\)")
 _NUMBER = re.compile(r"[ \t>*_#-]*\d+[.)]\s*")
-_LONGEST_NUMBER = 16
-_LONG_WORD = 2000
-_SHORT_TEXT = 2000
+_LONGEST_NUMBER = 16  # characters of a line that is only the number of a list item, with its marks
+_BEFORE_STOP = len("2. ")  # characters from the digit of such a number to what follows
+_LONG_WORD = 2000  # characters; sentencex takes the square of a word's length
+_SHORT_TEXT = 2000  # characters; a shorter text is one stretch: no sentence in it is far from an edit
 _SLICE = 1 << 16  # what needs little memory
-_LEAST = 256
-_STOPS = 16
-_SNIPPET = 16
+_LEAST = 256  # characters of a stretch; in shorter ones, sentencex would seldom see both quotation marks of a pair
+_STOPS = 16  # one stop in so many ends a stretch; with more, stretches are longer and an edit moves more sentences
+_SNIPPET = 16  # characters after a stop that decide; with fewer, repeated beginnings decide alike
 
 
 def prose_cuts(text: str, span: Span) -> list[tuple[int, int]]:
@@ -70,7 +71,7 @@ def _found(text: str, start: int, end: int) -> Iterator[int]:
         last = start
         for sentence in get_sentence_boundaries("en", piece)[1:]:
             place = start + sentence["start_index"]
-            if not (text[place - 3 : place - 2].isdigit() and _is_number(text, last, place)):
+            if not (text[place - _BEFORE_STOP : place - _BEFORE_STOP + 1].isdigit() and _is_number(text, last, place)):
                 yield place
             last = place
 
@@ -82,17 +83,20 @@ def _is_number(text: str, start: int, end: int) -> bool:
 
 
 def _marks(text: str, span: Span) -> Iterator[int]:
-    """Yield the ends of the stretches of a long text: one stop in sixteen, which what follows it decides."""
+    """Yield the ends of the stretches of a long text: about one stop in sixteen, chosen by the text after it."""
     last = span.start
     stops = (match.end() for match in _SENTENCE_END.finditer(text, *span)) if span.end - last > _SHORT_TEXT else ()
     for place in (*stops, span.end):
-        while place - last > 2 * _SLICE:
+        while place - last > 2 * _SLICE:  # there is no stop in so much text
             last += _SLICE
             yield last
-        if place < span.end and (place - last > _SLICE or (place - last >= _LEAST and _chosen(text, place))):
+        if place < span.end and _ends_stretch(text, last, place):
             last = place
             yield last
 
 
-def _chosen(text: str, place: int) -> bool:
+def _ends_stretch(text: str, last: int, place: int) -> bool:
+    if not _LEAST <= place - last <= _SLICE:
+        return place - last > _SLICE
+    # The text after a stop decides, not its number: another stop before it moves only the stretches around that.
     return crc32(text[place : place + _SNIPPET].encode("utf-8", "surrogatepass")) % _STOPS == 0

@@ -1,4 +1,4 @@
-"""Spans of a document's text, and where a text may be cut without breaking a character that people see."""
+"""Span: a stretch of a document's text, and where a text may be cut without breaking a character that people see."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import regex  # type: ignore[import-untyped]
 _CLUSTER = regex.compile(r"\X")
 _ORDINARY = regex.compile(r"\p{GCB=Other}{2}")
 _EXTENDS = regex.compile(r"[^\p{GCB=Control}\r\n][\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
-_LOOK_BACK = 256
+_LOOK_BACK = 256  # characters; a cluster in real text is much shorter, and one made to be slow may be cut
 _DASHES_AND_QUOTES = frozenset(map(chr, range(0x2010, 0x2028)))
 _FIRST_MARK = "\u0300"  # no code point below it extends the one before, but a line feed a carriage return
 

@@ -37,12 +37,13 @@ _ELIXIR = re.compile(rb"(?:def\w*|test|describe)\b")
 _MARK = re.compile(r"\s*(?:@[\w.]+(?:\(.*\))?|#?\[.*\])[ \t]*\r?\n")
 _BLOCK_BEGINS = re.compile(r"(?:\s*(?:=>|[={:]|\b(?:do|where|struct|then)))+\s*$")
 _FENCE = re.compile(r"[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n")
-_LONGEST = 160
+_LONGEST = 160  # characters of a signature; the contexts of all chunks within the definition say it
+_READ = 4 * _LONGEST  # characters that are read for a signature: decorators come before it, and spaces are joined
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition of several lines: where its first line begins, its end, what it says it is, and the one around it.
+    """A definition of several lines: where its first line begins, its end, its signature, and the definition around it.
 
     `parent` is the number of the definition around it, or -1.
     """
@@ -119,7 +120,7 @@ def _signature(text: str, start: int, node: "Node", syntax: Syntax) -> str:
     ends = [body.start_byte if body else node.end_byte]
     ends += [child.start_byte for child in node.children if "comment" in child.type]
     end = syntax.place(min(ends))
-    said = text[start:end][: 4 * _LONGEST]
+    said = text[start:end][:_READ]
     while mark := _MARK.match(said):
         said = said[mark.end() :]
     if body is None:
@@ -129,7 +130,7 @@ def _signature(text: str, start: int, node: "Node", syntax: Syntax) -> str:
 
 
 class Enclosing:
-    """Which definitions stand around a span of a document; its code is read when a span begins within it."""
+    """Which definitions stand around a span of a document; code is only read when a span begins within it."""
 
     def __init__(self, parsed: Parsed) -> None:
         self._text = parsed.text
@@ -137,7 +138,7 @@ class Enclosing:
         self._starts = [element.start for element in self._codes]
 
     def signatures(self, span: Span) -> list[str]:
-        """Return what the definitions say that hold all of a span but began before it, the outermost first."""
+        """Return the signatures of the definitions that hold all of a span but begin before it, the outermost first."""
         number = bisect_right(self._starts, span.start) - 1
         if number < 0 or not self._codes[number].start < span.start < self._codes[number].end:
             return []

@@ -50,10 +50,13 @@ _NAMES = {"typescript": ("ts", "tsx"), "javascript": ("js", "jsx"), "shell": ("b
     "python": ("py", "python3"), "csharp": ("c#", "cs"), "cpp": ("c++",), "objectivec": ("objc", "objective-c")
 } | {"go": ("golang",), "rust": ("rs",), "ruby": ("rb",), "kotlin": ("kt",), "terraform": ("hcl", "tf")}  # fmt: skip
 _ALIASES = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
-_MAX_CHARACTERS = 2_000_000
+_MAX_CHARACTERS = 2_000_000  # longer code is mostly generated data; its tree takes much memory and is of no use
 _MAX_SECONDS = 2.0  # of this thread's processor time: some grammars take the square of a hostile text's length
 _MAX_ERRORS = 0.2
-_READ = 1 << 16
+"""The part of a text that may be unreadable to the grammar. With more, the text is in another language, and the tree
+misleads; with less, one construct that the grammar does not know would discard the tree of a whole file."""
+_READ = 1 << 16  # bytes handed to the parser at once; it looks at the clock in between
+_CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80  # RFC 3629: in UTF-8 the bytes 10xxxxxx continue a code point
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Syntax:
 
 
 def known(language: str) -> str:
-    """Return docmill's name of a language, as a code fence may spell it, or nothing where no grammar is known."""
+    """Return docmill's name of a language, as a code fence may spell it, or nothing if there is no grammar for it."""
     name = language.strip().lower()
     name = _ALIASES.get(name, name)
     return name if name in GRAMMARS else ""
@@ -77,7 +80,7 @@ def known(language: str) -> str:
 
 @lru_cache(maxsize=2)
 def syntax_of(text: str, language: str) -> Syntax | None:
-    """Return the syntax of a text; None for an unknown language, too much that is no such code, or too much work."""
+    """Return the syntax of a text; None for an unknown language, too many errors, or too much work."""
     name = known(language)
     if not name or len(text) > _MAX_CHARACTERS:
         return None
@@ -125,5 +128,5 @@ def _errors(root: "Node") -> Iterator["Node"]:
 
 def _places(source: bytes) -> Any:
     """Return for each byte, and the end, how many code points begin before it."""
-    begins = (np.frombuffer(source, np.uint8) & 0xC0) != 0x80
+    begins = (np.frombuffer(source, np.uint8) & _CONTINUATION_MASK) != _CONTINUATION
     return np.concatenate([[0], np.cumsum(begins)]) - np.append(~begins, False)
