@@ -1,4 +1,4 @@
-"""Office Open XML: what is read from a document's container itself, beside the library that parses it."""
+"""Office Open XML: what a document's container is read for beside the library that parses it."""
 
 import io
 import re
@@ -19,12 +19,13 @@ _CORE = {
     "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords": "keywords",
 }
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+# The strict variant's namespaces, which the libraries do not know, become those of the usual variant.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _USUAL = rb"http://schemas.openxmlformats.org/\1/2006/"
 
 
 def core_properties(container: zipfile.ZipFile) -> dict[str, Any]:
-    """Return title, author, dates and language, as far as the document states them."""
+    """Return title, author, dates and language, each if the document states it."""
     root = read_member(container, "docProps/core.xml")
     if root is None:
         return {}
@@ -37,15 +38,20 @@ def furniture(container: zipfile.ZipFile, part: str) -> list[str]:
     names = sorted(name for name in container.namelist() if name.startswith(f"word/{part}") and name.endswith(".xml"))
     found: dict[str, None] = {}
     for name in names:
-        root = read_member(container, name)
-        lines = () if root is None else root.iter(_WORD + "p")
-        text = "\n".join("".join(node.text or "" for node in line.iter(_WORD + "t")) for line in lines)
-        found |= {text: None} if text.strip() else {}
+        text = _paragraphs(read_member(container, name))
+        if text.strip():
+            found[text] = None
     return list(found)
 
 
+def _paragraphs(root: Any) -> str:
+    """Return the text of a part's paragraphs, one a line; of a part that cannot be read, nothing."""
+    lines = () if root is None else root.iter(_WORD + "p")
+    return "\n".join("".join(node.text or "" for node in line.iter(_WORD + "t")) for line in lines)
+
+
 def rewritten(container: zipfile.ZipFile, change: Callable[[str, bytes], bytes]) -> bytes:
-    """Return the container with its parts changed, its pictures empty, and the usual variant's namespaces."""
+    """Return the container with its parts changed, the usual variant's namespaces, and all but XML emptied."""
     strict = _is_strict(container)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as usual:
@@ -66,7 +72,7 @@ def _is_strict(container: zipfile.ZipFile) -> bool:
 
 
 def member(container: zipfile.ZipFile, name: str) -> bytes:
-    """Return the content of a member, or nothing where there is none of that name."""
+    """Return the content of a member, or nothing if there is none of that name."""
     try:
         return container.read(name)
     except KeyError:
@@ -74,10 +80,7 @@ def member(container: zipfile.ZipFile, name: str) -> bytes:
 
 
 def read_member(container: zipfile.ZipFile, name: str) -> Any:
-    """Return the root of a member, or None where it is missing or damaged.
-
-    Damage is for the parser to tell.
-    """
+    """Return the root of a member, or None if it is missing or damaged; the parser reports damage."""
     try:
         content = container.read(name)
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)

@@ -1,7 +1,8 @@
-"""Parts of an Office Open XML container: their XML, and what they refer to."""
+"""Parts of an Office Open XML container: their XML, and their links to other parts and addresses."""
 
 import posixpath
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
@@ -13,47 +14,50 @@ def read_part(container: zipfile.ZipFile, part: str) -> Any:
 
 
 def links_of(container: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """Return what a part refers to inside of the container: kind and path, by their identifiers."""
-    folder, name = posixpath.split(part)
-    path = f"{folder}/_rels/{name}.rels"
-    if path not in container.NameToInfo:
-        return {}
+    """Return the parts to which a part refers: kind and path, by their identifiers."""
     found = {}
-    for node in read_part(container, path).iter("{*}Relationship"):
-        target = posixpath.normpath(posixpath.join("/" + folder, node.get("Target") or "")).lstrip("/")
+    folder = "/" + posixpath.dirname(part)  # to which targets are relative, unless they begin at the root
+    for node in _relationships(container, part):
+        target = posixpath.normpath(posixpath.join(folder, node.get("Target") or "")).lstrip("/")
         if node.get("TargetMode") != "External" and target in container.NameToInfo:
+            # What precedes the last segment of a type differs between variants of the format.
             found[node.get("Id") or ""] = ((node.get("Type") or "").rpartition("/")[2], target)
     return found
 
 
 def addresses_of(container: zipfile.ZipFile, part: str) -> dict[str, str]:
     """Return the addresses that a part links to, by their identifiers."""
+    nodes = _relationships(container, part)
+    return {node.get("Id") or "": node.get("Target") or "" for node in nodes if _is_address(node)}
+
+
+def _relationships(container: zipfile.ZipFile, part: str) -> Iterator[Any]:
+    """Yield what a part refers to, inside of the container or outside."""
     folder, name = posixpath.split(part)
     path = f"{folder}/_rels/{name}.rels"
-    if path not in container.NameToInfo:
-        return {}
-    nodes = read_part(container, path).iter("{*}Relationship")
-    return {
-        node.get("Id") or "": node.get("Target") or ""
-        for node in nodes
-        if node.get("TargetMode") == "External"
-        and (node.get("Type") or "").endswith("/hyperlink")
-        and not (node.get("Target") or "#").startswith("#")
-    }
+    if path in container.NameToInfo:
+        yield from read_part(container, path).iter("{*}Relationship")
+
+
+def _is_address(relationship: Any) -> bool:
+    """Return whether a relationship is a link to elsewhere, not to a place in the document."""
+    if relationship.get("TargetMode") != "External" or not (relationship.get("Type") or "").endswith("/hyperlink"):
+        return False
+    return not (relationship.get("Target") or "#").startswith("#")
 
 
 def linked(links: dict[str, tuple[str, str]], kind: str) -> list[str]:
-    """Return the paths of the parts of a kind that are referred to, in order."""
+    """Return the paths of the linked parts of a kind, in order."""
     return [target for found, target in links.values() if found == kind]
 
 
 def reference(node: Any, name: str = "id") -> str:
-    """Return the identifier by which an element refers to a part; its namespace differs between variants."""
+    """Return the identifier by which an element refers to a part; its namespace depends on the format's variant."""
     return next((value for key, value in node.attrib.items() if key.endswith("}" + name)), "")
 
 
 def whole(text: str | None, otherwise: int) -> int:
-    """Return a whole number, or `otherwise` for what is none."""
+    """Return a text as a whole number, or `otherwise` if it is none."""
     try:
         return int(text) if text else otherwise
     except ValueError:

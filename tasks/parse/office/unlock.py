@@ -1,4 +1,4 @@
-"""Unlock: Office documents opened with a password before any parser sees them, by `msoffcrypto`."""
+"""Unlock: Office documents are decrypted with their password, by `msoffcrypto`, before any parser sees them."""
 
 import io
 from functools import cache
@@ -7,8 +7,10 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.signatures import binary_kind
 
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_MAX_ERROR = 100
-_BY_DEFAULT = "VelvetSweatshop"  # with which Excel locks a workbook that needs none (MS-OFFCRYPTO)
+_MAX_ERROR = 100  # characters of a library's message: some quote the damaged bytes
+_PAD = b"\x36"  # what MS-OFFCRYPTO fills a key with
+_BITS_A_BYTE = 8  # key sizes are stated in bits
+_BY_DEFAULT = "VelvetSweatshop"  # Excel's own password for workbooks that are locked without one (MS-OFFCRYPTO)
 
 
 def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
@@ -19,12 +21,17 @@ def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
 
     try:
         locked = OfficeFile(io.BytesIO(data)).is_encrypted()
-    except Exception as error:  # no Office document, or a damaged one, as its parser will tell
+    except Exception as error:  # no Office document, or a damaged one: its parser says which
         if binary_kind(data) == "encrypted":
             raise Rejected("encrypted", f"an Office document whose lock is damaged ({error})") from error
         return data
     if not locked:
         return data
+    return _with_any(passwords, data)
+
+
+def _with_any(passwords: tuple[str, ...], data: bytes) -> bytes:
+    """Return a locked document decrypted with the first password that fits; raise Rejected `encrypted`."""
     fill_keys()
     strange = ""
     for password in (*passwords, _BY_DEFAULT):
@@ -42,20 +49,20 @@ def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
 
 @cache
 def fill_keys() -> None:
-    """Let `msoffcrypto` fill a key that is longer than its hash, as MS-OFFCRYPTO 2.3.4.11 wants and it does not."""
+    """Let `msoffcrypto` pad a key that is longer than its hash, which MS-OFFCRYPTO 2.3.4.11 demands and it omits."""
     from msoffcrypto.method.ecma376_agile import ECMA376Agile
 
     derive = ECMA376Agile._derive_encryption_key
 
     def filled(digest: bytes, block: bytes, algorithm: str, bits: int) -> bytes:
         key: bytes = derive(digest, block, algorithm, bits)
-        return key.ljust(bits // 8, b"\x36")
+        return key.ljust(bits // _BITS_A_BYTE, _PAD)
 
     ECMA376Agile._derive_encryption_key = staticmethod(filled)
 
 
 def _opened(data: bytes, password: str) -> tuple[bytes, str]:
-    """Return the document if the password fits, else nothing, and the error if it is not that it does not fit."""
+    """Return the document if the password fits, else nothing; then the error, unless it is a wrong password."""
     from msoffcrypto import OfficeFile
     from msoffcrypto.exceptions import InvalidKeyError
 

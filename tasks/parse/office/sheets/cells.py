@@ -1,40 +1,54 @@
-"""Cells: what is shown of a number by its format: dates as ISO 8601 has them, percentages, no float noise."""
+"""Cells: how a number is shown by its format: dates as ISO 8601, percentages, and no noise of floating point."""
 
 import re
 from datetime import date, datetime, time, timedelta
 
+# The built-in number formats (ECMA-376, 18.8.30), of which files state the number alone.
 _FORMATS = {
     **dict.fromkeys((9, 10), "percent"),
     **dict.fromkeys((14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58), "date"),
     **dict.fromkeys((18, 19, 20, 21, 32, 33, 34, 35, 45, 47, 55, 56), "time"),
     **{22: "datetime", 46: "duration"},
 }
+# What is no placeholder of a number format: quoted and escaped characters, padding, colours and conditions, AM/PM.
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|am/pm|a/p|general|standard', re.IGNORECASE)
 _EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
-_LAST_SERIAL = 2_958_466
+_LAST_SERIAL = 2_958_466  # the day after 31 December 9999, with which dates of Excel and of Python end
 _LEAP_BUG = 60  # 29 February 1900, which never was
-_EXACT = 10**15
+_DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
+_FIGURES = 15  # significant figures that a double keeps of any decimal number, and that Excel shows
+_EXACT = 10**_FIGURES  # whole numbers below are shown in full, those above with an exponent
+_PERCENT = 100  # of a share
+_TINY = 1e-9
+"""Numbers nearer to 0 keep their exponent, as 15 decimals would cut their figures off; with a larger limit, small
+shares and rates are harder to search."""
+_MAX_CODE = 300
+"""Characters of a number format that are read: Excel allows some 250, and a damaged style may hold any number."""
 
 
 def format_kind(number: int, code: str = "") -> str:
     """Return "date", "time", "datetime", "duration", "percent" or nothing, for a number format (ECMA-376, 18.8.30)."""
     if not code:
         return _FORMATS.get(number, "")
-    code = _LITERAL.sub("", code[:300]).partition(";")[0].lower()
+    code = _LITERAL.sub("", code[:_MAX_CODE]).partition(";")[0].lower()
     if "%" in code:
         return "percent"
     if "[" in code:
         return "duration"
-    days, hours = re.search(r"[yd]", code), re.search(r"[hs]", code)
-    if days or ("m" in code and not hours):
-        return "datetime" if hours else "date"
-    return "time" if hours else ""
+    return _kind_by_parts(bool(re.search(r"[yd]", code)), "m" in code, bool(re.search(r"[hs]", code)))
+
+
+def _kind_by_parts(days: bool, m: bool, hours: bool) -> str:
+    """Return what a format shows by its parts; an "m" beside hours stands for minutes, else for months."""
+    if hours:
+        return "datetime" if days else "time"
+    return "date" if days or m else ""
 
 
 def shown_number(value: float, kind: str = "", from_1904: bool = False) -> str:
     """Return a number as it is read: a serial day as a date, a share as a percentage, else up to 15 digits."""
     if kind == "percent":
-        return f"{_digits(value * 100)}%"
+        return f"{_digits(value * _PERCENT)}%"
     if kind and 0 <= value < _LAST_SERIAL:
         return _shown_time(value, kind, from_1904)
     return _digits(value)
@@ -46,12 +60,13 @@ def shown_date(value: date | time | timedelta) -> str:
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
     if isinstance(value, timedelta):
         seconds = round(value.total_seconds())
-        return f"{'-' * (seconds < 0)}{abs(seconds) // 3600}:{abs(seconds) // 60 % 60:02}:{abs(seconds) % 60:02}"
+        hours, rest = divmod(abs(seconds), _HOUR_S)
+        return f"{'-' * (seconds < 0)}{hours}:{rest // _MINUTE_S:02}:{rest % _MINUTE_S:02}"
     return value.isoformat("seconds") if isinstance(value, time) else value.isoformat()
 
 
 def _shown_time(value: float, kind: str, from_1904: bool) -> str:
-    span = timedelta(seconds=round(value * 86_400))
+    span = timedelta(seconds=round(value * _DAY_S))
     if kind == "duration":
         return shown_date(span)
     if kind == "time" and value < 1:
@@ -62,7 +77,7 @@ def _shown_time(value: float, kind: str, from_1904: bool) -> str:
 
 
 def _digits(value: float) -> str:
-    if value == int(value) and abs(value) < _EXACT if abs(value) < float("inf") else False:
+    if abs(value) < _EXACT and value == int(value):  # in this order: what is infinite or no number has no int
         return str(int(value))
-    text = f"{value:.15g}"
-    return f"{value:.15f}".rstrip("0") if "e-" in text and abs(value) > 1e-9 else text
+    text = f"{value:.{_FIGURES}g}"
+    return f"{value:.{_FIGURES}f}".rstrip("0") if "e-" in text and abs(value) > _TINY else text

@@ -1,4 +1,4 @@
-"""Sheets: cells as they stand, cut into tables and notes and drawn."""
+"""Sheets: cells by their places, cut into tables and notes, and drawn."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,37 +9,61 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Canvas
 
 Row = tuple[int, dict[int, str]]
+"""A row's number, and its filled cells by their columns' numbers."""
+Range = tuple[int, int, int, int]
+"""The first row and column of a range of cells, and its last."""
+
 _MAX_CELLS = 5_000_000
+"""Filled cells of a workbook. Each is a string in memory until its sheet is drawn: more exhaust a worker, and a
+lower limit refuses large exports, as one sheet may have 1 048 576 rows."""
 _MAX_FILLED = 100_000
+"""Rows of a sheet into which merged cells are repeated. A range may reach over all rows, and a damaged sheet have
+thousands of such ranges; with a lower limit, long groups lose their name in their last rows."""
 _MIN_SIDE = 2
-_SPARSE, _LARGE = 20, 1_000_000
+"""Columns of each part where rows are cut at empty columns. With 1, a table with an empty column before its last
+would lose that one; with 3, tables of names and values that stand side by side would be one."""
+_LARGE, _SPARSE = 1_000_000, 20
+"""Above so many places, a table with fewer than one in so many filled is written as lines. A table is written with
+its blanks: a diagonal of cells would take the square of its length. Small tables may have any number of blanks."""
 _LONG = 80
+"""Characters of a cell beyond which it is a sentence: a column with such a cell is a text that was typed line by line.
+With less, columns of long names are no tables; with more, a page of notes is one."""
+_NOTE = _LONG // 2
+"""Characters of a single cell below a table beyond which it is a note about the table, such as its source; with less,
+the last row's name without values, with more, short notes end up on the wrong side."""
+_MIN_LIST = 4
+"""Rows of one column that are a table. Fewer are headings or remarks; with more, short lists are paragraphs."""
 _MAX_LINKS = 200
+"""Links that an element keeps: a table may hold one in each cell, and each is stored with it. With a lower limit, lists
+of addresses lose some."""
 _SHARED = 0.6
+"""Share of a row's columns that are those of the row above a gap, for it to go on with that table. With less, another
+table below joins it; with more, totals that leave out a column part from their table."""
 _YEARS = range(1800, 2200)
+"""Numbers that may name columns. A wider range takes amounts for years, a narrower one cuts off history or plans."""
 
 
 @dataclass(slots=True)
-class Sheet:
-    """A sheet's cells by row and column from 0, merged ranges, addresses of cells, texts that float above them."""
+class Worksheet:
+    """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; the addresses of cells."""
 
     name: str
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
-    merged: list[tuple[int, int, int, int]] = field(default_factory=list)
+    merged: list[Range] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     hidden: bool = False
     links: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
-class Budget:
-    """What all sheets of a workbook may hold together: cells, and characters."""
+class CellBudget:
+    """How many cells and characters the sheets of a workbook may still hold together."""
 
     def __init__(self, characters: int) -> None:
         self._limit = self._characters = characters
         self._cells = _MAX_CELLS
 
-    def put(self, sheet: Sheet, row: int, column: int, text: str) -> None:
-        """Put a text into a cell, or raise Rejected where the workbook holds too much."""
+    def put(self, sheet: Worksheet, row: int, column: int, text: str) -> None:
+        """Put a text into a cell, or raise Rejected if the workbook holds too much."""
         self._cells -= 1
         self._characters -= len(text)
         if self._cells < 0:
@@ -49,7 +73,7 @@ class Budget:
         sheet.rows.setdefault(row, {})[column] = text
 
 
-def draw_sheet(canvas: Canvas, sheet: Sheet) -> None:
+def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:
     """Draw a sheet as a section: its name as heading, then tables, single cells and notes in order."""
     if not sheet.rows and not sheet.notes:
         return
@@ -62,8 +86,8 @@ def draw_sheet(canvas: Canvas, sheet: Sheet) -> None:
         canvas.paragraph(note, kind="text", sheet=sheet.name)
 
 
-def _fill_merged(sheet: Sheet) -> None:
-    """Repeat what is merged over several rows in each that holds other cells."""
+def _fill_merged(sheet: Worksheet) -> None:
+    """Repeat the text of cells that are merged over several rows in each row that has other cells."""
     left = _MAX_FILLED
     for top, column, bottom, _ in sheet.merged:
         text = sheet.rows.get(top, {}).get(column, "")
@@ -92,55 +116,83 @@ def _goes_on(above: Row, row: Row) -> bool:
 
 
 def _sides(band: list[Row]) -> Iterator[list[Row]]:
-    columns = sorted({column for _, cells in band for column in cells})
-    cuts = [at for at, (left, right) in enumerate(pairwise(columns), 1) if right - left > 1]
-    edges = [0, *cuts, len(columns)]
-    if not cuts or min(right - left for left, right in pairwise(edges)) < _MIN_SIDE:
+    """Yield the tables that stand side by side in a band of rows, or the band where they would be too narrow."""
+    sides = _runs(_columns(band))
+    if len(sides) == 1 or min(map(len, sides)) < _MIN_SIDE:
         yield band
-        return
-    side_of = {column: side for side, (left, right) in enumerate(pairwise(edges)) for column in columns[left:right]}
-    sides: list[dict[int, dict[int, str]]] = [{} for _ in edges[1:]]
+    else:
+        yield from _cut(band, sides)
+
+
+def _cut(band: list[Row], sides: list[list[int]]) -> Iterator[list[Row]]:
+    """Yield the rows of each side with its columns; a row that is empty there is left out."""
+    side_of = {column: side for side, columns in enumerate(sides) for column in columns}
+    parts: list[dict[int, dict[int, str]]] = [{} for _ in sides]
     for number, cells in band:
         for column, text in cells.items():
-            sides[side_of[column]].setdefault(number, {})[column] = text
-    for side in sides:
-        yield list(side.items())
+            parts[side_of[column]].setdefault(number, {})[column] = text
+    yield from (list(part.items()) for part in parts)
 
 
-def _links(rows: list[Row], sheet: Sheet) -> dict[str, Any]:
+def _columns(rows: list[Row]) -> list[int]:
+    """Return the columns in which any of the rows has a cell."""
+    return sorted({column for _, cells in rows for column in cells})
+
+
+def _runs(columns: list[int]) -> list[list[int]]:
+    """Return columns by runs without an empty one between them."""
+    cuts = [at for at, (left, right) in enumerate(pairwise(columns), 1) if right - left > 1]
+    return [columns[first:last] for first, last in pairwise([0, *cuts, len(columns)])]
+
+
+def _links(rows: list[Row], sheet: Worksheet) -> dict[str, Any]:
+    if not sheet.links:  # as in most, whose cells need not be looked up
+        return {}
     found = ((text, sheet.links.get((row, column))) for row, cells in rows for column, text in cells.items())
-    links = [{"text": " ".join(text.split()), "url": url} for text, url in found if url] if sheet.links else []
+    links = [{"text": " ".join(text.split()), "url": url} for text, url in found if url]
     return {"links": links[:_MAX_LINKS]} if links else {}
 
 
-def _draw_block(canvas: Canvas, block: list[Row], sheet: Sheet) -> None:
+def _draw_block(canvas: Canvas, block: list[Row], sheet: Worksheet) -> None:
     """Draw a block: rows of one cell above and below a table as paragraphs, the rest as a table."""
-    first, last = 0, len(block)
-    columns = sorted({column for _, cells in block for column in cells})
-    if len(columns) > 1:
-        while first < last and len(block[first][1]) == 1:
-            first += 1
-        while last > first and _is_note(block[last - 1][1], columns[0]):
-            last -= 1
-    elif len(block) < 4 or max(len(text) for _, cells in block for text in cells.values()) > _LONG:
-        first = last
-    for row in block[:first]:
-        canvas.paragraph(" ".join(row[1].values()), sheet=sheet.name, **_links([row], sheet))
+    first, last = _table_in(block)
+    _draw_lines(canvas, block[:first], sheet)
     if last > first:
         _draw_table(canvas, block[first:last], sheet)
-    for row in block[max(first, last) :]:
-        canvas.paragraph(" ".join(row[1].values()), sheet=sheet.name, **_links([row], sheet))
+    _draw_lines(canvas, block[last:], sheet)
+
+
+def _table_in(block: list[Row]) -> tuple[int, int]:
+    """Return where in a block its table begins and ends; both are the block's end where it has none."""
+    columns = _columns(block)
+    if len(columns) == 1:
+        return (0, len(block)) if _is_list(block) else (len(block), len(block))
+    first, last = 0, len(block)
+    while first < last and len(block[first][1]) == 1:
+        first += 1
+    while last > first and _is_note(block[last - 1][1], columns[0]):
+        last -= 1
+    return first, last
+
+
+def _is_list(rows: list[Row]) -> bool:
+    """Return whether rows of one column are a table of their own, not lines of text."""
+    return len(rows) >= _MIN_LIST and max(len(text) for _, cells in rows for text in cells.values()) <= _LONG
 
 
 def _is_note(cells: dict[int, str], first: int) -> bool:
-    return len(cells) == 1 and len(cells.get(first, "")) > _LONG / 2
+    return len(cells) == 1 and len(cells.get(first, "")) > _NOTE
 
 
-def _draw_table(canvas: Canvas, rows: list[Row], sheet: Sheet) -> None:
+def _draw_lines(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
+    for row in rows:
+        canvas.paragraph(" ".join(row[1].values()), sheet=sheet.name, **_links([row], sheet))
+
+
+def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
     about: dict[str, Any] = {"sheet": sheet.name} | _links(rows, sheet)
-    columns = sorted({column for _, cells in rows for column in cells})
-    area, filled = len(rows) * len(columns), sum(len(cells) for _, cells in rows)
-    if area > _LARGE and area > _SPARSE * filled:  # cells strewn over a sheet would be a table of blanks
+    columns = _columns(rows)
+    if _is_strewn(rows, columns):
         canvas.paragraph("\n".join(" ".join(cells.values()) for _, cells in rows), **about)
         return
     if len(rows) == 1:
@@ -150,13 +202,26 @@ def _draw_table(canvas: Canvas, rows: list[Row], sheet: Sheet) -> None:
     canvas.table(table, int(has_header(table)), **about)
 
 
+def _is_strewn(rows: list[Row], columns: list[int]) -> bool:
+    """Return whether a table of the rows would be large and mostly blanks."""
+    places = len(rows) * len(columns)
+    return places > _LARGE and places > _SPARSE * sum(len(cells) for _, cells in rows)
+
+
 def has_header(table: list[list[str]]) -> bool:
     """Return whether the first row names the columns: two or more texts and, beside years, no number."""
-    first = [cell for cell in table[0] if cell]
-    numbers = [cell for cell in first if _is_number(cell)]
-    years = all(cell.isdigit() and int(cell) in _YEARS for cell in numbers)
-    named = years and (len(numbers) < len(first) or not table[0][0]) if numbers else len(first) > 1 or len(table[0]) < 2
-    return len(table) > 1 and named
+    if len(table) < 2:
+        return False
+    first = list(filter(None, table[0]))
+    numbers = list(filter(_is_number, first))
+    if numbers:
+        named = len(numbers) < len(first) or not table[0][0]  # a text beside the years, or a blank above the names
+        return named and all(map(_is_year, numbers))
+    return len(first) > 1 or len(table[0]) < 2
+
+
+def _is_year(text: str) -> bool:
+    return text.isdigit() and int(text) in _YEARS
 
 
 def _is_number(text: str) -> bool:

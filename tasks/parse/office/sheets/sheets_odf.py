@@ -1,4 +1,4 @@
-"""OpenDocument's spreadsheets, read from their XML: what is shown in the cells, dates and numbers by their values."""
+"""OpenDocument's spreadsheets, read from their XML: dates and numbers by their values, other cells as shown."""
 
 import zipfile
 from collections.abc import Iterator
@@ -7,17 +7,24 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.office.sheets.cells import shown_number
-from docmill.tasks.parse.office.sheets.sheet import Budget, Sheet
+from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
+_TIMES, _ANNOTATION = _TABLE + "number-columns-repeated", _OFFICE + "annotation"
+_PARAGRAPH, _LINK = _TEXT + "p", _TEXT + "a"
+_NUMBERS = {"float": "", "percentage": "percent"}
+"""The kinds of number format of the types whose values are numbers."""
+_MAX_COUNT_DIGITS = 8
+"""Digits of a count of repetitions. Sheets have 1 048 576 rows, and their empty end is stated as one row repeated, so
+seven are needed; a damaged file may hold any number of them."""
 
 
-def read_sheets(container: zipfile.ZipFile, budget: Budget) -> Iterator[Sheet]:
+def read_sheets(container: zipfile.ZipFile, budget: CellBudget) -> Iterator[Worksheet]:
     """Yield the sheets of a workbook in order; a cell or row that is repeated counts as often."""
-    sheet, number = Sheet(""), 0
+    sheet, number = Worksheet(""), 0
     with container.open("content.xml") as stream:
         steps = etree.iterparse(
             stream,
@@ -32,21 +39,24 @@ def read_sheets(container: zipfile.ZipFile, budget: Budget) -> Iterator[Sheet]:
                     number += _read_row(sheet, number, node, budget)
                     node.clear()
             elif event == "start":
-                sheet, number = Sheet(node.get(_TABLE + "name") or ""), 0
+                sheet, number = Worksheet(node.get(_TABLE + "name") or ""), 0
             else:
                 yield sheet
                 node.clear()
 
 
-def _read_row(sheet: Sheet, number: int, row: Any, budget: Budget) -> int:
+def _read_row(sheet: Worksheet, number: int, row: Any, budget: CellBudget) -> int:
     repeated = _count(row.get(_TABLE + "number-rows-repeated"))
     column = 0
     for cell in row:
-        times = _count(cell.get(_TABLE + "number-columns-repeated"))
-        text = _shown(cell, sheet)
-        link = next(cell.iter(_TEXT + "a"), None) if text else None
-        if link is not None and not link.get(_HREF, "#").startswith("#"):
+        times = _count(cell.get(_TIMES))
+        for note in cell.iterchildren(_ANNOTATION):
+            sheet.notes += filter(None, [_lines(note)])
+        text = _shown(cell)
+        link = next(cell.iter(_LINK), None) if text else None
+        if link is not None and _is_address(link):
             sheet.links[number, column] = link.get(_HREF)
+        # Only filled cells count as often as they are repeated: blank ones fill the rest of a sheet.
         for at in range(repeated * times if text else 0):
             budget.put(sheet, number + at // times, column + at % times, text)
         below = _count(cell.get(_TABLE + "number-rows-spanned"))
@@ -56,17 +66,25 @@ def _read_row(sheet: Sheet, number: int, row: Any, budget: Budget) -> int:
     return repeated
 
 
-def _shown(cell: Any, sheet: Sheet) -> str:
-    for note in cell.iterchildren(_OFFICE + "annotation"):
-        sheet.notes += filter(None, ["\n".join("".join(line.itertext()) for line in note.iterchildren(_TEXT + "p"))])
+def _is_address(link: Any) -> bool:
+    """Return whether a link leads elsewhere than to a place in the workbook."""
+    return not link.get(_HREF, "#").startswith("#")
+
+
+def _shown(cell: Any) -> str:
     kind = cell.get(_OFFICE + "value-type") or ""
     value = cell.get(_OFFICE + "value") or ""
     if kind == "date" and cell.get(_OFFICE + "date-value"):
         return str(cell.get(_OFFICE + "date-value")).replace("T", " ").removesuffix(" 00:00:00")
-    if kind in ("float", "percentage") and value:
-        return shown_number(float(value), "percent" if kind == "percentage" else "")
-    return "\n".join("".join(line.itertext()) for line in cell.iterchildren(_TEXT + "p"))
+    if kind in _NUMBERS and value:
+        return shown_number(float(value), _NUMBERS[kind])
+    return _lines(cell)
+
+
+def _lines(node: Any) -> str:
+    return "\n".join("".join(line.itertext()) for line in node.iterchildren(_PARAGRAPH))
 
 
 def _count(stated: str | None) -> int:
-    return max(1, int(stated)) if stated and stated.isdigit() and len(stated) < 9 else 1
+    """Return how often a cell or row is repeated: once, if no number or too long a one is stated."""
+    return max(1, int(stated)) if stated and stated.isdigit() and len(stated) <= _MAX_COUNT_DIGITS else 1

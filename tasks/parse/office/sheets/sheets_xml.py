@@ -1,4 +1,4 @@
-"""Excel's workbooks of today, read from their XML: cached values, number formats, merged cells, notes, text boxes.
+"""Excel's workbooks since 2007, read from their XML: cached values, number formats, merged cells, notes, text boxes.
 
 Nothing is evaluated. Cells are read row by row, and only those that exist, however far a sheet is said to reach.
 """
@@ -6,35 +6,43 @@ Nothing is evaluated. Cells are read row by row, and only those that exist, howe
 import re
 import zipfile
 from collections.abc import Iterator
+from functools import lru_cache
+from string import ascii_uppercase
 from typing import Any
 
 from lxml import etree
 
 from docmill.tasks.parse.office.parts import addresses_of, links_of, read_part, reference, whole
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
-from docmill.tasks.parse.office.sheets.sheet import Budget, Sheet
+from docmill.tasks.parse.office.sheets.sheet import CellBudget, Range, Worksheet
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_HEX = 16  # the base of an escaped character's number
 _THREADED = re.compile(r"\[Threaded comment\].*?\n(?:Comment|Kommentar|Commentaire|Comentario):\s*", re.DOTALL)
 _WORKBOOK = "xl/workbook.xml"
 _DIGITS = "0123456789"
+_MAX_RANGE, _MAX_CELL = 30, 20
+"""Characters of a range and of a cell that are read: "$XFD$1048576" names the last cell, and a damaged file may hold
+digits without end, which would be a number as long."""
+_MAX_COLUMNS, _MAX_LETTERS = 16_384, 4
+"""Columns of a sheet, the last of which is XFD; a damaged file may name others by letters without end."""
 
 
-def read_sheets(container: zipfile.ZipFile, budget: Budget) -> Iterator[Sheet]:
+def read_sheets(container: zipfile.ZipFile, budget: CellBudget) -> Iterator[Worksheet]:
     """Yield the sheets of a workbook in order."""
     links = links_of(container, _WORKBOOK)
     book = _Book(container, links)
     root = read_part(container, _WORKBOOK)
     for node in root.iter("{*}sheet"):
         target = links.get(reference(node), ("", ""))[1]
-        sheet = Sheet(node.get("name") or "", hidden=(node.get("state") or "visible") != "visible")
+        sheet = Worksheet(node.get("name") or "", hidden=(node.get("state") or "visible") != "visible")
         if target:
             book.read(sheet, target, budget)
         yield sheet
 
 
 class _Book:
-    """What all sheets share: their strings, the kinds of their number formats, the first day."""
+    """What all sheets share: strings, kinds of number formats, and the day from which dates count."""
 
     def __init__(self, container: zipfile.ZipFile, links: dict[str, tuple[str, str]]) -> None:
         self._container = container
@@ -44,49 +52,48 @@ class _Book:
         stated = next(read_part(container, _WORKBOOK).iter("{*}workbookPr"), None)
         self._from_1904 = stated is not None and stated.get("date1904") in ("1", "true")
 
-    def read(self, sheet: Sheet, part: str, budget: Budget) -> None:
+    def read(self, sheet: Worksheet, part: str, budget: CellBudget) -> None:
         """Read a sheet's cells, merged ranges, links, notes and text boxes."""
-        columns = dict[str, int]()
-        number = -1
         addresses = addresses_of(self._container, part)
+        number = -1
         with self._container.open(part) as stream:
             for node in _nodes(stream, "{*}row", "{*}mergeCell", "{*}hyperlink"):
                 if node.tag.endswith("mergeCell"):
                     sheet.merged += _range(node.get("ref") or "")
-                    continue
-                if node.tag.endswith("hyperlink"):
+                elif node.tag.endswith("hyperlink"):
                     _link(sheet, node.get("ref") or "", addresses.get(reference(node), ""))
-                    continue
-                number = whole(node.get("r"), number + 2) - 1
-                column = -1
-                for cell in node.iterchildren("{*}c"):
-                    letters = (cell.get("r") or "").rstrip(_DIGITS)
-                    column = columns.setdefault(letters, _column(letters)) if letters else column + 1
-                    text = self._text(cell)
-                    if text:
-                        budget.put(sheet, number, column, text)
+                else:
+                    number = whole(node.get("r"), number + 2) - 1
+                    self._read_row(sheet, number, node, budget)
         for kind, target in links_of(self._container, part).values():
-            if kind in ("comments", "drawing"):
-                sheet.notes += (_comments if kind == "comments" else _boxes)(self._container, target)
+            if kind in _NOTES:
+                sheet.notes += _NOTES[kind](self._container, target)
+
+    def _read_row(self, sheet: Worksheet, number: int, row: Any, budget: CellBudget) -> None:
+        column = -1
+        for cell in row.iterchildren("{*}c"):
+            letters = (cell.get("r") or "").rstrip(_DIGITS)
+            column = _column(letters) if letters else column + 1
+            text = self._text(cell)
+            if text:
+                budget.put(sheet, number, column, text)
 
     def _text(self, cell: Any) -> str:
         kind = cell.get("t") or "n"
         if kind == "inlineStr":
             return _joined(cell)
         value = cell.findtext("{*}v") or ""
+        if kind == "n":
+            return self._number(value, whole(cell.get("s"), 0))
         if kind == "s":
-            at = whole(value, -1)
-            return self._strings[at] if 0 <= at < len(self._strings) else ""
-        if kind == "b":
-            return "TRUE" if value.strip() == "1" else "FALSE" if value else ""
-        if kind == "d":
-            return value.replace("T", " ").removesuffix(" 00:00:00")
-        if kind != "n":
-            return _unescaped(value)
-        style = whole(cell.get("s"), 0)
-        return self._number(value, self._kinds[style] if 0 <= style < len(self._kinds) else "")
+            return self._string(whole(value, -1))
+        return _SHOWN.get(kind, _unescaped)(value)
 
-    def _number(self, value: str, kind: str) -> str:
+    def _string(self, at: int) -> str:
+        return self._strings[at] if 0 <= at < len(self._strings) else ""
+
+    def _number(self, value: str, style: int) -> str:
+        kind = self._kinds[style] if 0 <= style < len(self._kinds) else ""
         try:
             return shown_number(float(value), kind, self._from_1904) if value else ""
         except ValueError:
@@ -94,7 +101,8 @@ class _Book:
 
 
 def _nodes(stream: Any, *tags: str) -> Iterator[Any]:
-    """Yield elements as they end, each forgotten once the next is asked for."""
+    """Yield elements as they end; each is gone once the next is asked for."""
+    # Besides their content, the emptied elements before go: a million of them would fill the memory.
     for _, node in etree.iterparse(stream, tag=tags, resolve_entities=False, no_network=True, remove_comments=True):
         yield node
         node.clear()
@@ -109,13 +117,27 @@ def _strings(container: zipfile.ZipFile, part: str) -> Iterator[str]:
 
 
 def _joined(node: Any) -> str:
-    """Return the text of a string without the readings that stand above its characters."""
+    """Return the text of a string without its phonetic readings, which repeat it in other characters."""
     parts = (one.text or "" for one in node.iter("{*}t") if not one.getparent().tag.endswith("}rPh"))
     return _unescaped("".join(parts))
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+    return _ESCAPE.sub(lambda found: chr(int(found[1], base=_HEX)), text) if "_x" in text else text
+
+
+def _shown_truth(value: str) -> str:
+    if not value:
+        return ""
+    return "TRUE" if value.strip() == "1" else "FALSE"
+
+
+def _shown_day(value: str) -> str:
+    return value.replace("T", " ").removesuffix(" 00:00:00")
+
+
+_SHOWN = {"b": _shown_truth, "d": _shown_day}
+"""How values are shown by the type of their cell; those of other types, such as formulas' texts, are escaped."""
 
 
 def _number_kinds(container: zipfile.ZipFile, part: str) -> list[str]:
@@ -143,24 +165,34 @@ def _boxes(container: zipfile.ZipFile, part: str) -> Iterator[str]:
             yield "\n".join("".join(line.itertext("{*}t")) for line in box.iter("{*}p"))
 
 
-def _range(reference: str) -> list[tuple[int, int, int, int]]:
-    ends = [(re.sub(r"\d", "", end), re.sub(r"\D", "", end)) for end in reference[:30].split(":")]
-    if len(ends) != 2 or not all(letters.isalpha() and digits for letters, digits in ends):
+_NOTES = {"comments": _comments, "drawing": _boxes}
+"""What is read of a sheet's other parts, by the kind of relationship."""
+
+
+def _range(stated: str) -> list[Range]:
+    """Return the range that a text such as "A1:B2" states, or nothing if it states none."""
+    ends = [_cell(end) for end in stated[:_MAX_RANGE].split(":")]
+    if len(ends) != 2 or not all(ends):
         return []
-    (left, top), (right, bottom) = ends
-    return [(int(top) - 1, _column(left), int(bottom) - 1, _column(right))]
+    return [(*ends[0], *ends[1])]
 
 
-def _link(sheet: Sheet, cells: str, url: str) -> None:
+def _link(sheet: Worksheet, cells: str, url: str) -> None:
     """Link the first of a range of cells."""
-    first = cells.partition(":")[0][:20]
-    place = _range(f"{first}:{first}")
+    place = _cell(cells.partition(":")[0][:_MAX_CELL])
     if place and url:
-        sheet.links[place[0][:2]] = url
+        sheet.links[place] = url
 
 
+def _cell(stated: str) -> tuple[int, int] | tuple[()]:
+    """Return the row and column, from 0, that a text such as "B3" states, or nothing if it states none."""
+    letters, digits = re.sub(r"\d", "", stated), re.sub(r"\D", "", stated)
+    return (int(digits) - 1, _column(letters)) if letters.isalpha() and digits else ()
+
+
+@lru_cache(_MAX_COLUMNS)
 def _column(letters: str) -> int:
     number = 0
-    for letter in letters[:4].upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
+    for letter in letters[:_MAX_LETTERS].upper():
+        number = number * len(ascii_uppercase) + ord(letter) - ord("A") + 1
     return number - 1

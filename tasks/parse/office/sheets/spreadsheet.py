@@ -1,4 +1,4 @@
-"""Spreadsheets: each sheet a section, its tables with their cells as they are shown."""
+"""Spreadsheets: each sheet is a section of its tables, whose cells are as Excel shows them."""
 
 import io
 from collections.abc import Iterator
@@ -13,22 +13,22 @@ from docmill.tasks.parse.office.open_xml import core_properties
 from docmill.tasks.parse.office.properties import compound_properties, is_encrypted, open_document_properties
 from docmill.tasks.parse.office.sheets import sheets_biff, sheets_odf, sheets_xml
 from docmill.tasks.parse.office.sheets.cells import shown_date, shown_number
-from docmill.tasks.parse.office.sheets.sheet import Budget, Sheet, draw_sheet
+from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
 from docmill.tasks.parse.unpacking import check_container
 
 
 def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a workbook's sheets as sections, pages their numbers; formulas are as they were last computed."""
+    """Return a workbook's sheets as sections; pages are sheet numbers, formulas the values last computed."""
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = core_properties(container)
         if "xl/workbook.bin" in container.NameToInfo:
-            return _drawn(_binary_sheets(data, Budget(options.max_characters)), metadata)
-        return _drawn(sheets_xml.read_sheets(container, Budget(options.max_characters)), metadata)
+            return _drawn(_binary_sheets(data, CellBudget(options.max_characters)), metadata)
+        return _drawn(sheets_xml.read_sheets(container, CellBudget(options.max_characters)), metadata)
 
 
 def parse_xls(data: bytes, options: ParseOptions) -> Parsed:
     """Return an old workbook's sheets, as `parse_xlsx` does."""
-    return _drawn(sheets_biff.read_sheets(data, Budget(options.max_characters)), compound_properties(data))
+    return _drawn(sheets_biff.read_sheets(data, CellBudget(options.max_characters)), compound_properties(data))
 
 
 def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
@@ -37,10 +37,10 @@ def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
         metadata = open_document_properties(container)
         if is_encrypted(container):
             raise Rejected("encrypted", "the workbook's members are encrypted; store it without its password")
-        return _drawn(sheets_odf.read_sheets(container, Budget(options.max_characters)), metadata)
+        return _drawn(sheets_odf.read_sheets(container, CellBudget(options.max_characters)), metadata)
 
 
-def _drawn(sheets: Iterator[Sheet], metadata: dict[str, Any]) -> Parsed:
+def _drawn(sheets: Iterator[Worksheet], metadata: dict[str, Any]) -> Parsed:
     canvas = Canvas()
     for number, sheet in enumerate(sheets, 1):
         canvas.page = number
@@ -48,8 +48,12 @@ def _drawn(sheets: Iterator[Sheet], metadata: dict[str, Any]) -> Parsed:
     return canvas.parsed(metadata.pop("title", ""), metadata)
 
 
-def _binary_sheets(data: bytes, budget: Budget) -> Iterator[Sheet]:
-    """Yield the sheets of a binary workbook, by calamine; its panics are no exceptions of Python's."""
+def _binary_sheets(data: bytes, budget: CellBudget) -> Iterator[Worksheet]:
+    """Yield the sheets of a binary workbook, by calamine.
+
+    It is written in Rust, and what it raises when it panics is no `Exception`: nobody would take it for the failure
+    of one document.
+    """
     try:
         yield from _calamine_sheets(data, budget)
     except Exception:
@@ -60,7 +64,7 @@ def _binary_sheets(data: bytes, budget: Budget) -> Iterator[Sheet]:
         raise Rejected("corrupt", f"cannot be read as a workbook: {error}") from error
 
 
-def _calamine_sheets(data: bytes, budget: Budget) -> Iterator[Sheet]:
+def _calamine_sheets(data: bytes, budget: CellBudget) -> Iterator[Worksheet]:
     from python_calamine import PasswordError, SheetVisibleEnum, load_workbook
 
     try:
@@ -69,14 +73,19 @@ def _calamine_sheets(data: bytes, budget: Budget) -> Iterator[Sheet]:
         raise Rejected("encrypted", "a workbook that needs its password in [parse.passwords]") from error
     for stated in book.sheets_metadata:
         source = book.get_sheet_by_name(stated.name)
-        sheet = Sheet(stated.name, hidden=stated.visible != SheetVisibleEnum.Visible)
+        sheet = Worksheet(stated.name, hidden=stated.visible != SheetVisibleEnum.Visible)
         top, left = source.start or (0, 0)
-        for row, cells in enumerate(source.to_python(skip_empty_area=True) if source.start else (), top):
-            for column, value in enumerate(cells, left):
-                if value != "":
-                    budget.put(sheet, row, column, _shown(value))
+        rows = source.to_python(skip_empty_area=True) if source.start else ()
+        for row, cells in enumerate(rows, top):
+            _put_row(sheet, row, dict(enumerate(cells, left)), budget)
         sheet.merged = [(*first, *last) for first, last in source.merged_cell_ranges or ()]
         yield sheet
+
+
+def _put_row(sheet: Worksheet, row: int, cells: dict[int, Any], budget: CellBudget) -> None:
+    for column, value in cells.items():
+        if value != "":
+            budget.put(sheet, row, column, _shown(value))
 
 
 def _shown(value: Any) -> str:

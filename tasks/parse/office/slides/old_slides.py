@@ -1,10 +1,9 @@
-"""PowerPoint until 2003, read from its records: each slide a section, its shapes by their places, then its notes."""
+"""PowerPoint until 2003, from its records: each slide is a section of its shapes in reading order and its notes."""
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
@@ -13,27 +12,38 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.office.properties import compound_properties
 from docmill.tasks.parse.office.sheets.sheet import has_header
 from docmill.tasks.parse.office.slides import records_ppt as ppt
-from docmill.tasks.parse.office.slides.records_ppt import Box, Line, Record, Text
+from docmill.tasks.parse.office.slides.records_ppt import UINT32, PptLine, PptShape, Record, Text, uint32
+from docmill.tasks.parse.office.slides.slide_shapes import by_rows
+from docmill.tasks.parse.office.slides.slide_text import may_be_title
 
-_TITLES, _TITLE_SLIDE, _BODIES, _NOTES = (0, 6), 6, (1, 7, 8), 2
-_BAND = 216  # shapes whose tops differ by less, in units of 1/576 inch, stand in one row
-_HIDDEN = 0x4
-_MAX_TITLE = 100
-_NOWHERE = Record(ppt.SLIDE, 0, 0, 0)
+_TITLES = (ppt.TX_TITLE, ppt.TX_CENTER_TITLE)
+_BODIES = (ppt.TX_BODY, ppt.TX_HALF_BODY, ppt.TX_QUARTER_BODY)
+_BAND = 216
+"""Shapes whose tops differ by less, in units of 1/576 inch, stand in one row: a twentieth of a slide of 7.5 inches, as
+in `slide_shapes`. With less, boxes that were placed by hand beside each other part; with more, lines below join."""
+_NOWHERE = Record(ppt.RT_SLIDE, 0, 0, 0)
 _BLANK = ("*", "")  # what masters hold in the place of dates and numbers
 
+_DOCUMENT_STREAM, _USER_STREAM = "PowerPoint Document", "Current User"
+_SLIDES, _NOTES = 0, 2  # instances of a SlideListWithTextContainer; 1 lists the masters
+# Where fields lie in their records.
+_OFFSET_TO_CURRENT_EDIT = 16  # CurrentUserAtom, with its header: where the last saving lies
+_PERSIST_ID_REF, _SLIDE_ID = 0, 12  # SlidePersistAtom, and NotesPersistAtom, whose second is notesId
+_NOTES_ID_REF = 16  # SlideAtom: the notesId of the slide's notes
+_SHOW_FLAGS = 10  # SlideShowSlideInfoAtom: the first byte of its flags
+_HIDDEN = 0x4  # SlideShowSlideInfoAtom: fHidden, one of its flags
 
-@dataclass
-class _Entry:
+
+class _ListedSlide(NamedTuple):
     """A slide of the document's list: its container's identifier, its own, and its texts."""
 
     persist: int
     slide: int
-    texts: list[Text] = field(default_factory=list)
+    texts: list[Text]
 
 
 def parse_ppt(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a presentation's slides as sections, pages their numbers; a hidden slide's title says so."""
+    """Return a presentation's slides as sections; pages are slide numbers, and hidden slides have the attribute."""
     stream, edit = _streams(data)
     offsets, document = ppt.persisted(stream, edit)
     slides, notes = _lists(stream, _document(stream, offsets.get(document, len(stream))))
@@ -49,90 +59,118 @@ def parse_ppt(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _streams(data: bytes) -> tuple[bytes, int]:
+    """Return the document's stream and the offset of the last saving in it, or of its end if none is stated."""
     import olefile
 
     with olefile.OleFileIO(io.BytesIO(data)) as container:
-        if not container.exists("PowerPoint Document"):
-            raise Rejected("corrupt", "the presentation has no stream PowerPoint Document")
-        stream: bytes = container.openstream("PowerPoint Document").read()
-        user = container.openstream("Current User").read() if container.exists("Current User") else b""
-    return stream, int.from_bytes(user[16:20], "little") if len(user) >= 20 else len(stream)
+        if not container.exists(_DOCUMENT_STREAM):
+            raise Rejected("corrupt", f"the presentation has no stream {_DOCUMENT_STREAM}")
+        stream: bytes = container.openstream(_DOCUMENT_STREAM).read()
+        user = container.openstream(_USER_STREAM).read() if container.exists(_USER_STREAM) else b""
+    stated = len(user) >= _OFFSET_TO_CURRENT_EDIT + UINT32
+    return stream, uint32(user, _OFFSET_TO_CURRENT_EDIT) if stated else len(stream)
 
 
 def _document(stream: bytes, offset: int) -> Record | None:
-    """Return the document's record; where the last edit does not tell it, the first of the stream."""
-    told = ppt.record_at(stream, offset)
-    if told and told.kind == ppt.DOCUMENT:
-        return told
-    return next((record for record in ppt.records(stream, 0, len(stream)) if record.kind == ppt.DOCUMENT), None)
+    """Return the document's record: where the last saving says, else the first of the stream."""
+    stated = ppt.record_at(stream, offset)
+    if stated and stated.kind == ppt.RT_DOCUMENT:
+        return stated
+    return ppt.first_of(ppt.RT_DOCUMENT, ppt.records(stream, 0, len(stream)))
 
 
-def _lists(stream: bytes, document: Record | None) -> tuple[list[_Entry], dict[int, int]]:
+def _lists(stream: bytes, document: Record | None) -> tuple[list[_ListedSlide], dict[int, int]]:
     """Return the slides that a document lists, and where its notes are kept, by their identifiers."""
-    found: dict[int, list[_Entry]] = {0: [], 2: []}
+    found: dict[int, list[_ListedSlide]] = {_SLIDES: [], _NOTES: []}
     for record in ppt.records(stream, document.start, document.end) if document else ():
-        if record.kind == ppt.LIST and record.instance in found:
-            inner = list(ppt.records(stream, record.start, record.end))
-            starts = [at for at, one in enumerate(inner) if one.kind == ppt.PERSIST]
-            for first, stop in pairwise([*starts, len(inner)]):
-                begin, end = inner[first].start, inner[stop - 1].end
-                persist, slide = (int.from_bytes(stream[begin + at : begin + at + 4], "little") for at in (0, 12))
-                found[record.instance].append(_Entry(persist, slide, ppt.texts(stream, inner[first].end, end, [])))
-    return found[0], {entry.slide: entry.persist for entry in found[2]}
+        if record.kind == ppt.RT_SLIDE_LIST_WITH_TEXT and record.instance in found:
+            found[record.instance] += _listed(stream, record)
+    return found[_SLIDES], {entry.slide: entry.persist for entry in found[_NOTES]}
 
 
-def _containers(stream: bytes, offsets: dict[int, int], slides: list[_Entry]) -> Iterator[tuple[Record, list[Text]]]:
+def _listed(stream: bytes, listing: Record) -> Iterator[_ListedSlide]:
+    """Yield what a list holds: each atom names a slide, and the records until the next are its texts."""
+    inner = list(ppt.records(stream, listing.start, listing.end))
+    starts = [at for at, one in enumerate(inner) if one.kind == ppt.RT_SLIDE_PERSIST_ATOM]
+    for first, stop in pairwise([*starts, len(inner)]):
+        atom, end = inner[first], inner[stop - 1].end
+        persist, slide = (uint32(stream, atom.start + at) for at in (_PERSIST_ID_REF, _SLIDE_ID))
+        yield _ListedSlide(persist, slide, ppt.texts(stream, atom.end, end, []))
+
+
+def _containers(
+    stream: bytes, offsets: dict[int, int], slides: list[_ListedSlide]
+) -> Iterator[tuple[Record, list[Text]]]:
     """Yield the slides' containers with their outlines.
 
-    A slide that is not where the document says has its outline alone; without a list, the stream's slides count.
+    A slide that is not where the document says it is has its outline alone. Without a list, all slides of the stream
+    count, in their order there.
     """
     for entry in slides:
         record = ppt.record_at(stream, offsets.get(entry.persist, len(stream)))
-        yield (record if record and record.kind == ppt.SLIDE else _NOWHERE), entry.texts
+        yield (record if record and record.kind == ppt.RT_SLIDE else _NOWHERE), entry.texts
     if not slides:
-        yield from ((record, []) for record in ppt.records(stream, 0, len(stream)) if record.kind == ppt.SLIDE)
+        every = ppt.records(stream, 0, len(stream))
+        yield from ((record, []) for record in every if record.kind == ppt.RT_SLIDE)
 
 
 def _notes_of(stream: bytes, slide: Record) -> int:
     """Return the identifier of a slide's notes, 0 where it has none."""
-    atom = next((one for one in ppt.records(stream, slide.start, slide.end) if one.kind == ppt.SLIDE_ATOM), None)
-    return int.from_bytes(stream[atom.start + 16 : atom.start + 20], "little") if atom else 0
+    atom = ppt.first_of(ppt.RT_SLIDE_ATOM, ppt.records(stream, slide.start, slide.end))
+    return uint32(stream, atom.start + _NOTES_ID_REF) if atom else 0
 
 
-def _shapes(stream: bytes, container: Record, outline: list[Text]) -> list[Box]:
+def _shown_how(stream: bytes, slide: Record) -> dict[str, Any]:
+    """Return the attribute `hidden` of a slide's heading, if the show leaves the slide out."""
+    show = ppt.first_of(ppt.RT_SLIDE_SHOW_SLIDE_INFO_ATOM, ppt.records(stream, slide.start, slide.end))
+    flags = stream[show.start + _SHOW_FLAGS : show.start + _SHOW_FLAGS + 1] if show else b""
+    return {"hidden": True} if flags and flags[0] & _HIDDEN else {}
+
+
+def _shapes(stream: bytes, container: Record, outline: list[Text]) -> list[PptShape]:
     """Return a slide's shapes by rows from above, left to right; without a drawing, its outline."""
-    drawings = [one for one in ppt.records(stream, container.start, container.end) if one.kind == ppt.DRAWING]
-    found = [box for one in drawings for box in ppt.boxes(stream, one.start, one.end, outline)]
-    rows: list[list[Box]] = []
-    for box in sorted(found, key=lambda one: one.top):
-        if rows and box.top - rows[-1][0].top < _BAND:
-            rows[-1].append(box)
-        else:
-            rows.append([box])
-    ordered = [box for row in rows for box in sorted(row, key=lambda one: one.left)]
-    return ordered if any(box.texts or box.rows for box in ordered) else [Box(0, 0, outline, [])]
+    inner = ppt.records(stream, container.start, container.end)
+    drawings = [record for record in inner if record.kind == ppt.RT_DRAWING]
+    found = [shape for one in drawings for shape in ppt.shapes(stream, one.start, one.end, outline)]
+    if any(shape.texts or shape.rows for shape in found):
+        return by_rows(found, _BAND)
+    return [PptShape(0, 0, outline, [])]
 
 
 def _draw(canvas: Canvas, stream: bytes, slide: Record, outline: list[Text], number: int) -> None:
     shapes = _shapes(stream, slide, outline)
-    texts = [text for box in shapes for text in box.texts if _words(text) not in _BLANK]
-    tables = [box.rows for box in shapes if box.rows]
-    if not texts and not tables:
+    texts = _filled_texts(shapes)
+    if not (texts or any(shape.rows for shape in shapes)):
         return
-    title = next((text for text in texts if text.kind in _TITLES), None)
-    if title is None and texts and len(_words(texts[0])) <= _MAX_TITLE and "\n" not in _words(texts[0]):
-        title = texts[0]
-    show = next((one for one in ppt.records(stream, slide.start, slide.end) if one.kind == ppt.SHOW), None)
-    flags = stream[show.start + 10 : show.start + 11] if show else b""
-    hidden: dict[str, Any] = {"hidden": True} if flags and flags[0] & _HIDDEN else {}
-    level = 1 if title is not None and title.kind == _TITLE_SLIDE else 2
-    canvas.heading(_words(title) if title else f"Slide {number}", level, **hidden)
-    for box in shapes:
-        for text in box.texts:
-            if text is not title and _words(text) not in _BLANK:
-                _draw_text(canvas, text)
-        if box.rows:
-            canvas.table(box.rows, int(has_header(box.rows)))
+    title = _title(texts)
+    canvas.heading(_words(title) if title else f"Slide {number}", _level(title), **_shown_how(stream, slide))
+    for shape in shapes:
+        _draw_shape(canvas, shape, title)
+
+
+def _filled_texts(shapes: list[PptShape]) -> list[Text]:
+    return [text for shape in shapes for text in shape.texts if not _is_blank(text)]
+
+
+def _title(texts: list[Text]) -> Text | None:
+    """Return the text that is said to be the title, else the first if it is one short line."""
+    stated = next((text for text in texts if text.kind in _TITLES), None)
+    if stated or not texts:
+        return stated
+    return texts[0] if may_be_title(_words(texts[0])) else None
+
+
+def _level(title: Text | None) -> int:
+    """Return the level of a slide's heading: the title of a title slide stands above those of others."""
+    return 1 if title is not None and title.kind == ppt.TX_CENTER_TITLE else 2
+
+
+def _draw_shape(canvas: Canvas, shape: PptShape, title: Text | None) -> None:
+    for text in shape.texts:
+        if text is not title and not _is_blank(text):
+            _draw_text(canvas, text)
+    if shape.rows:
+        canvas.table(shape.rows, int(has_header(shape.rows)))
 
 
 def _draw_text(canvas: Canvas, text: Text) -> None:
@@ -143,15 +181,22 @@ def _draw_text(canvas: Canvas, text: Text) -> None:
             canvas.paragraph(line.text)
 
 
-def _is_item(text: Text, line: Line) -> bool:
+def _is_item(text: Text, line: PptLine) -> bool:
+    """Return whether a line is an item of a list: as it states itself, else as masters have the bodies of slides."""
     return line.bullet if line.bullet is not None else text.kind in _BODIES
 
 
 def _draw_notes(canvas: Canvas, stream: bytes, notes: Record | None) -> None:
-    for box in _shapes(stream, notes, []) if notes and notes.kind == ppt.NOTES else ():
-        for text in box.texts:
-            for line in text.lines if text.kind == _NOTES else ():
-                canvas.paragraph(line.text, role="notes")
+    if notes is None or notes.kind != ppt.RT_NOTES:
+        return
+    shapes = _shapes(stream, notes, [])
+    for text in (text for shape in shapes for text in shape.texts if text.kind == ppt.TX_NOTES):
+        for line in text.lines:
+            canvas.paragraph(line.text, role="notes")
+
+
+def _is_blank(text: Text) -> bool:
+    return _words(text) in _BLANK
 
 
 def _words(text: Text) -> str:

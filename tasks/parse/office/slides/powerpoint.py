@@ -1,4 +1,4 @@
-"""PowerPoint: each slide a section, its shapes in the order in which they are read, then its notes and comments."""
+"""PowerPoint: each slide is a section of its shapes in reading order, then its notes and comments."""
 
 import zipfile
 from collections.abc import Iterator
@@ -12,18 +12,21 @@ from docmill.tasks.parse.office.open_xml import core_properties
 from docmill.tasks.parse.office.parts import addresses_of, linked, links_of, read_part, reference, whole
 from docmill.tasks.parse.office.slides.slide_graphics import chart_of, diagram_of, table_of
 from docmill.tasks.parse.office.slides.slide_shapes import Places, Shape, placeholder, places_of, shapes_of
-from docmill.tasks.parse.office.slides.slide_text import lines_of, links_in, text_of
+from docmill.tasks.parse.office.slides.slide_text import lines_of, links_in, may_be_title, text_of
 from docmill.tasks.parse.unpacking import check_container
 
 _PRESENTATION = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")
 _FURNITURE = ("ftr", "dt", "hdr")
-_HEIGHT = 6_858_000  # of a slide, in English metric units, where none is stated
-_MAX_TITLE = 100
+_NUMBER = "sldNum"
+_NO_CONTENT = (*_FURNITURE, _NUMBER)
+_HEIGHT = 6_858_000  # of a slide where none is stated: 7.5 inches of 914 400 English metric units
+_NO_TITLES = ("powerpoint presentation", "slide 1", "powerpoint-präsentation", "présentation powerpoint")
+"""What PowerPoint puts as the title of a presentation that nobody named."""
 
 
 def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a presentation's slides as sections, pages their numbers; a hidden slide's title says so."""
+    """Return a presentation's slides as sections; pages are slide numbers, and hidden slides have the attribute."""
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = core_properties(container)
         if _PRESENTATION not in container.NameToInfo:
@@ -34,15 +37,13 @@ def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
         height = whole(None if size is None else size.get("cy"), _HEIGHT)
         for number, part in enumerate(_slides(container, root), 1):
             canvas.page = number
-            _Slide(container, part, height).draw(canvas, number)
+            _SlideParts(container, part, height).draw(canvas, number)
     title = metadata.pop("title", "")
     return canvas.parsed("" if title.lower() in _NO_TITLES else title, metadata)
 
 
-_NO_TITLES = ("powerpoint presentation", "slide 1", "powerpoint-präsentation", "présentation powerpoint")
-
-
 def _slides(container: zipfile.ZipFile, root: Any) -> Iterator[str]:
+    """Yield the paths of the slides in the order of the presentation, which that of their names need not be."""
     links = links_of(container, _PRESENTATION)
     for node in root.iter("{*}sldId"):
         target = links.get(reference(node), ("", ""))[1]
@@ -50,8 +51,8 @@ def _slides(container: zipfile.ZipFile, root: Any) -> Iterator[str]:
             yield target
 
 
-class _Slide:
-    """A slide with the layout and the master that its placeholders take their places and bullets from."""
+class _SlideParts:
+    """A slide, with the layout and master from which its placeholders inherit their places and bullets."""
 
     def __init__(self, container: zipfile.ZipFile, part: str, height: int) -> None:
         self._container = container
@@ -69,46 +70,50 @@ class _Slide:
     def draw(self, canvas: Canvas, number: int) -> None:
         """Draw the slide; one without a title is named by a short text at its beginning, else by its number."""
         shapes = list(_flat(self._shapes))
-        hidden: dict[str, Any] = {"hidden": True} if self._root.get("show") in ("0", "false") else {}
-        title = next((one for one in shapes if one.role in _TITLES and _text(one)), None) or _first(shapes)
-        below = Canvas()
+        title = _title(shapes)
+        below = Canvas()  # which tells whether there is anything to put a heading above
         for shape in shapes:
             if shape is not title:
                 self._draw_shape(below, shape)
-        self._draw_margin(below)
+        self._draw_notes(below)
+        self._draw_comments(below)
         if title or below.elements:
-            level = 1 if title is not None and title.role == "ctrTitle" else 2
-            links = links_in(title.node, self._addresses) if title else {}
-            canvas.heading(_text(title) if title else f"Slide {number}", level, **links, **hidden)
+            self._draw_heading(canvas, title, number)
             canvas.add(below.parsed())
+
+    def _draw_heading(self, canvas: Canvas, title: Shape | None, number: int) -> None:
+        hidden: dict[str, Any] = {"hidden": True} if self._root.get("show") in ("0", "false") else {}
+        if title is None:
+            canvas.heading(f"Slide {number}", 2, **hidden)
+            return
+        level = 1 if title.role == "ctrTitle" else 2
+        canvas.heading(_text(title), level, **links_in(title.node, self._addresses), **hidden)
 
     def _draw_shape(self, canvas: Canvas, shape: Shape) -> None:
         if shape.kind == "frame":
             self._draw_frame(canvas, shape.node)
         elif shape.kind == "picture":
-            about = next((node.get("descr") or "" for node in shape.node.iter("{*}cNvPr")), "")
-            if " " in about.strip():
-                canvas.paragraph(about, kind="text", role="picture")
+            _draw_picture(canvas, shape.node)
         elif shape.role in _FURNITURE:
             canvas.paragraph(_text(shape), kind="furniture")
-        elif shape.role != "sldNum":
-            for body in shape.node.iterchildren("{*}txBody"):
-                for line in lines_of(body, self._styles(shape)):
-                    links = links_in(line.node, self._addresses)
-                    if line.depth:
-                        canvas.item(line.text, line.depth, line.marker, **links)
-                    else:
-                        canvas.paragraph(line.text, **links)
+        elif shape.role != _NUMBER:
+            self._draw_text(canvas, shape)
+
+    def _draw_text(self, canvas: Canvas, shape: Shape) -> None:
+        for body in shape.node.iterchildren("{*}txBody"):
+            for line in lines_of(body, self._styles(shape)):
+                links = links_in(line.node, self._addresses)
+                if line.depth:
+                    canvas.item(line.text, line.depth, line.marker, **links)
+                else:
+                    canvas.paragraph(line.text, **links)
 
     def _styles(self, shape: Shape) -> list[Any]:
         """Return the list styles that a placeholder inherits, from layout to master."""
-        found = []
-        for above in self._above if shape.role else ():
-            for node in above.iter("{*}sp"):
-                role, number = placeholder(node)
-                if role and (number == shape.number if shape.number and number else role == shape.role):
-                    found.append(node.find("{*}txBody/{*}lstStyle"))
-                    break
+        if not shape.role:
+            return []
+        matches = (_placeholder_of(above, shape) for above in self._above)
+        found = [node.find("{*}txBody/{*}lstStyle") for node in matches if node is not None]
         if shape.role in ("body", "obj"):
             found += [style for above in self._above for style in above.iter("{*}bodyStyle")]
         return found
@@ -118,6 +123,7 @@ class _Slide:
         if table:
             canvas.table(*table, **links_in(frame, self._addresses))
         for node in frame.iter("{*}chart", "{*}relIds"):
+            # A chart is named by its attribute r:id, a diagram's data by r:dm.
             kind, part = self._links.get(reference(node) or reference(node, "dm"), ("", ""))
             if kind == "chart":
                 heading, rows = chart_of(read_part(self._container, part))
@@ -127,17 +133,37 @@ class _Slide:
                 for text in diagram_of(read_part(self._container, part)):
                     canvas.item(text, 1)
 
-    def _draw_margin(self, canvas: Canvas) -> None:
-        """Draw the speaker's notes and the comments."""
-        for part in linked(self._links, "notesSlide"):
-            for node in read_part(self._container, part).iter("{*}sp"):
-                if placeholder(node)[0] == "body":
-                    for line in node.iterfind("{*}txBody/{*}p"):
-                        canvas.paragraph(text_of(line), role="notes")
+    def _draw_notes(self, canvas: Canvas) -> None:
+        roots = (read_part(self._container, part) for part in linked(self._links, "notesSlide"))
+        for node in (node for root in roots for node in root.iter("{*}sp") if placeholder(node)[0] == "body"):
+            for line in node.iterfind("{*}txBody/{*}p"):
+                canvas.paragraph(text_of(line), role="notes")
+
+    def _draw_comments(self, canvas: Canvas) -> None:
+        """Draw the comments, whose text is an element of its own, or paragraphs in those of newer programs."""
         for part in linked(self._links, "comments"):
             for node in read_part(self._container, part).iter("{*}cm"):
                 words = [one.text or "" for one in node.iter("{*}text")] or [text_of(one) for one in node.iter("{*}p")]
                 canvas.paragraph("\n".join(words), kind="text", role="comment")
+
+
+def _draw_picture(canvas: Canvas, picture: Any) -> None:
+    """Draw the description of a picture; one without a space is the name of its file."""
+    about = next((node.get("descr") or "" for node in picture.iter("{*}cNvPr")), "")
+    if " " in about.strip():
+        canvas.paragraph(about, kind="text", role="picture")
+
+
+def _placeholder_of(above: Any, shape: Shape) -> Any:
+    """Return the placeholder of a layout or master that a shape fills, or None where it has none."""
+    return next((node for node in above.iter("{*}sp") if _fills(shape, *placeholder(node))), None)
+
+
+def _fills(shape: Shape, role: str, number: str) -> bool:
+    """Return whether a shape fills a placeholder: by their numbers if both have one, else by their roles."""
+    if not role:
+        return False
+    return number == shape.number if shape.number and number else role == shape.role
 
 
 def _flat(shapes: list[Shape] | tuple[Shape, ...]) -> Iterator[Shape]:
@@ -148,14 +174,22 @@ def _flat(shapes: list[Shape] | tuple[Shape, ...]) -> Iterator[Shape]:
             yield shape
 
 
+def _title(shapes: list[Shape]) -> Shape | None:
+    """Return the placeholder of the title, else a short text at the beginning."""
+    stated = (shape for shape in shapes if shape.role in _TITLES and _text(shape))
+    return next(stated, None) or _first(shapes)
+
+
 def _first(shapes: list[Shape]) -> Shape | None:
-    """Return the first shape with text, if that is one short line."""
-    texts = [shape for shape in shapes if shape.kind == "frame" or _text(shape)]
-    first = next((shape for shape in texts if shape.role not in (*_FURNITURE, "sldNum")), None)
-    short = (
-        first is not None and first.kind == "text" and 0 < len(_text(first)) <= _MAX_TITLE and "\n" not in _text(first)
-    )
-    return first if short and len(texts) > 1 else None
+    """Return the first shape with text, if that is one short line and not all that the slide has."""
+    filled = list(filter(_has_content, shapes))
+    first = next((shape for shape in filled if shape.role not in _NO_CONTENT), None)
+    short = first is not None and may_be_title(_text(first))  # a frame has no text
+    return first if short and len(filled) > 1 else None
+
+
+def _has_content(shape: Shape) -> bool:
+    return shape.kind == "frame" or bool(_text(shape))
 
 
 def _text(shape: Shape) -> str:

@@ -1,23 +1,86 @@
 """The records of PowerPoint's binary files (MS-PPT): where slides and notes lie, and their shapes' texts."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from docmill.storage.errors import Rejected
 
-DOCUMENT, SLIDE, NOTES, SLIDE_ATOM, SHOW, DRAWING, LIST, PERSIST = 1000, 1006, 1008, 1007, 1017, 1036, 4080, 1011
-HEADER, WIDE, NARROW, STYLE, REFERENCE, EDIT, DIRECTORY = 3999, 4000, 4008, 4001, 3998, 4085, 6002
-CONTAINER = 0xF002
-GROUP, SHAPE, TEXTBOX, ANCHOR, CHILD_ANCHOR, PROPERTIES, TABLE = 0xF003, 0xF004, 0xF00D, 0xF010, 0xF00F, 0xF122, 0x039F
+# Record types of MS-PPT 2.13.24, by the names that it gives them.
+RT_DOCUMENT = 0x03E8  # the whole document: its lists and settings
+RT_SLIDE = 0x03EE  # a slide, which is named by RT_SLIDE_PERSIST_ATOM
+RT_SLIDE_ATOM = 0x03EF  # names a slide's layout, master and notes
+RT_NOTES = 0x03F0  # a page of notes
+RT_SLIDE_PERSIST_ATOM = 0x03F3  # names a slide in a list; its outline's texts follow
+RT_SLIDE_SHOW_SLIDE_INFO_ATOM = 0x03F9  # says how a slide is shown, and whether it is hidden
+RT_DRAWING = 0x040C  # the shapes of a slide or of notes
+RT_OUTLINE_TEXT_REF_ATOM = 0x0F9E  # a shape's text is the outline's text of this number
+RT_TEXT_HEADER_ATOM = 0x0F9F  # begins a text, and says which kind it is
+RT_TEXT_CHARS_ATOM = 0x0FA0  # characters in UTF-16
+RT_STYLE_TEXT_PROP_ATOM = 0x0FA1  # how runs of the text's characters look
+RT_TEXT_BYTES_ATOM = 0x0FA8  # characters below U+0100, one byte each
+RT_SLIDE_LIST_WITH_TEXT = 0x0FF0  # lists slides, masters or notes
+RT_USER_EDIT_ATOM = 0x0FF5  # one saving of the file
+RT_PERSIST_DIRECTORY_ATOM = 0x1772  # where a saving put its objects
+
+# Record types of drawings, from MS-ODRAW.
+_DG_CONTAINER = 0xF002  # OfficeArtDgContainer: all of a drawing
+_SPGR_CONTAINER = 0xF003  # OfficeArtSpgrContainer: a group, whose first shape stands for the group itself
+_SP_CONTAINER = 0xF004  # OfficeArtSpContainer: a shape
+_CLIENT_TEXTBOX = 0xF00D  # OfficeArtClientTextbox: its text, in records of MS-PPT
+_CHILD_ANCHOR = 0xF00F  # OfficeArtChildAnchor: its place in its group
+_CLIENT_ANCHOR = 0xF010  # OfficeArtClientAnchor: its place on the slide
+_TERTIARY_FOPT = 0xF122  # OfficeArtTertiaryFOPT: properties of a shape, among them that it is a table
+
+TX_TITLE, TX_BODY, TX_NOTES, TX_OTHER = 0, 1, 2, 4
+TX_CENTER_TITLE, TX_HALF_BODY, TX_QUARTER_BODY = 6, 7, 8
+"""Kinds of text (TextTypeEnum)."""
+
+_RECORD_HEADER = struct.Struct("<HHI")  # recVer in 4 bits and recInstance in 12, recType, recLen
+_REC_VER_BITS = 4  # recVer is below recInstance in their common field
+_USER_EDIT = struct.Struct("<8xIII")  # then offsetLastEdit, offsetPersistDirectory, docPersistIdRef
+_PERSIST_ID_BITS = 20  # of a PersistDirectoryEntry's head: persistId; the bits above are cPersist
+_PERSIST_ID = (1 << _PERSIST_ID_BITS) - 1  # these bits
+UINT32 = 4  # bytes of the numbers that directories hold
+_TEXT_PF_RUN = struct.Struct("<IHI")  # of a TextPFRun: count, indentLevel, the masks of its TextPFException
+_TAB_COUNT, _TAB_STOP = 2, 4  # bytes of TabStops: its count, then each stop
+_SMALL_RECT, _RECT = struct.Struct("<hhhh"), struct.Struct("<iiii")  # SmallRectStruct, RectStruct
+_FOPTE = struct.Struct("<HI")  # OfficeArtFOPTE: opid, op
+_OPID = 0x3FFF  # of an opid's bits: the property's number, without fBid and fComplex
+_TABLE_PROPERTIES = 0x039F  # the property that only the group of a table has
+
+_HAS_BULLET = 0x1  # of TextPFException's masks: bulletFlags say whether there is a bullet
+_BULLET_FLAG = 0x1  # of bulletFlags: there is one
+_TAB_STOPS = 0x100000  # of TextPFException's masks: there are tab stops, whose size varies
+# The other fields of a TextPFException in their order: name, the mask's bits by which it is there, bytes.
+_FIELDS_BEFORE_TABS = (
+    ("bulletFlags", 0xF, 2),
+    ("bulletChar", 0x80, 2),
+    ("bulletFontRef", 0x10, 2),
+    ("bulletSize", 0x40, 2),
+    ("bulletColor", 0x20, 4),
+    ("textAlignment", 0x800, 2),
+    ("lineSpacing", 0x1000, 2),
+    ("spaceBefore", 0x2000, 2),
+    ("spaceAfter", 0x4000, 2),
+    ("leftMargin", 0x100, 2),
+    ("indent", 0x400, 2),
+    ("defaultTabSize", 0x8000, 2),
+)
+_FIELDS_AFTER_TABS = (("fontAlign", 0x10000, 2), ("wrapFlags", 0xE0000, 2), ("textDirection", 0x200000, 2))
+
+_ENCODINGS = {RT_TEXT_CHARS_ATOM: "utf-16-le", RT_TEXT_BYTES_ATOM: "latin-1"}
 _MAX_EDITS = 1_000
+"""Savings of a file that are followed. With fewer, slides that only early savings wrote are lost; a damaged file
+may hold more of them than anybody made, and each may name a directory to read."""
 _MAX_DEPTH = 50
-_SPARSE = 100  # times as many places as cells: no table that anybody draws
-# The fields of a paragraph's format that precede others, by the bits that say whether they are there.
-_FIELDS = ((0xF, 2), (0x80, 2), (0x10, 2), (0x40, 2), (0x20, 4), (0x800, 2), (0x1000, 2), (0x2000, 2), (0x4000, 2),
-           (0x100, 2), (0x400, 2), (0x8000, 2))  # fmt: skip
-_LATER_FIELDS = ((0x10000, 2), (0xE0000, 2), (0x200000, 2))
+"""Groups inside of groups. People nest a few; Python's stack ends where a damaged file nests thousands."""
+_MAX_LEVEL = 8
+"""MS-PPT allows levels 0 to 4 and today's format 0 to 8; a damaged style may state 65535, a depth that no list has."""
+_SPARSE = 100
+"""A table may have so many times as many places as cells. Beyond, the cells are strewn, each in a row and column of
+its own, and a table of them would be blanks; a lower limit would dissolve tables with many merged cells."""
 
 
 class Record(NamedTuple):
@@ -29,7 +92,7 @@ class Record(NamedTuple):
     end: int
 
 
-class Line(NamedTuple):
+class PptLine(NamedTuple):
     """A paragraph: its level from 0, and whether a bullet is stated for it (None: as its master has it)."""
 
     text: str
@@ -39,86 +102,13 @@ class Line(NamedTuple):
 
 @dataclass
 class Text:
-    """A text: of a title is kind 0 or 6, of a body 1, 5, 7 or 8, of notes 2, other is 4."""
+    """A text: its kind is one of `TX_TITLE` to `TX_QUARTER_BODY`."""
 
     kind: int
-    lines: list[Line] = field(default_factory=list)
+    lines: list[PptLine] = field(default_factory=list)
 
 
-def records(stream: bytes, start: int, end: int) -> Iterator[Record]:
-    """Yield the records that lie in a span, one after the other; what is cut off ends them."""
-    while start + 8 <= end:
-        version, kind, length = struct.unpack_from("<HHI", stream, start)
-        yield Record(kind, version >> 4, start + 8, min(end, start + 8 + length))
-        start += 8 + length
-
-
-def record_at(stream: bytes, offset: int) -> Record | None:
-    """Return the record that begins at an offset."""
-    return next(records(stream, offset, len(stream)), None)
-
-
-def persisted(stream: bytes, edit: int) -> tuple[dict[int, int], int]:
-    """Return where each persistent object lies, and the document's identifier, from the last edit back."""
-    found: dict[int, int] = {}
-    document = 0
-    for _ in range(_MAX_EDITS):
-        record = record_at(stream, edit)
-        if record is None or record.kind != EDIT or record.end - record.start < 20:
-            break
-        before, directory, own = struct.unpack_from("<III", stream, record.start + 8)
-        document = document or own
-        table = record_at(stream, directory)
-        at = table.start if table and table.kind == DIRECTORY else 0
-        while table and at and at + 4 <= table.end:
-            head = int.from_bytes(stream[at : at + 4], "little")
-            count = min(head >> 20, (table.end - at - 4) // 4)
-            for number, offset in enumerate(struct.unpack_from(f"<{count}I", stream, at + 4), head & 0xFFFFF):
-                found.setdefault(number, offset)
-            at += 4 + 4 * (head >> 20)
-        if not before or before >= edit:
-            break
-        edit = before
-    return found, document
-
-
-def texts(stream: bytes, start: int, end: int, outline: list[Text]) -> list[Text]:
-    """Return the texts in a span; `outline` are those that shapes may refer to by their number."""
-    found: list[Text] = []
-    for record in records(stream, start, end):
-        content = stream[record.start : record.end]
-        if record.kind == HEADER:
-            found.append(Text(int.from_bytes(content[:4], "little")))
-        elif record.kind == REFERENCE and int.from_bytes(content[:4], "little") < len(outline):
-            found.append(outline[int.from_bytes(content[:4], "little")])
-        elif record.kind in (WIDE, NARROW):
-            text = content.decode("utf-16-le" if record.kind == WIDE else "latin-1", "replace")
-            found = found or [Text(4)]
-            found[-1].lines = [Line(line.replace("\v", "\n"), 0, None) for line in text.split("\r")]
-        elif record.kind == STYLE and found:
-            found[-1].lines = _styled(found[-1].lines, content)
-    return found
-
-
-def _styled(lines: list[Line], style: bytes) -> list[Line]:
-    """Return lines with the levels and bullets that a style's runs of characters give them."""
-    found, at, covered, level, bullet = list[Line](), 0, 0, 0, None
-    position = 0
-    for line in lines:
-        while covered <= position and at + 10 <= len(style):
-            count, level, mask = struct.unpack_from("<IHI", style, at)
-            bullet = bool(style[at + 10 : at + 11] != b"" and style[at + 10] & 1) if mask & 1 else None
-            at += 10 + sum(size for bits, size in _FIELDS if mask & bits)
-            if mask & 0x100000:
-                at += 2 + 4 * int.from_bytes(style[at : at + 2], "little")
-            at += sum(size for bits, size in _LATER_FIELDS if mask & bits)
-            covered += max(count, 1)
-        found.append(Line(line.text, min(level, 8), bullet))
-        position += len(line.text) + 1
-    return found
-
-
-class Box(NamedTuple):
+class PptShape(NamedTuple):
     """A shape's place, in units of 1/576 inch, and its texts; a table has rows of cells instead."""
 
     top: int
@@ -127,57 +117,210 @@ class Box(NamedTuple):
     rows: list[list[str]]
 
 
-def boxes(stream: bytes, start: int, end: int, outline: list[Text], depth: int = 0) -> Iterator[Box]:
+class _Edit(NamedTuple):
+    """A saving of the file: where the one before it and its directory lie, and the document's identifier."""
+
+    before: int
+    directory: int
+    document: int
+
+
+class _ParagraphRun(NamedTuple):
+    """So many characters of a text have this level and bullet."""
+
+    length: int
+    level: int
+    bullet: bool | None
+
+
+def uint32(data: bytes, at: int) -> int:
+    """Return the number at an offset; of one that is cut off, what is there."""
+    return int.from_bytes(data[at : at + UINT32], "little")
+
+
+def records(stream: bytes, start: int, end: int) -> Iterator[Record]:
+    """Yield the records that lie in a span, one after the other; the last may be cut off."""
+    header = _RECORD_HEADER.size
+    while start + header <= end:
+        version, kind, length = _RECORD_HEADER.unpack_from(stream, start)
+        yield Record(kind, version >> _REC_VER_BITS, start + header, min(end, start + header + length))
+        start += header + length
+
+
+def record_at(stream: bytes, offset: int) -> Record | None:
+    """Return the record that begins at an offset."""
+    return next(records(stream, offset, len(stream)), None)
+
+
+def first_of(kind: int, found: Iterable[Record]) -> Record | None:
+    """Return the first record of a kind, or None where there is none."""
+    return next((record for record in found if record.kind == kind), None)
+
+
+def persisted(stream: bytes, edit: int) -> tuple[dict[int, int], int]:
+    """Return where each persistent object lies, and the document's identifier; `edit` is where the last saving lies."""
+    found: dict[int, int] = {}
+    document = 0
+    for saved in _edits(stream, edit):
+        document = document or saved.document
+        for number, offset in _directory(stream, saved.directory):
+            found.setdefault(number, offset)  # later savings come first, and replace what earlier ones wrote
+    return found, document
+
+
+def _edits(stream: bytes, offset: int) -> Iterator[_Edit]:
+    """Yield the savings of a file, the last first."""
+    for _ in range(_MAX_EDITS):
+        record = record_at(stream, offset)
+        if record is None or record.kind != RT_USER_EDIT_ATOM or record.end - record.start < _USER_EDIT.size:
+            return
+        edit = _Edit(*_USER_EDIT.unpack_from(stream, record.start))
+        yield edit
+        if not edit.before or edit.before >= offset:  # one that points ahead would go in a circle
+            return
+        offset = edit.before
+
+
+def _directory(stream: bytes, offset: int) -> Iterator[tuple[int, int]]:
+    """Yield the identifiers and offsets of a directory's objects, which are listed by runs of identifiers."""
+    table = record_at(stream, offset)
+    if table is None or table.kind != RT_PERSIST_DIRECTORY_ATOM:
+        return
+    at = table.start
+    while at + UINT32 <= table.end:
+        head = uint32(stream, at)
+        at += UINT32
+        stated = head >> _PERSIST_ID_BITS
+        count = min(stated, (table.end - at) // UINT32)
+        yield from enumerate(struct.unpack_from(f"<{count}I", stream, at), head & _PERSIST_ID)
+        at += UINT32 * stated
+
+
+def texts(stream: bytes, start: int, end: int, outline: list[Text]) -> list[Text]:
+    """Return the texts in a span; `outline` are those that shapes may refer to by their number."""
+    found: list[Text] = []
+    for record in records(stream, start, end):
+        content = stream[record.start : record.end]
+        if record.kind == RT_TEXT_HEADER_ATOM:
+            found.append(Text(uint32(content, 0)))
+        elif record.kind == RT_OUTLINE_TEXT_REF_ATOM:
+            number = uint32(content, 0)
+            found += outline[number : number + 1]
+        elif record.kind in _ENCODINGS:
+            found = found or [Text(TX_OTHER)]
+            found[-1].lines = _lines(content.decode(_ENCODINGS[record.kind], "replace"))
+        elif record.kind == RT_STYLE_TEXT_PROP_ATOM and found:
+            found[-1].lines = _styled(found[-1].lines, content)
+    return found
+
+
+def _lines(text: str) -> list[PptLine]:
+    return [PptLine(line.replace("\v", "\n"), 0, None) for line in text.split("\r")]
+
+
+def _styled(lines: list[PptLine], style: bytes) -> list[PptLine]:
+    """Return lines with the levels and bullets that a style's runs of characters give them."""
+    runs = _paragraph_runs(style)
+    found: list[PptLine] = []
+    run = _ParagraphRun(0, 0, None)
+    covered = position = 0
+    for line in lines:
+        while covered <= position and (following := next(runs, None)):
+            run = following
+            covered += max(run.length, 1)
+        found.append(PptLine(line.text, min(run.level, _MAX_LEVEL), run.bullet))
+        position += len(line.text) + 1
+    return found
+
+
+def _paragraph_runs(style: bytes) -> Iterator[_ParagraphRun]:
+    """Yield the runs of a StyleTextPropAtom.
+
+    Runs of characters follow them and would be decoded as if they were paragraphs: ask only while lines are left.
+    """
+    at = 0
+    while at + _TEXT_PF_RUN.size <= len(style):
+        length, level, masks = _TEXT_PF_RUN.unpack_from(style, at)
+        at += _TEXT_PF_RUN.size
+        flags = style[at : at + 1]
+        stated = bool(flags and flags[0] & _BULLET_FLAG)
+        yield _ParagraphRun(length, level, stated if masks & _HAS_BULLET else None)
+        at += sum(size for _, bits, size in _FIELDS_BEFORE_TABS if masks & bits)
+        if masks & _TAB_STOPS:
+            at += _TAB_COUNT + _TAB_STOP * int.from_bytes(style[at : at + _TAB_COUNT], "little")
+        at += sum(size for _, bits, size in _FIELDS_AFTER_TABS if masks & bits)
+
+
+def shapes(stream: bytes, start: int, end: int, outline: list[Text], depth: int = 0) -> Iterator[PptShape]:
     """Yield the shapes of a drawing; those of a group stand where the group does."""
     if depth > _MAX_DEPTH:
         raise Rejected("corrupt", f"shapes nested more than {_MAX_DEPTH} deep")
     for record in records(stream, start, end):
-        if record.kind == SHAPE:
-            yield _box(stream, record, outline)
-        elif record.kind == GROUP:
-            inner = list(boxes(stream, record.start, record.end, outline, depth + 1))
-            first, rest = (inner[0], inner[1:]) if inner else (Box(0, 0, [], []), [])
-            if _is_table(stream, record):
-                yield first._replace(rows=_rows(rest), texts=[])
-            elif depth > 1:
-                yield from (box._replace(top=first.top, left=first.left) for box in inner)
-            else:
-                yield from inner
-        elif record.kind == CONTAINER:
-            yield from boxes(stream, record.start, record.end, outline, depth + 1)
+        if record.kind == _SP_CONTAINER:
+            yield _shape(stream, record, outline)
+        elif record.kind == _SPGR_CONTAINER:
+            inner = list(shapes(stream, record.start, record.end, outline, depth + 1))
+            yield from _table(inner) if _is_table(stream, record) else _grouped(inner, depth)
+        elif record.kind == _DG_CONTAINER:
+            yield from shapes(stream, record.start, record.end, outline, depth + 1)
 
 
-def _box(stream: bytes, shape: Record, outline: list[Text]) -> Box:
+def _grouped(inner: list[PptShape], depth: int) -> list[PptShape]:
+    """Return the shapes of a group at its place; the outermost group is the slide and has none."""
+    if depth <= 1 or not inner:
+        return inner
+    return [shape._replace(top=inner[0].top, left=inner[0].left) for shape in inner]
+
+
+def _table(inner: list[PptShape]) -> list[PptShape]:
+    """Return a group's shapes as one with a table; the first is the group, the rest are its cells."""
+    group = inner[0] if inner else PptShape(0, 0, [], [])
+    cells = [shape for shape in inner[1:] if shape.texts]
+    return [group._replace(rows=_rows(cells), texts=[])]
+
+
+def _shape(stream: bytes, container: Record, outline: list[Text]) -> PptShape:
     top = left = 0
     found: list[Text] = []
-    for record in records(stream, shape.start, shape.end):
-        content = stream[record.start : record.end]
-        if record.kind == ANCHOR and len(content) >= 8:
-            top, left = struct.unpack_from("<hh" if len(content) < 16 else "<ii", content)
-        elif record.kind == CHILD_ANCHOR and len(content) >= 16:
-            left, top = struct.unpack_from("<ii", content)
-        elif record.kind == TEXTBOX:
+    for record in records(stream, container.start, container.end):
+        size = record.end - record.start
+        if record.kind == _CLIENT_ANCHOR and size >= _SMALL_RECT.size:
+            box = _RECT if size >= _RECT.size else _SMALL_RECT
+            top, left, _, _ = box.unpack_from(stream, record.start)
+        elif record.kind == _CHILD_ANCHOR and size >= _RECT.size:
+            left, top, _, _ = _RECT.unpack_from(stream, record.start)
+        elif record.kind == _CLIENT_TEXTBOX:
             found += texts(stream, record.start, record.end, outline)
-    return Box(top, left, found, [])
+    return PptShape(top, left, found, [])
 
 
 def _is_table(stream: bytes, group: Record) -> bool:
     shape = next(records(stream, group.start, group.end), None)
-    for record in records(stream, shape.start, shape.end) if shape and shape.kind == SHAPE else ():
-        if record.kind == PROPERTIES:
-            for at in range(record.start, min(record.end, record.start + 6 * record.instance) - 5, 6):
-                if int.from_bytes(stream[at : at + 2], "little") & 0x3FFF == TABLE:
-                    return True
-    return False
+    if shape is None or shape.kind != _SP_CONTAINER:
+        return False
+    inner = records(stream, shape.start, shape.end)
+    stated = (_properties(stream, record) for record in inner if record.kind == _TERTIARY_FOPT)
+    return any(_TABLE_PROPERTIES in properties for properties in stated)
 
 
-def _rows(cells: list[Box]) -> list[list[str]]:
-    filled = [cell for cell in cells if cell.texts]
-    if len({cell.left for cell in filled}) * len({cell.top for cell in filled}) > _SPARSE * len(filled):
-        return [[line.text for text in cell.texts for line in text.lines] for cell in filled]
-    columns = {left: at for at, left in enumerate(sorted({cell.left for cell in filled}))}
-    rows: dict[int, list[str]] = {}
-    for cell in filled:
-        row = rows.setdefault(cell.top, [""] * len(columns))
-        row[columns[cell.left]] = "\n".join(line.text for text in cell.texts for line in text.lines)
-    return [rows[top] for top in sorted(rows)]
+def _properties(stream: bytes, record: Record) -> set[int]:
+    """Return the numbers of the properties that a record states; its instance is how many they are."""
+    count = min(record.instance, (record.end - record.start) // _FOPTE.size)
+    table = stream[record.start : record.start + count * _FOPTE.size]
+    return {opid & _OPID for opid, _ in _FOPTE.iter_unpack(table)}
+
+
+def _rows(cells: list[PptShape]) -> list[list[str]]:
+    """Return a table's cells by rows; cells whose tops are the same are a row, whose lefts are the same a column."""
+    lefts, tops = sorted({cell.left for cell in cells}), sorted({cell.top for cell in cells})
+    if len(lefts) * len(tops) > _SPARSE * len(cells):
+        return [_cell_lines(cell) for cell in cells]
+    columns = {left: at for at, left in enumerate(lefts)}
+    rows = {top: [""] * len(lefts) for top in tops}
+    for cell in cells:
+        rows[cell.top][columns[cell.left]] = "\n".join(_cell_lines(cell))
+    return list(rows.values())
+
+
+def _cell_lines(cell: PptShape) -> list[str]:
+    return [line.text for text in cell.texts for line in text.lines]

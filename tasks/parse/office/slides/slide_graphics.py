@@ -1,4 +1,4 @@
-"""What a slide shows in frames: tables, charts and diagrams."""
+"""Graphics of slides: tables, charts and diagrams."""
 
 from typing import Any
 
@@ -7,6 +7,11 @@ from docmill.tasks.parse.office.sheets.sheet import has_header
 from docmill.tasks.parse.office.slides.slide_text import text_of
 
 _MAX_POINTS = 10_000
+"""Points of a series that are read. An index is stated and may be any number, and each is a row of the chart's table.
+With a lower limit, long measured series are cut."""
+_FIGURES = 10
+"""Significant figures of a point. Charts keep what was computed, such as 0.30000000000000004; with fewer figures, large
+sums would be rounded."""
 
 
 def table_of(frame: Any) -> tuple[list[list[str]], int] | None:
@@ -16,15 +21,19 @@ def table_of(frame: Any) -> tuple[list[list[str]], int] | None:
         return None
     rows: list[list[str]] = []
     for row in table.iterchildren("{*}tr"):
-        cells: list[str] = []
-        for at, cell in enumerate(row.iterchildren("{*}tc")):
-            text = "\n".join(text_of(line) for line in cell.iter("{*}p"))
-            over = cell.get("vMerge") in ("1", "true") and rows and at < len(rows[-1])
-            cells.append(rows[-1][at] if over else text)
-        rows.append(cells)
+        rows.append(_cells(row, rows[-1] if rows else []))
     properties = table.find("{*}tblPr")
     first = properties is not None and properties.get("firstRow") in ("1", "true")
     return rows, int(first or (bool(rows) and has_header(rows)))
+
+
+def _cells(row: Any, above: list[str]) -> list[str]:
+    """Return the texts of a row; a cell that is merged with the one above it repeats its text."""
+    cells: list[str] = []
+    for at, cell in enumerate(row.iterchildren("{*}tc")):
+        merged = cell.get("vMerge") in ("1", "true") and at < len(above)
+        cells.append(above[at] if merged else "\n".join(text_of(line) for line in cell.iter("{*}p")))
+    return cells
 
 
 def chart_of(chart: Any) -> tuple[str, list[list[str]]]:
@@ -36,12 +45,18 @@ def chart_of(chart: Any) -> tuple[str, list[list[str]]]:
     names = [""]
     for series in chart.iter("{*}ser"):
         names.append(" ".join(_points(series.find("{*}tx")).values()))
+        # Series share their categories; one of a scatter chart has numbers in their place.
         labels = labels or _points(series.find("{*}cat")) or _points(series.find("{*}xVal"))
         value = series.find("{*}val")
         columns.append(_points(series.find("{*}yVal") if value is None else value))
-    numbers = sorted({*labels, *(number for column in columns for number in column)})
-    rows = [[labels.get(at, ""), *(column.get(at, "") for column in columns)] for at in numbers]
+    rows = _by_category(labels, columns)
     return heading, [names, *rows] if rows else []
+
+
+def _by_category(labels: dict[int, str], columns: list[dict[int, str]]) -> list[list[str]]:
+    """Return a row for each index that any label or point has."""
+    numbers = sorted(set(labels).union(*columns))
+    return [[labels.get(at, ""), *(column.get(at, "") for column in columns)] for at in numbers]
 
 
 def diagram_of(data: Any) -> list[str]:
@@ -51,16 +66,21 @@ def diagram_of(data: Any) -> list[str]:
 
 
 def _points(node: Any) -> dict[int, str]:
+    """Return the values of a series' part by their indices; of a part without points, its own value."""
+    if node is None:
+        return {}
     found: dict[int, str] = {}
-    for point in () if node is None else node.iter("{*}pt"):
+    for point in node.iter("{*}pt"):
         at = whole(point.get("idx"), len(found))
         if at < _MAX_POINTS:
             found[at] = _shown((point.findtext("{*}v") or "").strip())
-    return found or ({0: node.findtext("{*}v") or ""} if node is not None and node.find("{*}v") is not None else {})
+    if found or node.find("{*}v") is None:
+        return found
+    return {0: node.findtext("{*}v") or ""}
 
 
 def _shown(value: str) -> str:
     try:
-        return f"{float(value):.10g}" if "." in value else value
+        return f"{float(value):.{_FIGURES}g}" if "." in value else value
     except ValueError:
         return value

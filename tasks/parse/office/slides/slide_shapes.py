@@ -1,11 +1,14 @@
-"""The shapes of a slide: what each is, where it stands, and in which order they are read."""
+"""Shapes of a slide: the kind, place and reading order of each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 _TITLES = ("title", "ctrTitle")
-_BAND = 0.05  # of the slide's height: shapes whose tops differ by less stand in one row
+_BAND = 0.05
+"""Shapes whose tops differ by less, as a share of the slide's height, stand in one row. With less, boxes that were
+placed by hand beside each other part; with more, lines of text below each other join."""
+_KINDS = {"sp": "text", "graphicFrame": "frame", "pic": "picture"}
 
 
 class Placement(NamedTuple):
@@ -31,6 +34,19 @@ class Shape:
 
 
 Places = dict[str, tuple[float, float]]
+"""Left and top of placeholders, by "number N" and "role R"."""
+
+
+class Placed(Protocol):
+    """What stands somewhere on a slide."""
+
+    @property
+    def top(self) -> float: ...
+    @property
+    def left(self) -> float: ...
+
+
+_Placed = TypeVar("_Placed", bound=Placed)
 
 
 def shapes_of(slide: Any, places: Places, height: float) -> list[Shape]:
@@ -38,11 +54,22 @@ def shapes_of(slide: Any, places: Places, height: float) -> list[Shape]:
     tree = next(slide.iter("{*}spTree"), None)
     found = [] if tree is None else list(_walk(tree, places, Placement(), height))
     titles = [shape for shape in found if shape.role in _TITLES]
-    return titles[:1] + _ordered([shape for shape in found if shape not in titles[:1]], height)
+    return titles[:1] + by_rows([shape for shape in found if shape not in titles[:1]], _BAND * height)
+
+
+def by_rows(shapes: list[_Placed], band: float) -> list[_Placed]:
+    """Return shapes by rows from above, each left to right; a row holds those less than `band` below its first."""
+    rows: list[list[_Placed]] = []
+    for shape in sorted(shapes, key=lambda one: one.top):
+        if rows and shape.top - rows[-1][0].top < band:
+            rows[-1].append(shape)
+        else:
+            rows.append([shape])
+    return [shape for row in rows for shape in sorted(row, key=lambda one: one.left)]
 
 
 def placeholder(node: Any) -> tuple[str, str]:
-    """Return the role of a placeholder and its number; both are empty for a shape that is none."""
+    """Return a placeholder's role and number; both are empty for any other shape."""
     stated = next(node.iter("{*}ph"), None)
     return ("", "") if stated is None else (stated.get("type") or "body", stated.get("idx") or "")
 
@@ -64,19 +91,30 @@ def _walk(tree: Any, places: Places, placement: Placement, height: float) -> Ite
     for node in tree:
         name = str(node.tag).rpartition("}")[2]
         if name == "AlternateContent":
+            # The same shapes for newer and for older programs: take the first variant of which any shape is known.
             options = [*node.iterchildren("{*}Choice"), *node.iterchildren("{*}Fallback")]
             yield from next(filter(None, (list(_walk(one, places, placement, height)) for one in options)), [])
         elif name == "grpSp":
-            inner = tuple(_ordered(list(_walk(node, places, _inside(node, placement), height)), height))
-            if inner:
-                yield Shape("group", node, "", "", min(one.top for one in inner), min(one.left for one in inner), inner)
-        elif name in ("sp", "graphicFrame", "pic"):
-            role, number = placeholder(node)
-            own = _place(node)
-            left, top = own[:2] if own else places.get(f"number {number}") or places.get(f"role {role}") or (0, 0)
-            kind = {"sp": "text", "graphicFrame": "frame", "pic": "picture"}[name]
-            top, left = top * placement.scale_y + placement.move_y, left * placement.scale_x + placement.move_x
-            yield Shape(kind, node, role, number, top, left)
+            inner = list(_walk(node, places, _inside(node, placement), height))
+            yield from _group(node, by_rows(inner, _BAND * height))
+        elif name in _KINDS:
+            yield _shape(node, _KINDS[name], places, placement)
+
+
+def _group(node: Any, inner: list[Shape]) -> Iterator[Shape]:
+    """Yield a group's shapes as one that stands where its first shapes from above and from the left do."""
+    if inner:
+        top, left = min(one.top for one in inner), min(one.left for one in inner)
+        yield Shape("group", node, top=top, left=left, inside=tuple(inner))
+
+
+def _shape(node: Any, kind: str, places: Places, placement: Placement) -> Shape:
+    """Return a shape at its own place, else at the one that it inherits as a placeholder."""
+    role, number = placeholder(node)
+    own = _place(node)
+    left, top = own[:2] if own else places.get(f"number {number}") or places.get(f"role {role}") or (0, 0)
+    top, left = top * placement.scale_y + placement.move_y, left * placement.scale_x + placement.move_x
+    return Shape(kind, node, role, number, top, left)
 
 
 def _place(node: Any) -> tuple[float, float, float, float] | None:
@@ -93,6 +131,7 @@ def _pair(node: Any, one: str, other: str) -> tuple[float, float]:
 
 
 def _inside(group: Any, outer: Placement) -> Placement:
+    """Return how coordinates inside of a group become the slide's: from its child frame to its frame, then outwards."""
     box = group.find("{*}grpSpPr/{*}xfrm")
     if box is None:
         return outer
@@ -108,13 +147,3 @@ def _inside(group: Any, outer: Placement) -> Placement:
         outer.move_x + outer.scale_x * (left - inner_left * scale_x),
         outer.move_y + outer.scale_y * (top - inner_top * scale_y),
     )
-
-
-def _ordered(shapes: list[Shape], height: float) -> list[Shape]:
-    rows: list[list[Shape]] = []
-    for shape in sorted(shapes, key=lambda one: one.top):
-        if rows and shape.top - rows[-1][0].top < _BAND * height:
-            rows[-1].append(shape)
-        else:
-            rows.append([shape])
-    return [shape for row in rows for shape in sorted(row, key=lambda one: one.left)]

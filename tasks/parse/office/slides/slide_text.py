@@ -1,4 +1,4 @@
-"""The text of a slide's shape: its paragraphs, and which of them are items of a list, as masters have it."""
+"""The text of a slide's shape: its paragraphs, and which are list items by their own style, their layout or master."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,12 +7,17 @@ from typing import Any, NamedTuple
 from docmill.tasks.parse.office.parts import reference, whole
 
 _BULLETS = ("buChar", "buAutoNum", "buBlip", "buNone")
-_MAX_LEVEL = 9
+_MAX_LEVEL = 9  # DrawingML has list styles for so many levels, lvl1pPr to lvl9pPr
 _MAX_LINKS = 200
+"""Links that a shape keeps. Each is stored with the element, and a damaged or generated slide may hold thousands;
+with a lower limit, slides of references lose some."""
+_MAX_TITLE = 100
+"""Characters of a title. A first text that is longer is prose and would be a heading of several lines; with a lower
+limit, slides with a whole sentence on top would be headed "Slide 3"."""
 
 
-class Line(NamedTuple):
-    """A paragraph and its node; depth 0 is no item of a list, `marker` is "-" or such as "2."."""
+class SlideLine(NamedTuple):
+    """A paragraph and its node; list items have a depth from 1 and a marker such as "-" or "2."."""
 
     text: str
     node: Any
@@ -20,29 +25,35 @@ class Line(NamedTuple):
     marker: str = "-"
 
 
-def lines_of(body: Any, styles: list[Any]) -> Iterator[Line]:
+def may_be_title(text: str) -> bool:
+    """Return whether a slide's first text may name it: one short line."""
+    return 0 < len(text) <= _MAX_TITLE and "\n" not in text
+
+
+def lines_of(body: Any, styles: list[Any]) -> Iterator[SlideLine]:
     """Yield a text body's paragraphs; `styles` are the list styles that apply to it, nearest first."""
     own = body.find("{*}lstStyle")
     chain = [style for style in (own, *styles) if style is not None]
     counts: Counter[int] = Counter()
     for paragraph in body.iterchildren("{*}p"):
         text = text_of(paragraph)
-        if not text.strip():
-            continue
-        properties = paragraph.find("{*}pPr")
-        level = min(whole(None if properties is None else properties.get("lvl"), 0), _MAX_LEVEL - 1)
-        bullet = _bullet(properties, level, chain)
-        for deeper in range(level + 1, _MAX_LEVEL):
-            counts[deeper] = 0
-        if bullet is None or bullet.tag.endswith("}buNone"):
-            counts[level] = 0
-            yield Line(text, paragraph)
-        elif bullet.tag.endswith("}buAutoNum"):
-            counts[level] = counts[level] + 1 if counts[level] else max(1, whole(bullet.get("startAt"), 1))
-            yield Line(text, paragraph, level + 1, f"{counts[level]}.")
-        else:
-            counts[level] = 0
-            yield Line(text, paragraph, level + 1)
+        if text.strip():
+            depth, marker = _mark(paragraph.find("{*}pPr"), chain, counts)
+            yield SlideLine(text, paragraph, depth, marker)
+
+
+def _mark(properties: Any, chain: list[Any], counts: Counter[int]) -> tuple[int, str]:
+    """Return a paragraph's depth and marker, and update `counts`, the last number of each level of the list."""
+    level = min(whole(None if properties is None else properties.get("lvl"), 0), _MAX_LEVEL - 1)
+    bullet = _bullet(properties, level, chain)
+    # A list that is left for an outer level begins anew.
+    for deeper in range(level + 1, _MAX_LEVEL):
+        counts[deeper] = 0
+    if bullet is not None and bullet.tag.endswith("}buAutoNum"):
+        counts[level] = counts[level] + 1 if counts[level] else max(1, whole(bullet.get("startAt"), 1))
+        return level + 1, f"{counts[level]}."
+    counts[level] = 0
+    return (0, "-") if bullet is None or bullet.tag.endswith("}buNone") else (level + 1, "-")
 
 
 def text_of(paragraph: Any) -> str:
@@ -52,23 +63,37 @@ def text_of(paragraph: Any) -> str:
 
 
 def links_in(node: Any, addresses: dict[str, str]) -> dict[str, Any]:
-    """Return the attribute `links` of what a node holds, if it links to any address; a link may be in several runs."""
+    """Return the attribute `links` for the runs in a node, or nothing if none links to an address."""
     links: list[dict[str, str]] = []
-    before = None
+    before = None  # the run before, if it is a link
     for run in node.iter("{*}r"):
-        click = run.find("{*}rPr/{*}hlinkClick")
-        url = "" if click is None else addresses.get(reference(click), "")
-        text = "".join(run.itertext("{*}t"))
-        if url and before is not None and before is run.getprevious() and links and links[-1]["url"] == url:
+        url, text = _link(run, addresses)
+        # Editors split a link into runs at each change of its looks.
+        if _goes_on(run, before, url, links):
             links[-1]["text"] += text
         elif url and text.strip() and len(links) < _MAX_LINKS:
             links.append({"text": text, "url": url})
         before = run if url else None
-    return {"links": [{"text": " ".join(one["text"].split()), "url": one["url"]} for one in links]} if links else {}
+    for link in links:
+        link["text"] = " ".join(link["text"].split())
+    return {"links": links} if links else {}
+
+
+def _link(run: Any, addresses: dict[str, str]) -> tuple[str, str]:
+    """Return the address that a run links to, empty where it links to none, and its text."""
+    click = run.find("{*}rPr/{*}hlinkClick")
+    url = "" if click is None else addresses.get(reference(click), "")
+    return url, "".join(run.itertext("{*}t"))
+
+
+def _goes_on(run: Any, before: Any, url: str, links: list[dict[str, str]]) -> bool:
+    """Return whether a run continues the last link: it follows a link's run and has the same address."""
+    beside = before is not None and before is run.getprevious()
+    return bool(url and beside and links and links[-1]["url"] == url)
 
 
 def _bullet(properties: Any, level: int, chain: list[Any]) -> Any:
-    """Return the element that says how a paragraph is marked, the nearest of those that apply."""
+    """Return the nearest element that says how a paragraph is marked."""
     styles = (style.find(f"{{*}}lvl{level + 1}pPr") for style in chain)
     for stated in (properties, *styles):
         found = None if stated is None else next((one for one in stated if _local(one) in _BULLETS), None)

@@ -1,4 +1,4 @@
-"""Word documents until 2003, converted to today's format by LibreOffice where it is installed.
+"""LibreOffice: Word documents until 2003, converted to today's format where it is installed.
 
 It runs without a window, in a process of its own that inherits the worker's limits, with a profile that
 is made for the one document: no macro runs, and nothing that a document links to is fetched.
@@ -18,7 +18,9 @@ from docmill.tasks.parse.office.properties import compound_properties
 from docmill.tasks.parse.pandoc.word.word import parse_docx
 
 _TIMEOUT_S = 120.0
-_MAX_MESSAGE = 200
+"""Seconds that a conversion may take. LibreOffice hangs on some damaged files, which keep a worker for so long; with
+less, long documents are refused on a slow machine, where its start alone takes a while."""
+_MAX_MESSAGE = 200  # characters of its last line: the reason, not the paths that may follow
 _PROGRAMS = ("soffice", "libreoffice")
 _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
@@ -38,7 +40,7 @@ def parse_doc(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _with_properties(parsed: Parsed, data: bytes) -> Parsed:
-    """Return a document with what its own file says of it; a conversion dates it anew."""
+    """Return a document with the properties of its own file; those of the converted one have the conversion's dates."""
     own = compound_properties(data)
     title = own.pop("title", "") or parsed.title
     kept = {name: value for name, value in parsed.metadata.items() if name not in ("created", "modified")}
@@ -66,7 +68,7 @@ def _converted(data: bytes, suffix: str, wanted: str) -> bytes:
 
 
 def _run(command: list[str], folder: Path) -> str:
-    """Run LibreOffice with a home of its own; return what it said last."""
+    """Run LibreOffice with a home of its own; return the last line that it wrote."""
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder), "TMPDIR": str(folder), "LANG": "C.UTF-8"}
     try:
         done = subprocess.run(
