@@ -1,7 +1,7 @@
 """Scores: how much a text looks like each content type: the table of signs, with what each of them is worth.
 
-The weights were tuned on one half of a set of labelled documents; `python -m tests.bench.parsing.detect --data FOLDER` tells
-how the other half fares. The highest score wins, so a weight says above all which sign yields to which.
+The weights were tuned on one half of a set of labelled documents; `python -m tests.bench.parsing.detect --data FOLDER`
+tells how the other half fares. The highest score wins, so a weight says above all which sign yields to which.
 """
 
 from collections.abc import Callable
