@@ -40,12 +40,12 @@ class Element:
     has none. `line` is the 1-based line of the canonical text. `box` is (left, top, right, bottom)
     in points from the page's top left corner. `attributes` holds what only some kinds have:
     `cells` (rows of strings) and `header_rows` of a table, `language` of code, `links`, `sheet`,
-    `speaker`, `time`. Elements are ordered by start and overlap only by nesting.
+    `speaker`, `time`. Elements are ordered by `start_char` and overlap only by nesting.
     """
 
     kind: str
-    start: int
-    end: int
+    start_char: int
+    end_char: int
     level: int = 0
     page: int = 0
     line: int = 0

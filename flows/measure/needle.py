@@ -60,7 +60,9 @@ def hay_of(store: Store, length: int) -> str:
     found: list[str] = []
     for uri in store.sql("SELECT uri FROM documents ORDER BY characters DESC, uri").column(0).to_pylist():
         document = store.document(uri)
-        found += [document.text[e.start : e.end] for e in document.elements if e.kind in ("paragraph", "text")]
+        found += [
+            document.text[e.start_char : e.end_char] for e in document.elements if e.kind in ("paragraph", "text")
+        ]
         if sum(map(len, found)) >= length:
             break
     return "\n\n".join(found)[:length]

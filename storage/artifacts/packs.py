@@ -29,6 +29,9 @@ _FEW_GROUPS = 8
 """Row groups up to which one thread reads; to start others takes longer than so few."""
 _ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024}
 
+_IN_PACKS = {"start_char": "start", "end_char": "end"}
+"""Fields of an element by the names that packs, which are never rewritten, give them."""
+
 
 def embeddings_schema(dimension: int) -> pa.Schema:
     """Return the schema of a pack of vectors of `dimension` floats."""
@@ -67,16 +70,25 @@ def stream_pack(path: Path, tables: Iterable[pa.Table], kind: str) -> None:
 
 
 def encode_elements(elements: Iterable[Element]) -> str:
-    """Return elements as JSON, each without its empty fields."""
-    rows = ({k: v for k, v in asdict(e).items() if v not in (0, None, {})} | {"start": e.start} for e in elements)
-    return json.dumps(list(rows), ensure_ascii=False, separators=(",", ":"))
+    """Return elements as JSON, each without its empty fields; packs have said `start` and `end` from the beginning."""
+    return json.dumps(list(map(_encoded, elements)), ensure_ascii=False, separators=(",", ":"))
+
+
+def _encoded(element: Element) -> dict[str, Any]:
+    row = {_IN_PACKS.get(name, name): value for name, value in asdict(element).items()}
+    return {name: value for name, value in row.items() if value not in (0, None, {})} | {"start": element.start_char}
 
 
 def decode_elements(data: str) -> tuple[Element, ...]:
     """Return the elements that `encode_elements` wrote."""
-    return tuple(
-        Element(**row | {"box": tuple(row["box"])}) if "box" in row else Element(**row) for row in json.loads(data)
-    )
+    return tuple(map(_decoded, json.loads(data)))
+
+
+def _decoded(row: dict[str, Any]) -> Element:
+    start, end = row.pop("start"), row.pop("end", 0)
+    if "box" in row:
+        row["box"] = tuple(row["box"])
+    return Element(row.pop("kind"), start, end, **row)
 
 
 def decode_parsed(row: dict[str, Any]) -> Parsed:

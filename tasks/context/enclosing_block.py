@@ -40,8 +40,8 @@ def _speaker(turn: Element) -> str:
 
 def _holding(elements: list[Element], span: Span) -> Element | None:
     """Return the element that a span begins within, but not with."""
-    before = bisect_left(elements, span.start, key=lambda element: element.start) - 1
-    return elements[before] if before >= 0 and span.start < elements[before].end else None
+    before = bisect_left(elements, span.start, key=lambda element: element.start_char) - 1
+    return elements[before] if before >= 0 and span.start < elements[before].end_char else None
 
 
 def _header(table: Element) -> str:
@@ -65,9 +65,9 @@ def _row(setting: Setting, table: Element, span: Span, column: int) -> str:
 def _caption(setting: Setting, table: Element) -> str:
     """Return the short paragraph right above a table that announces it."""
     elements = setting.parsed.elements
-    number = bisect_left(elements, table.start, key=lambda element: element.start) - 1
+    number = bisect_left(elements, table.start_char, key=lambda element: element.start_char) - 1
     above = elements[number] if number >= 0 else None
-    if above is None or above.kind != "paragraph" or not 0 <= table.start - above.end <= _GAP:
+    if above is None or above.kind != "paragraph" or not 0 <= table.start_char - above.end_char <= _GAP:
         return ""
-    text = setting.parsed.text[above.start : above.end]
+    text = setting.parsed.text[above.start_char : above.end_char]
     return " ".join(text.strip("*_ \n").split()) if len(text) <= _LONGEST_CAPTION and announces(text) else ""

@@ -69,9 +69,11 @@ class Setting:
 
     def rows_of(self, table: Element) -> list[int]:
         """Return where the rows of a table begin, without the first."""
-        if table.start not in self.rows:
-            self.rows[table.start] = [place for place, _ in table_rows(self.parsed.text, Span(table.start, table.end))]
-        return self.rows[table.start]
+        if table.start_char not in self.rows:
+            self.rows[table.start_char] = [
+                place for place, _ in table_rows(self.parsed.text, Span(table.start_char, table.end_char))
+            ]
+        return self.rows[table.start_char]
 
     def headings(self, span: Span) -> tuple[str, ...]:
         """Return the headings above a span and the signatures of the definitions that it begins within."""

@@ -48,10 +48,10 @@ def _comments(parsed: Parsed) -> Iterator[Span]:
 def _paragraphs(parsed: Parsed) -> Iterator[Span]:
     found = (element for element in parsed.elements[:_ELEMENTS_SEEN] if element.kind in (*_PROSE, _OTHER))
     for element in islice(found, _PARAGRAPHS_TRIED):
-        if any(sign.match(parsed.text, element.start) for sign in (QUESTION, BOLD)):
+        if any(sign.match(parsed.text, element.start_char) for sign in (QUESTION, BOLD)):
             return
         if element.kind != _OTHER:
-            yield Span(element.start, min(element.end, element.start + _SEARCHED))
+            yield Span(element.start_char, min(element.end_char, element.start_char + _SEARCHED))
 
 
 class _Source(NamedTuple):

@@ -18,7 +18,7 @@ def window(setting: Setting, span: Span, lead: Lead) -> str:
     """
     path = structural(setting, span, lead)
     text, front = setting.parsed.text, setting.parsed.elements[:1]
-    first = front[0].end if front and front[0].kind == "front_matter" else 0
+    first = front[0].end_char if front and front[0].kind == "front_matter" else 0
     sides = (max(first, span.start - _AROUND), span.start), (span.end, min(len(text), span.end + _AROUND))
     left = (setting.budget - setting.count(path)) // 2 - 1
     said = [cut_words(_central(text, *side), left, setting.counter) for side in sides] if left > 0 else []

@@ -41,7 +41,7 @@ def islands(parsed: Parsed, outer: Sequence[Element]) -> list[Verdict | None]:
 
 def _said(text: str, element: Element) -> int:
     """Return the characters of an element that are not blank, so that a table's padding does not count."""
-    return sum(map(len, text[element.start : element.end].split()))
+    return sum(map(len, text[element.start_char : element.end_char].split()))
 
 
 def _stretches(text: str, outer: Sequence[Element]) -> Iterator[tuple[int, int, str]]:
@@ -59,7 +59,7 @@ def _stretches(text: str, outer: Sequence[Element]) -> Iterator[tuple[int, int, 
 
 
 def _verdict(parsed: Parsed, elements: Sequence[Element], kind: str) -> Verdict:
-    span = elements[0].start, elements[-1].end
+    span = elements[0].start_char, elements[-1].end_char
     because = f"{_name(elements[0], kind)} of {span[1] - span[0]:,} characters stands inside other text"
     return certain(kind, because, judge(part_features(parsed, [span], elements, "")))
 
@@ -85,7 +85,7 @@ def _own(text: str, element: Element) -> str:
 
 
 def _first_lines(text: str, element: Element) -> list[str]:
-    piece = text[element.start : min(element.end, element.start + _LINES * _WIDTH)]
+    piece = text[element.start_char : min(element.end_char, element.start_char + _LINES * _WIDTH)]
     return list(islice((line[:_WIDTH] for line in piece.splitlines() if line.strip()), _LINES))
 
 

@@ -42,7 +42,7 @@ class Features:
     def _count(self, elements: Sequence[Element]) -> None:
         """Count the characters and the elements of each kind."""
         for element in elements:
-            size = element.end - element.start
+            size = element.end_char - element.start_char
             self.kinds[element.kind] += size
             self.count[element.kind] += 1
             if element.kind == "text" and "path" in element.attributes:  # of JSON or XML: lines of name and value
@@ -53,8 +53,8 @@ class Features:
         asking = [ASKED.search(heading) is not None for heading in self.headings]
         if not any(asking):
             return 0
-        end = max(element.end for element in elements)
-        bounds = pairwise([*(title.start for title in titles), end])
+        end = max(element.end_char for element in elements)
+        bounds = pairwise([*(title.start_char for title in titles), end])
         total, asked = 0, 0
         for title, asks, (start, following) in zip(titles, asking, bounds, strict=True):
             if not asked or title.level <= asked:
@@ -91,5 +91,8 @@ class Features:
 
 def _heading(element: Element, source: str) -> str:
     """Return what a heading says: its text without marks, if the reader has kept that."""
-    stated = element.attributes.get("text") or source[element.start : min(element.end, element.start + _WIDTH)]
+    stated = (
+        element.attributes.get("text")
+        or source[element.start_char : min(element.end_char, element.start_char + _WIDTH)]
+    )
     return str(stated)[:_WIDTH]

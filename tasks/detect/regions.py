@@ -59,7 +59,7 @@ def find_regions(parsed: Parsed, file_type: FileType) -> tuple[Region, ...]:
     stretches = _stretches(parsed, whole)
     if len(stretches) < 2:
         return (Region(0, len(parsed.text), stretches[0].verdict if stretches else whole),)
-    starts = [cluster_start(parsed.text, one.elements[0].start) for one in stretches[1:]]
+    starts = [cluster_start(parsed.text, one.elements[0].start_char) for one in stretches[1:]]
     bounds = pairwise([0, *starts, len(parsed.text)])
     return tuple(Region(start, end, one.verdict) for (start, end), one in zip(bounds, stretches, strict=True))
 
@@ -77,18 +77,18 @@ def _judge_rest(parsed: Parsed, outer: Sequence[Element], labels: Sequence[Verdi
     rest = [e for e, label in zip(outer, labels, strict=True) if label is None and e.kind != "front_matter"]
     if _size(rest) < SHORT:
         return None
-    return judge(part_features(parsed, [(e.start, e.end) for e in rest], rest, parsed.title))
+    return judge(part_features(parsed, [(e.start_char, e.end_char) for e in rest], rest, parsed.title))
 
 
 def _size(elements: Sequence[Element]) -> int:
-    return sum(element.end - element.start for element in elements)
+    return sum(element.end_char - element.start_char for element in elements)
 
 
 def _outermost(elements: Sequence[Element]) -> Iterator[Element]:
     position = 0
     for element in elements:
-        if element.start >= position and element.end > element.start:
-            position = element.end
+        if element.start_char >= position and element.end_char > element.start_char:
+            position = element.end_char
             yield element
 
 
@@ -98,7 +98,7 @@ def _sections(parsed: Parsed, outer: Sequence[Element], whole: Verdict) -> list[
     if whole.content_type in _SECTIONS:
         return verdicts
     for first, last in _section_bounds(outer):
-        span = outer[first].start, outer[last - 1].end
+        span = outer[first].start_char, outer[last - 1].end_char
         if span[1] - span[0] < LONG_SECTION:
             continue
         found = judge(part_features(parsed, [span], outer[first:last], ""))
@@ -167,4 +167,4 @@ def _without_lead(text: str, one: Stretch, last: bool) -> tuple[list[Element], l
 def _introduces(text: str, element: Element) -> bool:
     if element.kind in ("title", "page_break", "furniture"):
         return True
-    return element.end - element.start <= _LEAD and introduces(text[element.start : element.end])
+    return element.end_char - element.start_char <= _LEAD and introduces(text[element.start_char : element.end_char])

@@ -81,7 +81,9 @@ def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
 
 def _mostly_fields(parsed: Parsed) -> bool:
     """Say whether more than half of a text is fields and not paragraphs."""
-    fields = sum(element.end - element.start for element in parsed.elements if element.kind in ("text", "code"))
+    fields = sum(
+        element.end_char - element.start_char for element in parsed.elements if element.kind in ("text", "code")
+    )
     return 2 * fields > len(parsed.text)
 
 
@@ -95,7 +97,7 @@ def _asks_and_answers(parsed: Parsed) -> bool:
 
 def document_features(parsed: Parsed) -> Features:
     """Return the features of a whole document without its front matter."""
-    begin = max((element.end for element in parsed.elements[:1] if element.kind == "front_matter"), default=0)
+    begin = max((element.end_char for element in parsed.elements[:1] if element.kind == "front_matter"), default=0)
     text = parsed.text[begin:] if begin or len(parsed.text) > SAMPLE else parsed.text
     return Features(text, parsed.text, parsed.elements, parsed.title)
 

@@ -89,7 +89,7 @@ def boundaries(document: Written) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield whether each chunk, by id, begins and ends where a sentence, an element or a line does."""
     text = document.parsed.text
     spans = [(one.start, one.end) for one in sentences(document.parsed)]
-    spans += [(one.start, one.end) for one in document.parsed.elements]
+    spans += [(one.start_char, one.end_char) for one in document.parsed.elements]
     starts, ends = {start for start, _ in spans}, {end for _, end in spans}
     for chunk in document.chunks:
         begins = chunk.start_char in starts or text[: chunk.start_char].rstrip(" \t>#*-")[-1:] in ("", "\n")

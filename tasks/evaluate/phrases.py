@@ -15,9 +15,9 @@ def sentences(parsed: Parsed) -> Iterator[Span]:
     """Yield the sentences of paragraphs, answers, quotes, items and turns, without white space around them."""
     reached = 0
     for element in parsed.elements:
-        if element.kind in PROSE and element.start >= reached:
-            yield from sentences_within(parsed.text, element.start, element.end)
-            reached = element.end
+        if element.kind in PROSE and element.start_char >= reached:
+            yield from sentences_within(parsed.text, element.start_char, element.end_char)
+            reached = element.end_char
 
 
 def sentences_within(text: str, start: int, end: int) -> Iterator[Span]:

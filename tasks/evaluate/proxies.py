@@ -77,14 +77,14 @@ def _pairs(source: QuestionSource, asks: str, answers: Sequence[str]) -> Iterato
     text, elements = source.parsed.text, source.parsed.elements
     for one, after in pairwise(elements):
         if one.kind == asks and after.kind in answers:
-            said = text[one.start : one.end].strip("#* \t\n")
+            said = text[one.start_char : one.end_char].strip("#* \t\n")
             if said and (quoted := _quoted(text, after)):
                 yield _question(said, Target(source.uri, quoted))
 
 
 def _quoted(text: str, element: Element) -> str:
     """Return the first words of an element, as many as stand on its first line."""
-    line = text[element.start : element.end].strip().split("\n", 1)[0]
+    line = text[element.start_char : element.end_char].strip().split("\n", 1)[0]
     return line if len(line) <= _QUOTED else line[:_QUOTED].rsplit(" ", 1)[0]
 
 

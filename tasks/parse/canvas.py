@@ -86,7 +86,7 @@ class Canvas:
     def add(self, drawn: Parsed) -> None:
         """Write all elements of another document unchanged; none of them may be nested."""
         for element in drawn.elements:
-            self.copy(element, drawn.text[element.start : element.end])
+            self.copy(element, drawn.text[element.start_char : element.end_char])
 
     def parsed(self, title: str = "", metadata: dict[str, Any] | None = None) -> Parsed:
         """Return the document written so far."""

@@ -18,19 +18,19 @@ def faults(parsed: Parsed) -> list[str]:
     ends: list[int] = []
     start = page = line = 0
     for number, element in enumerate(parsed.elements):
-        where = f"element {number}, {element.kind} [{element.start}, {element.end})"
-        while ends and ends[-1] <= element.start:
+        where = f"element {number}, {element.kind} [{element.start_char}, {element.end_char})"
+        while ends and ends[-1] <= element.start_char:
             ends.pop()
-        if not 0 <= element.start < element.end <= len(parsed.text):
+        if not 0 <= element.start_char < element.end_char <= len(parsed.text):
             found.append(f"{where}: outside of a text of {len(parsed.text)} characters, or empty")
-        elif element.start < start:
+        elif element.start_char < start:
             found.append(f"{where}: begins before the one before it, at {start}")
-        elif ends and element.end > ends[-1]:
+        elif ends and element.end_char > ends[-1]:
             found.append(f"{where}: overlaps one that ends at {ends[-1]}")
         elif element.page < page or element.line < line:
             found.append(f"{where}: page {element.page} or line {element.line} after {page} and {line}")
         elif element.kind not in KINDS:
             found.append(f"{where}: kind is none of {', '.join(sorted(KINDS))}")
-        start, page, line = element.start, element.page, element.line
-        ends.append(element.end)
+        start, page, line = element.start_char, element.page, element.line
+        ends.append(element.end_char)
     return found

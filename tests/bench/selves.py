@@ -38,8 +38,8 @@ Maker = Callable[[Parsed], Iterable[Own]]
 def headings(parsed: Parsed) -> Iterator[Own]:
     """Ask each heading for the text under it, up to the next one."""
     titles = [element for element in parsed.elements if element.kind == "title"]
-    for title, end in zip(titles, [*(title.start for title in titles[1:]), len(parsed.text)], strict=False):
-        yield Own(_words(parsed, title), *trim(parsed.text, title.end, end))
+    for title, end in zip(titles, [*(title.start_char for title in titles[1:]), len(parsed.text)], strict=False):
+        yield Own(_words(parsed, title), *trim(parsed.text, title.end_char, end))
 
 
 def questions(parsed: Parsed) -> Iterator[Own]:
@@ -47,11 +47,11 @@ def questions(parsed: Parsed) -> Iterator[Own]:
     outer = [element for element in parsed.elements if element.kind in ("title", "paragraph", "question", "list_item")]
     asked = [(one, _ASKS.fullmatch(_words(parsed, one))) for one in outer]
     stops = [one for one, match in asked if match or one.kind == "title"]
-    ends = {one.start: after.start for one, after in pairwise(stops)}
+    ends = {one.start_char: after.start_char for one, after in pairwise(stops)}
     for one, match in asked:
         if match:
             said = match[1] or match[2]
-            yield Own(said, *trim(parsed.text, one.end, ends.get(one.start, len(parsed.text))))
+            yield Own(said, *trim(parsed.text, one.end_char, ends.get(one.start_char, len(parsed.text))))
 
 
 def replies(parsed: Parsed) -> Iterator[Own]:
@@ -64,14 +64,14 @@ def replies(parsed: Parsed) -> Iterator[Own]:
             after = turns[at + 1 : at + 1 + (_FAR if many else 1)]
             for other in after:
                 if not many or speaker.casefold() in _words(parsed, other).casefold():
-                    yield Own(said, *trim(parsed.text, other.start, other.end))
+                    yield Own(said, *trim(parsed.text, other.start_char, other.end_char))
                     break
 
 
 def rows(parsed: Parsed) -> Iterator[Own]:
     """Ask two cells of each row, those whose values are rarest in the table, with their columns for the row."""
     for table in (element for element in parsed.elements if element.kind == "table"):
-        lines = list(_LINE.finditer(parsed.text, table.start, table.end))
+        lines = list(_LINE.finditer(parsed.text, table.start_char, table.end_char))
         cells = [[cell.strip() for cell in line[0].strip().strip("|").split("|")] for line in lines]
         header, found = cells[0], Counter(cell for row in cells[2:] for cell in row)
         for line, row in zip(lines[2:], cells[2:], strict=True):
@@ -119,7 +119,7 @@ def _rare(text: str, units: Sequence[Span]) -> Iterator[Own]:
 
 def _words(parsed: Parsed, element: Element) -> str:
     stated = element.attributes.get("text")
-    return " ".join(str(stated or parsed.text[element.start : element.end]).strip("#=* \t\r\n").split())
+    return " ".join(str(stated or parsed.text[element.start_char : element.end_char]).strip("#=* \t\r\n").split())
 
 
 MAKERS: dict[str, tuple[Maker, ...]] = {

@@ -93,7 +93,9 @@ def documents(draw: st.DrawFn) -> Parsed:
 
 def must_cover(parsed: Parsed) -> set[int]:
     """Return the positions that have to be in some chunk."""
-    left_out = {i for e in parsed.elements if e.kind in ("furniture", "front_matter") for i in range(e.start, e.end)}
+    left_out = {
+        i for e in parsed.elements if e.kind in ("furniture", "front_matter") for i in range(e.start_char, e.end_char)
+    }
     return {i for i, c in enumerate(parsed.text) if not c.isspace()} - left_out
 
 

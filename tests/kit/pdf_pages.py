@@ -26,7 +26,7 @@ def read(pdf: Pdf) -> Parsed:
 
 
 def parts(parsed: Parsed, *kinds: str) -> list[str]:
-    return [parsed.text[one.start : one.end] for one in parsed.elements if not kinds or one.kind in kinds]
+    return [parsed.text[one.start_char : one.end_char] for one in parsed.elements if not kinds or one.kind in kinds]
 
 
 def page() -> Pdf:

@@ -62,8 +62,8 @@ def test_nothing_is_written_outside_of_an_element(path: Path) -> None:
     _, parsed = parse_file(path)
     position, outside = 0, ""
     for element in parsed.elements:
-        outside += parsed.text[position : element.start]
-        position = max(position, element.end)
+        outside += parsed.text[position : element.start_char]
+        position = max(position, element.end_char)
     assert not (outside + parsed.text[position:]).strip()
 
 
@@ -71,7 +71,7 @@ def test_nothing_is_written_outside_of_an_element(path: Path) -> None:
 def test_lines_are_those_of_the_canonical_text(path: Path) -> None:
     _, parsed = parse_file(path)
     assert [one.line for one in parsed.elements] == [
-        parsed.text.count("\n", 0, one.start) + 1 for one in parsed.elements
+        parsed.text.count("\n", 0, one.start_char) + 1 for one in parsed.elements
     ]
 
 
@@ -115,7 +115,7 @@ _LINES = [
 def test_any_markdown_has_exact_spans_and_loses_nothing(lines: list[str], newline: str) -> None:
     text = newline.join([*lines, "end"])
     parsed = parse(text.encode(), FileType("markdown"), ParseOptions())
-    covered = {at for one in parsed.elements for at in range(one.start, one.end)}
+    covered = {at for one in parsed.elements for at in range(one.start_char, one.end_char)}
     assert parsed.text == text
     assert all(text[at].isspace() for at in set(range(len(text))) - covered)
 

@@ -173,7 +173,7 @@ def test_a_few_spoilt_bytes_in_utf8_are_told_and_not_guessed_away() -> None:
 def test_paragraphs_and_chapters_of_a_plain_text_are_elements() -> None:
     text = "CHAPTER I\r\n\r\nIt was a day.\r\nIt rained.\r\n \r\nChapter two of this was better.\n"
     parsed = parse(text.encode(), FileType("text"), ParseOptions())
-    assert [(one.kind, parsed.text[one.start : one.end], one.line) for one in parsed.elements] == [
+    assert [(one.kind, parsed.text[one.start_char : one.end_char], one.line) for one in parsed.elements] == [
         ("title", "CHAPTER I", 1),
         ("paragraph", "It was a day.\r\nIt rained.", 3),
         ("paragraph", "Chapter two of this was better.", 6),
@@ -197,7 +197,7 @@ def test_a_pdf_has_pages_boxes_headings_items_and_furniture() -> None:
     data = _manual().to_bytes()
     parsed = parse(data, detect_file_type("x", data), ParseOptions())
     page = [one for one in parsed.elements if one.page == 2]
-    assert [(one.kind, parsed.text[one.start : one.end]) for one in page] == [
+    assert [(one.kind, parsed.text[one.start_char : one.end_char]) for one in page] == [
         ("furniture", "The manual"),
         ("furniture", "Page 2 of 3"),
         ("title", "# 2 Chapter"),
@@ -263,4 +263,4 @@ def test_a_locked_pdf_names_encryption_and_opens_with_its_password() -> None:
 def test_what_stands_above_a_table_is_no_row_of_it(text: str, cells: list[list[str]], above: list[str]) -> None:
     parsed = parse(text.encode(), FileType("csv"), ParseOptions())
     assert parsed.elements[-1].attributes["cells"] == cells
-    assert [parsed.text[one.start : one.end] for one in parsed.elements[:-1]] == above
+    assert [parsed.text[one.start_char : one.end_char] for one in parsed.elements[:-1]] == above

@@ -172,7 +172,7 @@ def test_a_stack_trace_stays_with_its_entry_and_newlines_stay_as_they_are() -> N
         {"time": "May  1 09:14:00"},
         {"time": "May  1 09:14:01", "level": "ERROR"},
     ]
-    assert parsed.text[parsed.elements[1].start : parsed.elements[1].end].endswith("Caused by: x")
+    assert parsed.text[parsed.elements[1].start_char : parsed.elements[1].end_char].endswith("Caused by: x")
 
 
 VALUES = st.recursive(
@@ -233,7 +233,7 @@ def test_chats_and_logs_keep_the_file_and_leave_no_text_out(form: str, text: str
         parsed = read(form, text)
         assert parsed.text.encode("utf-8", "replace") == text.removeprefix("\ufeff").encode("utf-8", "replace")
         assert faults(parsed) == []
-        covered = {i for one in parsed.elements for i in range(one.start, one.end)}
+        covered = {i for one in parsed.elements for i in range(one.start_char, one.end_char)}
         assert not [i for i, sign in enumerate(parsed.text) if not sign.isspace() and i not in covered]
 
 

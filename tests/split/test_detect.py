@@ -133,7 +133,7 @@ def test_regions_are_the_document_and_hold_its_elements_whole(names: list[str]) 
     assert (found[0].start, found[-1].end) == (0, len(text))
     assert all(left.end == right.start > left.start for left, right in pairwise(found))
     for element in parsed.elements:
-        assert sum(region.start < element.end and element.start < region.end for region in found) == 1
+        assert sum(region.start < element.end_char and element.start_char < region.end for region in found) == 1
     assert all(left.verdict.content_type != right.verdict.content_type for left, right in pairwise(found))
     assert all(one.verdict.content_type in CONTENT_TYPES and one.verdict.evidence for one in found)
     assert found == find_regions(parsed, FileType("markdown"))

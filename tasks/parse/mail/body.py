@@ -32,7 +32,7 @@ def draw_body(canvas: Canvas, options: tuple[Body, ...]) -> None:
     plain = next((body.text for body in options if not body.html), "")
     page = next((body.text for body in options if body.html), "")
     drawn = _page(page) if page.strip() else Parsed("", ())
-    words = sum(len(drawn.text[one.start : one.end].split()) for one in drawn.elements)
+    words = sum(len(drawn.text[one.start_char : one.end_char].split()) for one in drawn.elements)
     if words > _MIN_SHARE * len(plain.split()):
         _draw_page(canvas, drawn)
     else:
@@ -95,7 +95,7 @@ def _mark(sign: str) -> Any:
 
 def _draw_page(canvas: Canvas, drawn: Parsed) -> None:
     """Draw an HTML body: history between the marks, and everything from an enclosed mail's head on, as quotes."""
-    texts = [drawn.text[one.start : one.end] for one in drawn.elements]
+    texts = [drawn.text[one.start_char : one.end_char] for one in drawn.elements]
     history = below = False
     for number, (element, text) in enumerate(zip(drawn.elements, texts, strict=True)):
         if text in (_BEGIN, _END):

@@ -66,7 +66,7 @@ def _messages(text: str) -> Iterator[Element]:
         end = at + len(line.rstrip())
         begun = _begin(line.strip(), start, end, number)
         if begun is None and open_ is not None and open_.kind == "turn":
-            open_ = Element(open_.kind, open_.start, end, 0, 0, open_.line, None, open_.attributes)
+            open_ = Element(open_.kind, open_.start_char, end, 0, 0, open_.line, None, open_.attributes)
             continue
         if open_ is not None:
             yield open_

@@ -84,9 +84,9 @@ def _draw_markdown(canvas: Canvas, source: str, options: ParseOptions) -> None:
     parsed = parse_markdown(source.encode("utf-8", "replace"), options)
     end = 0
     for element in parsed.elements:
-        if element.start >= end:
-            canvas.copy(element, parsed.text[element.start : element.end])
-            end = element.end
+        if element.start_char >= end:
+            canvas.copy(element, parsed.text[element.start_char : element.end_char])
+            end = element.end_char
 
 
 def _draw_output(canvas: Canvas, output: dict[str, Any], options: ParseOptions) -> None:

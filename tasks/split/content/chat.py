@@ -70,7 +70,7 @@ def turns(part: Part) -> Iterator[Turn]:
 
 def _turn(element: Element) -> Turn:
     said = {name: str(element.attributes.get(name) or "") for name in ("speaker", "time")}
-    return Turn(element.start, said["speaker"], clock(said["time"]))
+    return Turn(element.start_char, said["speaker"], clock(said["time"]))
 
 
 def _turns_in_lines(part: Part) -> Iterator[Turn]:

@@ -93,7 +93,7 @@ def _code(part: Part, block: Block, seam: int, room: Room) -> Iterator[Piece]:
         yield from _other(part, block, seam, room)
         return
     reader = _Reader(part.text, code.start, syntax, frozenset(definitions.starts), room)
-    yield from _clipped(reader.pieces(syntax.root, Span(element.start, element.end), seam, 0), block)
+    yield from _clipped(reader.pieces(syntax.root, Span(element.start_char, element.end_char), seam, 0), block)
 
 
 def _clipped(pieces: Iterator[Piece], block: Block) -> Iterator[Piece]:

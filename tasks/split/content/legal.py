@@ -71,7 +71,7 @@ def _seam(depth: int) -> int:
 
 def clauses(part: Part) -> Iterator[Clause]:
     """Yield headings, numbered clauses and definitions in order."""
-    titles = {element.start: element.level for element in part.elements if element.kind == "title"}
+    titles = {element.start_char: element.level for element in part.elements if element.kind == "title"}
     for begin, line in lines(part):
         start = begin + len(line) - len(line.lstrip())
         depth = titles[start] - _HEADINGS if start in titles else _depth(line, int(bool(titles)))

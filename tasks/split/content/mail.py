@@ -97,7 +97,7 @@ def _with_kinds(part: Part) -> Iterator[_Line]:
 
 def _subjects(part: Part) -> set[int]:
     """Return where the parser put a mail's subject, with which the mail begins."""
-    return {element.start for element in part.elements if element.kind == "title" and element.level == 1}
+    return {element.start_char for element in part.elements if element.kind == "title" and element.level == 1}
 
 
 def _kind(line: str, before: str, after_blank: bool) -> str:

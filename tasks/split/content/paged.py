@@ -58,11 +58,11 @@ def page_starts(part: Part) -> list[int]:
 def _numbered_pages(part: Part) -> list[int]:
     """Return where the elements begin that are the first on their page, without the first page of all."""
     paged = [element for element in part.elements if element.page]
-    return [element.start for before, element in pairwise(paged) if element.page != before.page]
+    return [element.start_char for before, element in pairwise(paged) if element.page != before.page]
 
 
 def _after_breaks(part: Part) -> list[int]:
-    return [element.end for element in part.elements if element.kind == "page_break"]
+    return [element.end_char for element in part.elements if element.kind == "page_break"]
 
 
 def _after_feeds(part: Part) -> list[int]:
@@ -76,7 +76,11 @@ def slide_starts(part: Part) -> list[int]:
 
 def _after_furniture(part: Part) -> list[int]:
     """Return where the rules end that the parser took for furniture."""
-    return [e.end for e in part.elements if e.kind == "furniture" and _RULE.fullmatch(part.text, e.start, e.end)]
+    return [
+        e.end_char
+        for e in part.elements
+        if e.kind == "furniture" and _RULE.fullmatch(part.text, e.start_char, e.end_char)
+    ]
 
 
 def _at_rules(part: Part) -> list[int]:
@@ -88,7 +92,7 @@ def _at_headings(part: Part) -> list[int]:
     titles = [element for element in part.elements if element.kind == "title"]
     levels = sorted(element.level for element in titles)
     level = next((a for a, b in pairwise(levels) if a == b), 0)
-    return [element.start for element in titles if element.level == level]
+    return [element.start_char for element in titles if element.level == level]
 
 
 def _split(part: Part, starts: Sequence[int], options: Page) -> list[Span]:

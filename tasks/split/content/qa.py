@@ -60,7 +60,7 @@ def split_pairs(part: Part, options: Pairs) -> list[Span]:
     """Return spans of at most `options.size` tokens, each beginning with a question or within its answer."""
     room, text = Room(part.tokens, options.size), part.text
     asked = questions(part)
-    ends = {e.start: e.end for e in part.elements if e.kind == "title"}
+    ends = {e.start_char: e.end_char for e in part.elements if e.kind == "title"}
     ends |= {question.start: question.end for question in asked}
     pieces, barred = list[Piece](), False
     for unit in units(part, _marks(part, asked, BLOCK if options.together else BARRIER)):
@@ -96,16 +96,16 @@ def _marks(part: Part, asked: Sequence[QuestionSpan], seam: int) -> list[UnitSta
 
     A table under a question is its answer; one that holds the questions begins a section.
     """
-    titles = {e.start: e for e in part.elements if e.kind == "title"}
+    titles = {e.start_char: e for e in part.elements if e.kind == "title"}
     own = {question.start for question in asked}
-    tables = {e.start for e in part.elements if e.kind == "table" and asking_column(e) >= 0}
+    tables = {e.start_char for e in part.elements if e.kind == "table" and asking_column(e) >= 0}
     places = sorted(own | tables | titles.keys())
     # The heading right above a place, if what is marked before the place is one.
     above = [None, *(titles.get(place) for place in places)]
     return [
         UnitStart(place, seam)
         for place, heading in zip(places, above, strict=False)
-        if not (heading and _stays_with(part.text, heading, heading.start in own, place, titles.get(place)))
+        if not (heading and _stays_with(part.text, heading, heading.start_char in own, place, titles.get(place)))
     ]
 
 
@@ -114,14 +114,14 @@ def _stays_with(text: str, above: Element, asks: bool, place: int, title: Elemen
 
     A heading that `asks` belongs to no section of its own level: it is a question without an answer.
     """
-    if text[above.end : place].strip():
+    if text[above.end_char : place].strip():
         return False
     return title is None or not asks or title.level > above.level
 
 
 def questions(part: Part) -> list[QuestionSpan]:
     """Return the questions in order."""
-    found = [QuestionSpan(e.start, e.end, e.start) for e in part.elements if e.kind == "question"]
+    found = [QuestionSpan(e.start_char, e.end_char, e.start_char) for e in part.elements if e.kind == "question"]
     found += [*_headings(part), *_lines(part), *_rows(part)]
     kept: list[QuestionSpan] = []
     for question in sorted(found):
@@ -133,9 +133,11 @@ def questions(part: Part) -> list[QuestionSpan]:
 def _headings(part: Part) -> Iterator[QuestionSpan]:
     """Yield the headings of the level at which most ask."""
     titles = [element for element in part.elements if element.kind == "title"]
-    levels = Counter(e.level for e in titles if _asks(str(e.attributes.get("text") or part.text[e.start : e.end])))
+    levels = Counter(
+        e.level for e in titles if _asks(str(e.attributes.get("text") or part.text[e.start_char : e.end_char]))
+    )
     level = max(levels, key=lambda one: (levels[one], one), default=0)
-    yield from (QuestionSpan(e.start, e.end, e.start, True) for e in titles if e.level == level)
+    yield from (QuestionSpan(e.start_char, e.end_char, e.start_char, True) for e in titles if e.level == level)
 
 
 def _asks(heading: str) -> bool:
@@ -152,7 +154,7 @@ def _rows(part: Part) -> Iterator[QuestionSpan]:
     for table in part.elements:
         column = asking_column(table) if table.kind == "table" else -1
         if column >= 0:
-            yield from _asking_rows(part.text, Span(table.start, min(table.end, part.end)), column)
+            yield from _asking_rows(part.text, Span(table.start_char, min(table.end_char, part.end)), column)
 
 
 def _asking_rows(text: str, table: Span, column: int) -> Iterator[QuestionSpan]:
@@ -175,7 +177,7 @@ def question_asked(part: Part) -> Callable[[Span], str]:
     """Return a function that gives the question whose answer a span begins in, unless its headings tell it."""
     found = questions(part)
     starts = [question.start for question in found]
-    titles = [element.start for element in part.elements if element.kind == "title"]
+    titles = [element.start_char for element in part.elements if element.kind == "title"]
 
     def lead(span: Span) -> str:
         number = bisect_right(starts, span.start) - 1

@@ -44,7 +44,7 @@ def split_rows(part: Part, options: Rows) -> list[Span]:
 
 def _small_sections(part: Part, pieces: Sequence[Piece]) -> Allow:
     small = small_sections(pieces, part.outline, Room(part.tokens, _SMALL))
-    tables, titles = ({e.start for e in part.elements if e.kind == kind} for kind in ("table", "title"))
+    tables, titles = ({e.start_char for e in part.elements if e.kind == kind} for kind in ("table", "title"))
 
     def allow(left: int, middle: int, right: int) -> bool:
         holds_table = any(piece.start in tables for piece in pieces[middle : right + 1])

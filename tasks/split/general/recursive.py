@@ -71,13 +71,13 @@ def _by_content(part: Part) -> list[tuple[int, int]]:
     end = -1  # of the heading before
     for element in part.elements:
         if element.kind == "title":
-            empty = part.start < end <= element.start and not part.text[end : element.start].strip()
-            marks[element.start] = GLUE if empty else HEADING - min(max(1, element.level), _DEEPEST)
-            end = element.end
-            if element.end in marks:
-                marks[element.end] = GLUE
+            empty = part.start < end <= element.start_char and not part.text[end : element.start_char].strip()
+            marks[element.start_char] = GLUE if empty else HEADING - min(max(1, element.level), _DEEPEST)
+            end = element.end_char
+            if element.end_char in marks:
+                marks[element.end_char] = GLUE
         elif element.kind == "code":
-            span = Span(element.start, min(element.end, part.end))
+            span = Span(element.start_char, min(element.end_char, part.end))
             marks.update(beginnings(part.text, str(element.attributes.get("language") or ""), span))
     return sorted(marks.items())
 

@@ -28,7 +28,7 @@ def blocks(part: Part) -> Iterator[Block]:
     """
     text, position = part.text, part.start
     for element in part.index.outer.within(part.start, part.end):
-        start, end = max(element.start, part.start), min(element.end, part.end)
+        start, end = max(element.start_char, part.start), min(element.end_char, part.end)
         yield from _block(text, "text", position, start, 0)
         position = end
         if element.kind == "front_matter":
@@ -75,10 +75,10 @@ def stretches(part: Part) -> Iterator[tuple[int, int, bool]]:
     """Yield the spans between what is left out, and whether front matter stands before them."""
     text, position, after_front = part.text, part.start, False
     for element in part.index.left_out.within(part.start, part.end):
-        if text[position : element.start].strip():
-            yield position, element.start, after_front
+        if text[position : element.start_char].strip():
+            yield position, element.start_char, after_front
             after_front = False
         after_front |= element.kind == "front_matter"
-        position = element.end
+        position = element.end_char
     if text[position : part.end].strip():
         yield position, part.end, after_front

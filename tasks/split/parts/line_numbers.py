@@ -11,7 +11,7 @@ class PageNumbers:
 
     def __init__(self, parsed: Parsed) -> None:
         paged = [element for element in parsed.elements if element.page]
-        self._starts = [element.start for element in paged]
+        self._starts = [element.start_char for element in paged]
         self._pages = [element.page for element in paged]
 
     def at(self, position: int) -> int:

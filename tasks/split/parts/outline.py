@@ -30,7 +30,7 @@ class Outline:
                 parent = open_[-1] if open_ else -1
                 open_.append(len(self.headings))
                 text = _text(parsed.text, element)
-                self.headings.append(Heading(element.start, element.end, element.level, text, parent))
+                self.headings.append(Heading(element.start_char, element.end_char, element.level, text, parent))
         self._starts = [heading.start for heading in self.headings]
         self._paths: list[tuple[int, ...]] = []
         for number, heading in enumerate(self.headings):
@@ -77,4 +77,4 @@ def common(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
 
 def _text(text: str, element: Element) -> str:
     stated = element.attributes.get("text")
-    return " ".join(str(stated if stated else text[element.start : element.end].strip("#= \t\r\n")).split())
+    return " ".join(str(stated if stated else text[element.start_char : element.end_char].strip("#= \t\r\n")).split())

@@ -22,7 +22,7 @@ class PartIndex:
     @cached_property
     def starts(self) -> list[int]:
         """Return where the elements begin."""
-        return [element.start for element in self.parsed.elements]
+        return [element.start_char for element in self.parsed.elements]
 
     @cached_property
     def outer(self) -> "Ordered":
@@ -46,14 +46,14 @@ class Ordered:
     def __init__(self, elements: Sequence[Element]) -> None:
         self._elements: list[Element] = []
         for element in elements:
-            if element.end > element.start >= (self._elements[-1].end if self._elements else 0):
+            if element.end_char > element.start_char >= (self._elements[-1].end_char if self._elements else 0):
                 self._elements.append(element)
-        self._ends = [element.end for element in self._elements]
+        self._ends = [element.end_char for element in self._elements]
 
     def within(self, start: int, end: int) -> Iterator[Element]:
         """Yield those that share at least one character with a span."""
         for i in range(bisect_right(self._ends, start), len(self._elements)):
-            if self._elements[i].start >= end:
+            if self._elements[i].start_char >= end:
                 return
             yield self._elements[i]
 

@@ -135,12 +135,12 @@ class Enclosing:
     def __init__(self, parsed: Parsed) -> None:
         self._text = parsed.text
         self._codes = [e for e in parsed.elements if e.kind == "code" and e.attributes.get("language")]
-        self._starts = [element.start for element in self._codes]
+        self._starts = [element.start_char for element in self._codes]
 
     def signatures(self, span: Span) -> list[str]:
         """Return the signatures of the definitions that hold all of a span but begin before it, the outermost first."""
         number = bisect_right(self._starts, span.start) - 1
-        if number < 0 or not self._codes[number].start < span.start < self._codes[number].end:
+        if number < 0 or not self._codes[number].start_char < span.start < self._codes[number].end_char:
             return []
         code = code_within(self._text, self._codes[number])
         found = definitions_of(self._text[slice(*code)], str(self._codes[number].attributes["language"]))
@@ -150,10 +150,10 @@ class Enclosing:
 
 def code_within(text: str, element: Element) -> Span:
     """Return where the code of an element is: all of it but a fence."""
-    own = text[element.start : element.end]
+    own = text[element.start_char : element.end_char]
     fence = _FENCE.match(own)
     if not fence:
-        return Span(element.start, element.end)
+        return Span(element.start_char, element.end_char)
     closing = own.rfind(fence["mark"])
     end = closing if closing > fence.end() and not own[closing:].strip(fence["mark"][0] + " \t\r\n") else len(own)
-    return Span(element.start + fence.end(), element.start + end)
+    return Span(element.start_char + fence.end(), element.start_char + end)

@@ -88,10 +88,14 @@ def prose(parsed: Parsed) -> list[Span]:
     for element in parsed.elements:
         if element.kind in PROSE:
             starts = [
-                element.start,
-                *(at for at, seam in prose_cuts(parsed.text, Span(element.start, element.end)) if seam >= SENTENCE),
+                element.start_char,
+                *(
+                    at
+                    for at, seam in prose_cuts(parsed.text, Span(element.start_char, element.end_char))
+                    if seam >= SENTENCE
+                ),
             ]
-            found += [Span(a, b) for a, b in zip(starts, [*starts[1:], element.end], strict=True) if b - a > 20]
+            found += [Span(a, b) for a, b in zip(starts, [*starts[1:], element.end_char], strict=True) if b - a > 20]
     return found
 
 

@@ -33,7 +33,7 @@ def read(path: Path, form: str) -> Counter[Said]:
 def _said(parsed: Parsed, element: Element, form: str) -> list[Said]:
     if element.kind == "table":
         return [("row", *map(_letters, row)) for row in element.attributes["cells"]]
-    text = str(element.attributes.get("text", parsed.text[element.start : element.end]))
+    text = str(element.attributes.get("text", parsed.text[element.start_char : element.end_char]))
     if element.kind == "code":
         return [(element.kind, _letters(_FENCE.sub("", text)))]
     text = _MARKUP.sub("", text) if form == "markdown" or element.kind == "list_item" else text

@@ -66,12 +66,12 @@ def reading(sample: Path) -> str:
         *(f"{name}: {_json(value)}" for name, value in sorted(parsed.metadata.items())),
     ]
     for element in parsed.elements:
-        lines += ["", f"[{_about(element)}]", parsed.text[element.start : element.end]]
+        lines += ["", f"[{_about(element)}]", parsed.text[element.start_char : element.end_char]]
     return "\n".join(lines) + "\n"
 
 
 def _about(element: Element) -> str:
-    facts = [element.kind, f"{element.start}-{element.end}", f"line {element.line}"]
+    facts = [element.kind, f"{element.start_char}-{element.end_char}", f"line {element.line}"]
     facts += [f"{name} {value}" for name in ("level", "page") if (value := getattr(element, name))]
     if element.box:
         facts.append("box " + " ".join(f"{side:.0f}" for side in element.box))

@@ -30,7 +30,7 @@ def test_shapes_are_read_by_rows_with_levels_tables_and_notes() -> None:
         (1, None),
         (2, True),
     ]
-    assert [one.attributes for one in parsed.elements if "Spoken" in parsed.text[one.start : one.end]] == [
+    assert [one.attributes for one in parsed.elements if "Spoken" in parsed.text[one.start_char : one.end_char]] == [
         {"role": "notes"}
     ]
 

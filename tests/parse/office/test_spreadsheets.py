@@ -36,7 +36,7 @@ def _read(data: bytes, **limits: int) -> Parsed:
 
 
 def _kinds(parsed: Parsed) -> list[tuple[str, str]]:
-    return [(one.kind, parsed.text[one.start : one.end]) for one in parsed.elements[1:]]
+    return [(one.kind, parsed.text[one.start_char : one.end_char]) for one in parsed.elements[1:]]
 
 
 def _tables(parsed: Parsed) -> list[list[list[str]]]:

@@ -79,7 +79,7 @@ def image(kind: str, pages: int = 1) -> bytes:
 @pytest.mark.usefixtures("tesseract")
 def test_scanned_pages_are_read_and_pages_with_text_are_kept() -> None:
     parsed = parse(scan("A page with text of its own.", "", "Another one."), FileType("pdf"), OCR)
-    assert [(one.kind, one.page, parsed.text[one.start : one.end]) for one in parsed.elements] == [
+    assert [(one.kind, one.page, parsed.text[one.start_char : one.end_char]) for one in parsed.elements] == [
         ("paragraph", 1, "A page with text of its own."),
         ("title", 2, "# Scanned title"),
         ("paragraph", 2, "The interpretation"),

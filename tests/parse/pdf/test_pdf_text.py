@@ -133,7 +133,7 @@ def test_bullets_that_are_drawn_make_items_and_other_dots_do_not() -> None:
     pdf.box(400, 400, 5, 5)
     pdf.text(408, 400, "a mark in a drawing")
     parsed = read(pdf)
-    items = [(one.kind, one.level, parsed.text[one.start : one.end]) for one in parsed.elements]
+    items = [(one.kind, one.level, parsed.text[one.start_char : one.end_char]) for one in parsed.elements]
     assert items == [
         ("paragraph", 0, "Three things are carried up to the station:"),
         ("list_item", 1, "- the mast,"),
@@ -156,7 +156,7 @@ def test_footnotes_are_named_where_the_text_refers_to_them() -> None:
     parsed = read(pdf)
     assert "The last word on it[^1] is not said, and x^2^" in parsed.text
     note = parsed.elements[-1]
-    assert parsed.text[note.start : note.end] == "[^1]: It was said in 1911 by a miller."
+    assert parsed.text[note.start_char : note.end_char] == "[^1]: It was said in 1911 by a miller."
     assert note.attributes == {"footnote": "1"}
 
 

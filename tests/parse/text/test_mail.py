@@ -33,7 +33,7 @@ def _read(data: bytes, name: str = "eml") -> Parsed:
 
 
 def _kinds(parsed: Parsed) -> list[tuple[str, str]]:
-    return [(one.kind, parsed.text[one.start : one.end]) for one in parsed.elements[2:]]
+    return [(one.kind, parsed.text[one.start_char : one.end_char]) for one in parsed.elements[2:]]
 
 
 def test_attachments_come_in_order_under_safe_and_distinct_names() -> None:

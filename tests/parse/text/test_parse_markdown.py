@@ -68,7 +68,7 @@ def markdown(text: str) -> Parsed:
 
 
 def shown(parsed: Parsed) -> list[tuple[str, int, str]]:
-    return [(one.kind, one.level, parsed.text[one.start : one.end]) for one in parsed.elements]
+    return [(one.kind, one.level, parsed.text[one.start_char : one.end_char]) for one in parsed.elements]
 
 
 def kinds(parsed: Parsed) -> list[str]:
@@ -111,7 +111,7 @@ def test_elements_carry_what_their_kind_has() -> None:
     assert only(parsed, "table").attributes == {"cells": [["Name", "Size"], ["a|b", "1"], ["c", "2"]], "header_rows": 1}
     assert [one.attributes["language"] for one in parsed.elements if one.kind == "code"] == ["python", "sh", ""]
     assert parsed.elements[2].attributes == {"links": [{"text": "link", "url": "https://example.org/a"}]}
-    assert all(parsed.text.count("\n", 0, one.start) + 1 == one.line for one in parsed.elements)
+    assert all(parsed.text.count("\n", 0, one.start_char) + 1 == one.line for one in parsed.elements)
 
 
 def test_front_matter_is_metadata_and_its_title_the_documents() -> None:
@@ -220,7 +220,7 @@ def test_hostile_markdown_is_parsed_in_time_and_loses_nothing() -> None:
         "<" * 50_000,
     ):
         parsed = markdown(text)
-        inside = "".join(parsed.text[one.start : one.end] for one in parsed.elements)
+        inside = "".join(parsed.text[one.start_char : one.end_char] for one in parsed.elements)
         assert len(inside) >= len(text.strip())
 
 

@@ -42,7 +42,7 @@ def saved(document: Any) -> bytes:
 
 
 def kinds(parsed: Parsed) -> list[tuple[str, int, str]]:
-    return [(one.kind, one.level, parsed.text[one.start : one.end]) for one in parsed.elements]
+    return [(one.kind, one.level, parsed.text[one.start_char : one.end_char]) for one in parsed.elements]
 
 
 def changed(path: Path, change: Callable[[str, bytes], bytes], **more: bytes) -> bytes:
@@ -62,7 +62,7 @@ def test_pages_of_a_word_document_begin_where_word_broke_them() -> None:
     document.add_paragraph("two")._p.append(parse_xml(f"<w:r {SPACE}><w:lastRenderedPageBreak/><w:t> b</w:t></w:r>"))
     document.add_paragraph()._p.append(parse_xml(f"<w:r {SPACE}><w:lastRenderedPageBreak/><w:t>three</w:t></w:r>"))
     parsed = read("docx", saved(document))
-    found = [(one.page, parsed.text[one.start : one.end]) for one in parsed.elements]
+    found = [(one.page, parsed.text[one.start_char : one.end_char]) for one in parsed.elements]
     assert found == [(1, "one"), (1, "two b"), (3, "three")]
 
 
@@ -190,7 +190,7 @@ def test_pages_of_an_open_document_begin_where_the_program_broke_them() -> None:
         )
 
     parsed = read("odt", changed(GOLDEN / "odt" / "guide.odt", breaks))
-    pages = {parsed.text[one.start : one.end]: one.page for one in parsed.elements}
+    pages = {parsed.text[one.start_char : one.end_char]: one.page for one in parsed.elements}
     assert (pages["## Care"], pages["1. Open the case."], pages["- the battery"]) == (1, 2, 2)
 
 

@@ -12,7 +12,7 @@ def read(text: str) -> Parsed:
 
 
 def found(parsed: Parsed) -> list[tuple[str, int, str]]:
-    return [(one.kind, one.level, parsed.text[one.start : one.end]) for one in parsed.elements]
+    return [(one.kind, one.level, parsed.text[one.start_char : one.end_char]) for one in parsed.elements]
 
 
 CALS = """<{0}><title>Sizes</title><tgroup cols="3"><colspec colname="a"/><colspec colname="b"/><colspec colname="c"/>

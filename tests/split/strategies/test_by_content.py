@@ -33,7 +33,9 @@ def table(rows: list[list[str]]) -> tuple[str, str]:
 
 def with_cells(parsed: Parsed, rows: list[list[str]]) -> Parsed:
     elements = [
-        Element("table", e.start, e.end, attributes={"cells": rows, "header_rows": 1}) if e.kind == "table" else e
+        Element("table", e.start_char, e.end_char, attributes={"cells": rows, "header_rows": 1})
+        if e.kind == "table"
+        else e
         for e in parsed.elements
     ]
     return Parsed(parsed.text, tuple(elements), parsed.title)
@@ -66,7 +68,7 @@ def test_no_heading_stands_alone_beside_small_sections_and_tables(blocks: list[t
     parsed = document(*blocks, ("paragraph", FILLER.strip()))
     found = split(parsed, "table")
     assert all(any(not line.startswith("##") for line in draft.text.splitlines() if line) for draft in found)
-    tables = [e.start for e in parsed.elements if e.kind == "table"]
+    tables = [e.start_char for e in parsed.elements if e.kind == "table"]
     assert all(sum(draft.start_char <= start < draft.end_char for start in tables) < 2 for draft in found)
     assert not any("|" in draft.text and "mill" in draft.text for draft in found), "a table shares with headings only"
 
@@ -215,7 +217,7 @@ def test_clauses_are_not_joined_across_their_headings_and_parts_say_where_they_s
 
 def test_pages_are_apart_unless_they_are_small() -> None:
     parsed = document(*[("paragraph", FILLER * 4)] * 2, ("paragraph", "Short."), ("paragraph", "Small."))
-    pages = tuple(Element("paragraph", e.start, e.end, page=i + 1) for i, e in enumerate(parsed.elements))
+    pages = tuple(Element("paragraph", e.start_char, e.end_char, page=i + 1) for i, e in enumerate(parsed.elements))
     parsed = Parsed(parsed.text, pages)
     assert texts(parsed, "page") == [FILLER.strip() + (" " + FILLER.strip()) * 3] * 2 + ["Short.\n\nSmall."]
     assert len(texts(parsed, "page", small=0)) == len(texts(parsed, "slides")) == 4

@@ -229,7 +229,7 @@ class PageWalk:
             if element.kind == "title":
                 self.canvas.heading(element.attributes["text"], element.level)
             else:
-                self.canvas.paragraph(text[element.start : element.end])
+                self.canvas.paragraph(text[element.start_char : element.end_char])
 
     def _draw_table(self, node: Any) -> None:
         for one in [*node.iter(*_DROPPED), *filter(is_hidden, _MAY_HIDE(node))]:

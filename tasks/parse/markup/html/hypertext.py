@@ -97,4 +97,7 @@ def _with_menus(elements: tuple[Element, ...], top: int) -> tuple[Element, ...]:
 def _is_links(element: Element) -> bool:
     """Return whether a block has no words but those of its links."""
     words = sum(len(link["text"]) for link in element.attributes.get("links", ()))
-    return element.kind in ("paragraph", "list_item") and words >= element.end - element.start - _MARKER_WIDTH > 0
+    return (
+        element.kind in ("paragraph", "list_item")
+        and words >= element.end_char - element.start_char - _MARKER_WIDTH > 0
+    )

@@ -257,9 +257,9 @@ def with_gaps(text: str, start: int, elements: list[Element], line_starts: list[
     whole: list[Element] = []
     position = start
     for element in elements:
-        whole += _gap(text, position, element.start, line_starts)
+        whole += _gap(text, position, element.start_char, line_starts)
         whole.append(element)
-        position = max(position, element.end)
+        position = max(position, element.end_char)
     return whole + _gap(text, position, len(text), line_starts)
 
 

@@ -248,7 +248,7 @@ class XmlWalk:
             if element.kind == "title":
                 self.canvas.heading(element.attributes["text"], element.level + below)
             else:
-                self.canvas.copy(element, page.text[element.start : element.end])
+                self.canvas.copy(element, page.text[element.start_char : element.end_char])
             self.canvas.elements[-1].attributes["path"] = str(self._path)
 
     def _table(self, node: Any, table: Any) -> None:
