@@ -15,7 +15,7 @@ from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.schema import Draft
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.document.preview import Read, Reading, Splitting, Taking, read, split, take
-from docmill.tasks.document.process import Recipe
+from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.sources.discover import is_far, open_source
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.pool import Pool, shared_pool

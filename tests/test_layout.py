@@ -130,7 +130,7 @@ def test_no_file_is_too_long(path: Path) -> None:
 def test_every_file_says_what_it_is(path: Path) -> None:
     text = ast.get_docstring(syntax(path))
     assert text, f"{name_of(path)} has no docstring"
-    if path.name == "__init__.py":
+    if path.name == "__init__.py" and path in MODULES:
         assert text.count(". ") == 0, f"{name_of(path)}: the docstring of a package is one sentence"
         assert text.endswith("."), f"{name_of(path)}: the docstring of a package is one sentence"
 

@@ -210,10 +210,13 @@ class ValueOrigins:
         key = next((k for k in keys() if k.path == path[: len(k.path)]), None)
         if key and key.path in self.flags:
             return key.flag if self.as_flags else key.dotted
-        if key and os.environ.get(key.variable):
-            return key.variable
-        given = path in self.flags or self.file is None
-        return _dotted(path) if given else f"{self.file}: {_dotted(path)}"
+        place = "" if self.file is None or path in self.flags else f"{self.file}: "
+        return _variable(key) or place + _dotted(path)
+
+
+def _variable(key: Key | None) -> str:
+    """Return the environment variable that sets a key, "" if none does."""
+    return key.variable if key and os.environ.get(key.variable) else ""
 
 
 def _explain(error: Mapping[str, Any], origins: ValueOrigins) -> str:

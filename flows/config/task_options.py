@@ -17,7 +17,7 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.chunking.chunk import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes
 from docmill.tasks.counting.encodings import counting_folder
-from docmill.tasks.document.process import Recipe
+from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.evaluate.asking import Way
 from docmill.tasks.evaluate.questions import load_questions
 from docmill.tasks.model.budget import Budget

@@ -15,7 +15,7 @@ from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.memory import give_back
-from docmill.tasks.document.process import Recipe
+from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import Asking
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.sources.object_source import Incoming

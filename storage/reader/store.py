@@ -42,7 +42,12 @@ _ID = re.compile("[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document with its canonical text; `text[chunk.start:chunk.end] == chunk.text`."""
+    """One document of a snapshot with its canonical text.
+
+    For each of its chunks `text[chunk.start_char:chunk.end_char] == chunk.text`. Offsets are half-open, in code points.
+    `elements` are its typed spans, such as headings, paragraphs and tables, in the order of the text. `metadata` is
+    what the file says about itself. `row` is its row in the table `documents`.
+    """
 
     uri: str
     title: str
@@ -61,17 +66,36 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     Raises `StoreError` where there is no store.
     """
     root, snapshot, handle = take(path, at)
-    store = Store(root, snapshot)
-    finalize(store, os.close, handle)
-    return store
+    return Store(root, snapshot, handle)
 
 
 class Store:
-    """One snapshot of a store. Nothing is read before it is asked for."""
+    """One snapshot of a store. Nothing is read before it is asked for.
 
-    def __init__(self, root: Path, snapshot: Snapshot) -> None:
+    A store that is open keeps its snapshot from being removed. It is closed by `close`, at the end of a `with` block,
+    or when the object goes. Searches may run in several threads at once.
+
+    Example:
+        >>> with docmill.open_store("store") as store:
+        ...     [hit.uri for hit in store.search("undo a commit", k=1)]
+        ['git.md']
+    """
+
+    def __init__(self, root: Path, snapshot: Snapshot, handle: int | None = None) -> None:
         self.root = root
         self.snapshot = snapshot
+        self._release = finalize(self, os.close, handle) if handle is not None else None
+
+    def close(self) -> None:
+        """Let the snapshot go; what is asked afterwards may fail once a vacuum has removed its files."""
+        if self._release is not None:
+            self._release()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def search(
         self,

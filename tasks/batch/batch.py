@@ -14,7 +14,8 @@ from docmill.storage.keys import key_of
 from docmill.tasks.batch.orders import load_order
 from docmill.tasks.batch.resolve_lookups import Answering, answer
 from docmill.tasks.batch.unpack import unpack
-from docmill.tasks.document.process import Job, Processed, Recipe, Work, process_document, reject
+from docmill.tasks.document.process import Job, Processed, Work, process_document, reject
+from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.pool import Pool, shared_pool
 

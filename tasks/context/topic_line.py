@@ -54,7 +54,7 @@ def _paragraphs(parsed: Parsed) -> Iterator[Span]:
             yield Span(element.start_char, min(element.end_char, element.start_char + _SEARCHED))
 
 
-class _Source(NamedTuple):
+class _LineSource(NamedTuple):
     """Where the line is looked for: in which spans, without which signs.
 
     A span is given up at a sentence with a sign of `ends`; a sentence with one of `passed_over` does not count.
@@ -66,11 +66,11 @@ class _Source(NamedTuple):
     passed_over: re.Pattern[str]
 
 
-_CODE = _Source(_comments, _SIGNS, _LEGAL, _FOR_TOOLS)
-_TEXT = _Source(_paragraphs, _PICTURES, _NEVER, _NEVER)
+_CODE = _LineSource(_comments, _SIGNS, _LEGAL, _FOR_TOOLS)
+_TEXT = _LineSource(_paragraphs, _PICTURES, _NEVER, _NEVER)
 
 
-def _line(text: str, span: Span, source: _Source) -> tuple[str, int] | None:
+def _line(text: str, span: Span, source: _LineSource) -> tuple[str, int] | None:
     """Return the first sentence of a span that says something, and where it ends."""
     for start, end in prose_sentences(text, *span)[:_SENTENCES_TRIED]:
         line = " ".join(source.signs.sub("", text[start:end]).split())

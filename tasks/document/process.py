@@ -1,112 +1,29 @@
 """Process: one document, from bytes to chunks, as a worker process does it; so nothing here imports Arrow."""
 
 import json
-import shutil
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from docmill.storage.errors import ConfigError, Rejected
-from docmill.storage.keys import hash_bytes, key_of
+from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import Draft, Parsed, StagedDocument
-from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.laid_members import why_missing
-from docmill.tasks.archive.listing import VERSION as LISTING_VERSION
-from docmill.tasks.chunking.chunk import ChunkOptions, asks_model, chunk_regions, chunker_key, vector_keys
-from docmill.tasks.chunking.route import OWN_KEY, Route, Routed, RouteTable
+from docmill.tasks.chunking.chunk import chunk_regions, vector_keys
+from docmill.tasks.chunking.route import Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import find_regions
 from docmill.tasks.detect.verdict import detect
+from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.model.prompt import Prompt
-from docmill.tasks.parse.dispatch.file_type import VERSION as FILE_TYPE_VERSION
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
-from docmill.tasks.parse.dispatch.reading import parse, parser_key
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.metadata import facts_of
 from docmill.tasks.split.parts.lookup import Lookup
-from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.workers.memory_release import release
-from docmill.tasks.workers.pool import Limits
 from docmill.tasks.workers.worker import announce
-
-_LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
-_PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """All that decides what a file's content becomes, besides that content."""
-
-    parse: ParseOptions
-    chunk: ChunkOptions
-    routes: RouteTable
-    space_id: str
-    tokenizer_dir: str
-    tokenizer_id: str
-    max_file_bytes: int
-    archives: ArchiveOptions
-    limits: Limits
-    model_id: str = ""
-    _parsers: dict[FileType, str] = field(default_factory=dict, compare=False, repr=False)
-    _chunkers: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
-
-    def attempt_key(self, reason: str, parser: str) -> str:
-        """Return what must change before a rejected file is tried again, besides its content.
-
-        That is the version of its parser, or of all where none was reached, and what the reason hangs on.
-        """
-        form = FORMATS.get(parser.split(" ")[0])
-        versions = {each.name: each.version for each in (FORMATS.values() if form is None else [form])}
-        return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, self._hangs_on(reason))
-
-    def _hangs_on(self, reason: str) -> Any:
-        how = {name: value for name, value in asdict(self.parse).items() if name not in _LIMITING}
-        if reason == "encrypted":
-            return how, self.parse.passwords
-        if reason == "too_large":
-            own = (self.max_file_bytes, self.parse.max_characters, self.parse.max_unpacked_bytes)
-            return how, own, asdict(replace(self.archives, passwords=()))
-        if reason == "misrouted":
-            return how, {name: [option.name for option in fields(one.options)] for name, one in SPLITTERS.items()}
-        if reason == "not_installed":
-            return how, [name for name in _PROGRAMS if shutil.which(name)]
-        return how, {"timeout": self.limits.timeout_s, "memory": self.limits.memory_mb}.get(reason)
-
-    def text_key(self, content_hash: str, file_type: FileType) -> str:
-        """Return the key of the canonical text of a content."""
-        if file_type not in self._parsers:
-            self._parsers[file_type] = parser_key(file_type, self.parse)
-        return key_of("text", content_hash, self._parsers[file_type])
-
-    def work_key(self, uri: str, content_hash: str, text_key: str) -> str:
-        """Return the key that files of equal content, type and route share."""
-        route = self.routes.route(uri, "")
-        named = [route.contextualizer] if route.contextualizer else []
-        split = [part for one in route.ensemble for part in (one.strategy, dict(one.options))]
-        return key_of("work", content_hash, suffix_of(uri), text_key, *split, *named)
-
-    def chunk_key(self, text_key: str, uri: str, content_types: Iterable[str], metadata: str) -> str:
-        """Return the key of the chunks of a canonical text with regions of some types; `metadata` is the row's."""
-        said = json.loads(metadata) if OWN_KEY in metadata else {}
-        try:
-            routes = {kind: self.routes.route(uri, kind, said) for kind in set(content_types)}
-        except ConfigError as error:  # what the document says of itself is wrong now
-            return key_of("no chunks", text_key, str(error))
-        return key_of("chunks", text_key, {kind: self._chunker_key(route) for kind, route in routes.items()})
-
-    def _chunker_key(self, route: Route) -> str:
-        if route.also:
-            return key_of("ensemble", [self._chunker_key(one) for one in route.ensemble])
-        known = repr(route)
-        if known not in self._chunkers:
-            own = chunker_key(route, self.chunk, self.tokenizer_id)
-            asked = {"vectors": self.space_id, "replies": self.model_id}.get(SPLITTERS[route.strategy].asks)
-            if asks_model(route, self.chunk):
-                asked = f"{asked or ''} {self.model_id}"
-            self._chunkers[known] = own if asked is None else key_of(own, asked)
-        return self._chunkers[known]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +69,6 @@ class Processed:
     asked: tuple[str, ...] = ()
     unsaid: tuple[Prompt, ...] = ()
     keys: tuple[tuple[str, ...], ...] = ()
-
-
-def suffix_of(uri: str) -> str:
-    """Return the part of a name that may tell a file's type: its suffix, or the whole name without one."""
-    name = uri.rpartition("/")[2]
-    dot = name.rfind(".")
-    return (name[dot:] if 0 < dot < len(name) - 1 else name).lower()
 
 
 def process_document(job: Job) -> Processed:

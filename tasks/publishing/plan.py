@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.schema import RejectRow, StagedDocument
-from docmill.tasks.document.process import Recipe, Work, reject, suffix_of
+from docmill.tasks.document.process import Work, reject
+from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.sources.source import Found, Listing, Source
 

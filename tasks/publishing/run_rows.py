@@ -16,7 +16,7 @@ from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keys import bucket_of, chunk_keys, document_key
 from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
 from docmill.storage.tables.tables import read_piece
-from docmill.tasks.document.process import Recipe
+from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.publishing.plan import KnownDocument, Plan, Planned, State
 from docmill.tasks.sources.source import Found
 

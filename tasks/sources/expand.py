@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.listing import ContainedFile, Contents
 from docmill.tasks.archive.names import uncompressed
-from docmill.tasks.document.process import Recipe, suffix_of
+from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.sources.fingerprint import Fingerprint
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.look_inside import Look, look

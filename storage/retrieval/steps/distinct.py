@@ -33,7 +33,7 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
     To overlap is to share over half of the shorter span, to repeat to have nine tenths of all words of both in common.
     """
-    kept, seen = [], _Seen()
+    kept, seen = [], _KeptHits()
     for one, row in _rows(candidates, query):
         better = seen.like(row)
         if better is None:
@@ -55,7 +55,7 @@ def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate
         yield from ((one, rows[one.key]) for one in some)
 
 
-class _Seen:
+class _KeptHits:
     """The chunks kept so far, found by document and by their words."""
 
     def __init__(self) -> None:
