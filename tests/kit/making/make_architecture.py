@@ -1,0 +1,204 @@
+"""Draw the house and the way of one document through it, from the code and from a run, into docs/architecture.md.
+
+python -m tests.kit.making.make_architecture
+"""
+
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+
+import pytest
+
+from docmill.flows.config.settings import Settings
+from docmill.flows.runs.engine import LocalEngine
+from docmill.flows.runs.pipeline import ingest
+from docmill.storage.embedding import encoder, space
+from docmill.tasks.batch import batch
+from tests.kit import fake_encoder
+from tests.kit.house import LAYERS, ROOT, folder_graph
+
+T = TypeVar("T")
+PAGE = ROOT / "docs" / "architecture.md"
+GROUND = ("docmill.storage", "docmill.tasks.workers")  # what everything uses is no stop on the way
+STEPS = {  # the modules that hand a document on, in the order in which it meets them
+    "docmill.tasks.document.process": "one document, in a worker process",
+    "docmill.tasks.batch.batch": "a batch of documents",
+    "docmill.tasks.batch.embed": "vectors",
+    "docmill.tasks.publishing.publish": "rows of the run",
+    "docmill.storage.writer.commit": "the commit",
+}
+TEXT = "# Undo\n\nTo undo a commit, reset the branch.\n"
+
+
+class InLine(LocalEngine):
+    """An engine that runs each step at once, in the thread that asks for it."""
+
+    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
+        done: Future[T] = Future()
+        done.set_result(step(*args))
+        return done
+
+
+class OwnProcess:
+    """A pool whose one worker is this process, so that its calls are seen."""
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        return [function(item) for item in items]
+
+
+def house(layer: str) -> str:
+    """Return the folders of a layer as a mermaid chart; an arrow says that a folder imports another.
+
+    Arrows that others imply are left out.
+    """
+    whole = folder_graph()
+    names = {name for name in whole if _layer(name) == layer}
+    graph = {name: whole[name] & names for name in names}
+    lines = ["flowchart TD", *(f'    {_id(name)}["{name}"]' for name in sorted(names))]
+    lines += [
+        f"    {_id(upper)} --> {_id(lower)}" for upper in sorted(names) for lower in sorted(_direct(upper, graph))
+    ]
+    return "\n".join(lines)
+
+
+def way() -> list[tuple[str, str]]:
+    """Return the stops of one Markdown document from bytes to snapshot: the step that calls, and the module called."""
+    return list(dict.fromkeys((upper, lower) for upper, lower in _calls() if _is_stop(upper, lower)))
+
+
+def way_chart() -> str:
+    """Return the way of a document as a mermaid chart: its steps in order, each with the modules that it calls, by name."""
+    stops = way()
+    lines = ["flowchart LR"]
+    for step, about in STEPS.items():
+        lines.append(f'    subgraph {_id(step)}_step["{_short(step)}: {about}"]')
+        called = sorted(lower for upper, lower in stops if upper == step and lower not in STEPS)
+        lines += [f'        {_id(step)}_{number}["{_short(name)}"]' for number, name in enumerate(called)]
+        lines.append("    end")
+    lines += [f"    {_id(one)}_step --> {_id(other)}_step" for one, other in pairwise(STEPS)]
+    return "\n".join(lines)
+
+
+def page(text: str) -> str:
+    """Return the page with both charts drawn anew."""
+    modules = {lower for _, lower in way()} | set(STEPS)
+    for layer in LAYERS[:-1]:
+        text = _between(text, layer, f"```mermaid\n{house(layer)}\n```")
+    return _between(text, "way", f"It enters {len(modules)} modules.\n\n```mermaid\n{way_chart()}\n```")
+
+
+def _between(text: str, mark: str, drawn: str) -> str:
+    head, rest = text.split(f"<!-- {mark} -->\n", 1)
+    tail = rest.split(f"<!-- /{mark} -->", 1)[1]
+    return f"{head}<!-- {mark} -->\n{drawn}\n<!-- /{mark} -->{tail}"
+
+
+def _is_stop(upper: str, lower: str) -> bool:
+    same = _folder(upper) == _folder(lower)
+    return upper in STEPS and _folder(lower) not in GROUND and (not same or lower in STEPS)
+
+
+def _calls() -> list[tuple[str, str]]:
+    """Return which module called which, in order, while one document was ingested."""
+    calls: list[tuple[str, str]] = []
+
+    def see(frame: FrameType, event: str, _argument: object) -> None:
+        lower, upper = frame.f_globals.get("__name__", ""), _caller(frame)
+        if event == "call" and lower.startswith("docmill.") and upper != lower and _is_named(frame):
+            calls.append((upper, lower))
+
+    with tempfile.TemporaryDirectory() as folder, _alone(Path(folder)), InLine() as engine:
+        (Path(folder) / "docs").mkdir()
+        (Path(folder) / "docs" / "git.md").write_text(TEXT)
+        values = {"store": Path(folder) / "store", "embedding": {"model": fake_encoder.NAME}}
+        settings = Settings.model_validate(values)
+        with _profiled(see):
+            ingest(settings, [str(Path(folder) / "docs")], engine)
+    return calls
+
+
+def _is_named(frame: FrameType) -> bool:
+    """Say whether a frame is a function of its own: values are made and iterated on the way, which is no stop."""
+    return not frame.f_code.co_name.startswith(("<", "__"))
+
+
+def _caller(frame: FrameType) -> str:
+    """Return the module of ours that called, over frames of other packages."""
+    above = frame.f_back
+    while above is not None and not str(above.f_globals.get("__name__", "")).startswith("docmill."):
+        above = above.f_back
+    return str(above.f_globals["__name__"]) if above is not None else ""
+
+
+@contextmanager
+def _profiled(see: Callable[[FrameType, str, object], None]) -> Iterator[None]:
+    threading.setprofile(see)
+    sys.setprofile(see)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Ingest with the fake model, and without other processes."""
+    written = fake_encoder.write_model(folder / fake_encoder.NAME)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(space.FOLDERS, fake_encoder.NAME, lambda: written)
+        patch.setitem(encoder.LOADERS, fake_encoder.NAME, fake_encoder.TokenCounts)
+        patch.setattr(batch, "shared_pool", lambda _limits: OwnProcess())
+        yield
+
+
+def _direct(upper: str, graph: dict[str, set[str]]) -> set[str]:
+    """Return the folders that one imports and that no other of these leads to."""
+    implied = {far for lower in graph[upper] for far in _reached(lower, graph)}
+    return graph[upper] - implied
+
+
+def _reached(start: str, graph: dict[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting: list[str] = list(graph[start])
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += graph[name]
+    return found
+
+
+def _folder(module: str) -> str:
+    return module.rpartition(".")[0]
+
+
+def _layer(name: str) -> str:
+    return name.split("/")[0]
+
+
+def _id(name: str) -> str:
+    return name.replace("/", "_").replace(".", "_")
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("docmill.")
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Write the page; with `--print` print the stops of the way instead."""
+    if "--print" in arguments:
+        print(*(f"{_short(upper)} -> {_short(lower)}" for upper, lower in way()), sep="\n")
+        return
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,23 @@
+"""The page on the architecture shows the house as it is."""
+
+import pytest
+
+from tests.kit.making.make_architecture import PAGE, STEPS, page, way
+
+MOST_MODULES = 28
+"""Modules that one document meets on its way, the steps included; what everything uses is not counted."""
+
+
+@pytest.fixture(scope="module")
+def stops() -> list[tuple[str, str]]:
+    return way()
+
+
+def test_the_charts_are_drawn_from_the_code_of_today() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(text) == text, "python -m tests.kit.making.make_architecture draws them anew"
+
+
+def test_a_document_meets_few_modules_on_its_way(stops: list[tuple[str, str]]) -> None:
+    assert {upper for upper, _ in stops} == {*STEPS}
+    assert len({lower for _, lower in stops} | {*STEPS}) <= MOST_MODULES
