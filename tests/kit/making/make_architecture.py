@@ -74,7 +74,7 @@ def way() -> list[tuple[str, str]]:
 
 
 def way_chart() -> str:
-    """Return the way of a document as a mermaid chart: its steps in order, each with the modules that it calls, by name."""
+    """Return the way of a document as a mermaid chart: its steps in order, each with the modules that it calls."""
     stops = way()
     lines = ["flowchart LR"]
     for step, about in STEPS.items():
