@@ -9,6 +9,7 @@ import pytest
 
 from docmill.flows.hosting.prefect_server import embedded_server
 from docmill.storage.embedding import encoder, space
+from docmill.storage.upkeep import verify
 from docmill.tasks.model.clients import anthropic_messages, circuit_breaker, openai_chat
 from tests.kit import fake_encoder
 from tests.kit.far_bench import FarBench, make_bucket, object_store
@@ -38,6 +39,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     monkeypatch.setattr(anthropic_messages, "RETRIES", 0)
     with model_server() as own:
         yield own
+
+
+@pytest.fixture
+def no_writer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `verify` wait 0.3 s instead of 3 until `current/` shows the newest snapshot: nobody is about to show it."""
+    monkeypatch.setattr(verify, "_LOOK_S", 0.01)
 
 
 @pytest.fixture(scope="session")
