@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would c
 verbs:
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test but those of `make soak`'
-	@echo 'make soak    install, run the long tests, and property tests with 25 times as many examples, others each time (SOAK=25)'
+	@echo 'make soak    install, run the long tests, and the property tests with 25 times as many examples (SOAK=25)'
 	@echo 'make lint    install, check types and style'
 	@echo 'make bench   install, print the measured numbers'
 	@echo 'make bench-retrieval EXCERPTS=folder JUDGED=folder FAQ=file   print what searches find in these'
