@@ -8,8 +8,8 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would c
 .PHONY: verbs demo test soak lint bench bench-retrieval clean
 verbs:
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
-	@echo 'make test    install, run every test'
-	@echo 'make soak    install, run the property tests with 25 times as many examples, others each time (SOAK=25)'
+	@echo 'make test    install, run every test but those of `make soak`'
+	@echo 'make soak    install, run the long tests, and the property tests with 25 times as many examples (SOAK=25)'
 	@echo 'make lint    install, check types and style'
 	@echo 'make bench   install, print the measured numbers'
 	@echo 'make bench-retrieval EXCERPTS=folder JUDGED=folder FAQ=file   print what searches find in these'
@@ -19,10 +19,10 @@ demo: $(INSTALLED)
 	@$(IN) tests/demo.py
 
 test: $(INSTALLED)
-	@$(IN) -m pytest -m '' -n logical --maxprocesses 4 --dist worksteal
+	@$(IN) -m pytest -m 'not soak' -n logical --maxprocesses 4 --dist worksteal
 
 soak: $(INSTALLED)
-	@SOAK=$(or $(SOAK),25) $(IN) -m pytest -m hypothesis -n logical --maxprocesses 4 --dist worksteal
+	@SOAK=$(or $(SOAK),25) $(IN) -m pytest -m 'soak or hypothesis' -n logical --maxprocesses 4 --dist worksteal
 
 lint: $(INSTALLED)
 	@$(IN) -m ruff check .

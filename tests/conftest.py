@@ -9,6 +9,7 @@ import pytest
 
 from docmill.flows.hosting.prefect_server import embedded_server
 from docmill.storage.embedding import encoder, space
+from docmill.storage.upkeep import verify
 from docmill.tasks.model.clients import anthropic_messages, circuit_breaker, openai_chat
 from tests.kit import fake_encoder
 from tests.kit.far_bench import FarBench, make_bucket, object_store
@@ -40,13 +41,26 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
         yield own
 
 
+@pytest.fixture
+def no_writer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `verify` wait 0.3 s instead of 3 until `current/` shows the newest snapshot: nobody is about to show it."""
+    monkeypatch.setattr(verify, "_LOOK_S", 0.01)
+
+
 @pytest.fixture(scope="session")
-def prefect_api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run one Prefect server for the session, with a home of its own, and return the URL of its API."""
+def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return one home of Prefect for the session, which all processes of pytest-xdist share."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "prefect home"
+
+
+@pytest.fixture(scope="session")
+def prefect_api(prefect_home: Path) -> Iterator[str]:
+    """Run one Prefect server for the session, or join it, and return the URL of its API."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("PREFECT_")]:
             patch.delenv(name)
-        patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect home")))
+        patch.setenv("PREFECT_HOME", str(prefect_home))
         with embedded_server() as url:
             yield url
 

@@ -1,4 +1,7 @@
-"""Prefect as it is met in earnest: the embedded server, and a server with a worker, each in its own process."""
+"""Prefect as it is met in earnest: the embedded server, and a server with a worker, each in its own process.
+
+A test has a server of its own where it is about the life of that server; the others join that of the session.
+"""
 
 import json
 import os
@@ -8,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
 HOUSE = Path(__file__).parents[2]
 PATIENCE_S = 300.0
+CRON = "* * * * * */20"  # at the seconds 0, 20 and 40
 WORDS = "# Valley\n\nThe northern valley has snow in May.\n"
 
 
@@ -36,10 +40,23 @@ def place(tmp_path: Path) -> Path:
     return folder
 
 
-def surroundings(place: Path, **more: str) -> dict[str, str]:
-    """Return an environment without Prefect's and our own variables, but with a home for Prefect."""
+def surroundings(home: Path, **more: str) -> dict[str, str]:
+    """Return an environment without Prefect's and our own variables, but with this home for Prefect."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "DOCMILL_"))}
-    return {**kept, "PREFECT_HOME": str(place / "prefect home"), "PYTHONPATH": str(HOUSE), **more}
+    return {**kept, "PREFECT_HOME": str(home), "PYTHONPATH": str(HOUSE), **more}
+
+
+@pytest.fixture
+def own(place: Path) -> dict[str, str]:
+    """Return an environment in which no Prefect server runs."""
+    return surroundings(place / "prefect home", PREFECT_RUNNER_POLL_FREQUENCY="1")
+
+
+@pytest.fixture
+def joined(prefect_home: Path, prefect_api: str) -> dict[str, str]:
+    """Return an environment whose embedded server is that of the session."""
+    assert prefect_api
+    return surroundings(prefect_home, PREFECT_RUNNER_POLL_FREQUENCY="1")
 
 
 def command(*arguments: str) -> list[str]:
@@ -100,8 +117,8 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def test_the_command_starts_the_embedded_server_and_leaves_none(place: Path) -> None:
-    done = subprocess.run(ingest(place), env=surroundings(place), cwd=place, capture_output=True, text=True, check=True)
+def test_the_command_starts_the_embedded_server_and_leaves_none(place: Path, own: dict[str, str]) -> None:
+    done = subprocess.run(ingest(place), env=own, cwd=place, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["snapshot"] == 1
     assert done.stderr == ""
     assert numbers(place / "store") == [1]
@@ -110,12 +127,12 @@ def test_the_command_starts_the_embedded_server_and_leaves_none(place: Path) -> 
     assert server_of(place) is None
 
 
-def test_the_embedded_server_ends_with_a_run_that_is_killed(place: Path) -> None:
+def test_the_embedded_server_ends_with_a_run_that_is_killed(place: Path, own: dict[str, str]) -> None:
     os.mkfifo(place / "hold")
     code = (
         "from docmill.flows.hosting.prefect_server import embedded_server\nwith embedded_server(): open('hold').read()"
     )
-    with running([sys.executable, "-c", code], place / "log.txt", surroundings(place)) as run:
+    with running([sys.executable, "-c", code], place / "log.txt", own) as run:
         server = wait_for(lambda: server_of(place), "an embedded server")
         os.kill(run.pid, signal.SIGKILL)
         wait_for(lambda: not is_running(server), "the end of the server")
@@ -138,23 +155,32 @@ def is_healthy(port: int) -> bool:
         connection.close()
 
 
-@pytest.fixture
-def api(place: Path) -> Iterator[dict[str, str]]:
-    """Run a Prefect server for one test and return the environment that leads to it."""
+@contextmanager
+def plain_server(place: Path) -> Iterator[str]:
+    """Run a Prefect server that knows nothing of ours, and yield the URL of its API."""
     port = free_port()
     there = surroundings(
-        place,
+        place / "prefect home",
         PREFECT_SERVER_ANALYTICS_ENABLED="false",
         PREFECT_SERVER_UI_V2_ENABLED="false",
-        PREFECT_API_URL=f"http://127.0.0.1:{port}/api",
-        PREFECT_WORKER_QUERY_SECONDS="1",
         DO_NOT_TRACK="1",
-        NO_PROXY="127.0.0.1",
     )
     arguments = command("prefect", "server", "start", "--no-ui", "--port", str(port))
     with running(arguments, place / "server.log", there):
         wait_for(lambda: is_healthy(port), "a Prefect server")
-        yield there
+        yield f"http://127.0.0.1:{port}/api"
+
+
+@pytest.fixture(params=["the session's server", pytest.param("a plain server", marks=pytest.mark.soak)])
+def api(place: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
+    """Return an environment that leads to a Prefect server."""
+    with ExitStack() as stack:
+        if request.param == "a plain server":
+            url = stack.enter_context(plain_server(place))
+        else:
+            url = request.getfixturevalue("prefect_api")
+        there = {"PREFECT_API_URL": url, "PREFECT_WORKER_QUERY_SECONDS": "1"}
+        yield surroundings(place / "prefect home", **there, DO_NOT_TRACK="1", NO_PROXY="127.0.0.1")
 
 
 def prefect(environment: Mapping[str, str], *arguments: str) -> str:
@@ -182,10 +208,9 @@ def has_run(log: Path) -> bool:
     return any("Flow run" in line and "Completed" in line for line in log.read_text().splitlines())
 
 
-def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path) -> None:
+def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path, own: dict[str, str]) -> None:
     arguments = command("docmill.flows.cli.app", "serve", str(place / "docs"), "--store", str(place / "store"))
-    environment = surroundings(place, PREFECT_RUNNER_POLL_FREQUENCY="1")
-    with running([*arguments, "--cron", "* * * * *"], place / "serve.log", environment) as serving:
+    with running([*arguments, "--cron", CRON], place / "serve.log", own) as serving:
         wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
         server = server_of(place)
         serving.terminate()
@@ -195,14 +220,13 @@ def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path) ->
     assert numbers(place / "store") == [1]
 
 
-def test_two_that_serve_at_once_do_not_run_for_each_other(place: Path) -> None:
+def test_two_that_serve_at_once_do_not_run_for_each_other(place: Path, joined: dict[str, str]) -> None:
     (place / "more").mkdir()
     (place / "more" / "river.md").write_text("# River\n\nThe river floods in March.\n")
-    environment = surroundings(place, PREFECT_RUNNER_POLL_FREQUENCY="1")
 
     def serving(source: str, log: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
-        arguments = command("docmill.flows.cli.app", "serve", source, "--store", f"of {source}", "--cron", "* * * * *")
-        return running(arguments, place / log, environment)
+        arguments = command("docmill.flows.cli.app", "serve", source, "--store", f"of {source}", "--cron", CRON)
+        return running(arguments, place / log, joined)
 
     with serving("docs", "one.log") as one, serving("more", "two.log") as two:
         wait_for(lambda: has_run(place / "one.log") and has_run(place / "two.log"), "a run of both")
@@ -217,12 +241,10 @@ def test_two_that_serve_at_once_do_not_run_for_each_other(place: Path) -> None:
     ]
 
 
-def test_serve_keeps_a_store_on_an_object_store(place: Path, far: FarBench) -> None:
+def test_serve_keeps_a_store_on_an_object_store(place: Path, far: FarBench, joined: dict[str, str]) -> None:
     arguments = command("docmill.flows.cli.app", "serve", "docs", "--store", far.address)
-    environment = surroundings(
-        place, PREFECT_RUNNER_POLL_FREQUENCY="1", DOCMILL_MIRRORS=str(place / "mirrors"), **far.environment
-    )
-    with running([*arguments, "--cron", "* * * * *"], place / "serve.log", environment) as serving:
+    environment = {**joined, "DOCMILL_MIRRORS": str(place / "mirrors"), **far.environment}
+    with running([*arguments, "--cron", CRON], place / "serve.log", environment) as serving:
         wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
         serving.terminate()
         assert serving.wait(60) == 0, (place / "serve.log").read_text()

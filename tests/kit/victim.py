@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,24 @@ class Countdown:
         self.seen.append(name)
         if self._at in (name, len(self.seen)):
             self._act()
+
+
+def every(names: Sequence[str]) -> list[int]:
+    """Return the numbers of all boundaries, counted from 1."""
+    return [at for at, _ in enumerate(names, start=1)]
+
+
+def one_of_each_kind(names: Sequence[str]) -> list[int]:
+    """Return the number of one boundary before and one after each kind of effect, the middle one of its kind."""
+    found: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for at, name in enumerate(names, start=1):
+        when, effect, *_ = name.replace("remote ", "").split()
+        found[when, effect].append(at)
+    return sorted(places[len(places) // 2] for places in found.values())
+
+
+Places = Callable[[Sequence[str]], Sequence[int]]
+at_boundaries = pytest.mark.parametrize("places", [one_of_each_kind, pytest.param(every, marks=pytest.mark.soak)])
 
 
 def die() -> None:

@@ -14,7 +14,6 @@ from tests.parse.mutation import Damage, damaged, read_damaged
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 DOCUMENTS = [*sorted(path for path in CORPUS.rglob("*") if path.is_file()), *samples()]
-SECONDS = 60
 ROUND = 200
 LIMITS = Limits(workers=2, timeout_s=120, memory_mb=2048)
 
@@ -40,8 +39,9 @@ def test_some_damage_crashes_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_a_minute_of_damage_crashes_nothing() -> None:
-    pool, end, seen = Pool(LIMITS), time.monotonic() + SECONDS, Counter[str]()
+@pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.soak)])
+def test_seconds_of_damage_crash_nothing(seconds: int) -> None:
+    pool, end, seen = Pool(LIMITS), time.monotonic() + seconds, Counter[str]()
     try:
         for first in count(0, ROUND):
             found = fates(first, pool)

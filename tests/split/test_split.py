@@ -26,6 +26,7 @@ from tests.kit.making.make_golden import PASSWORDS, samples
 
 STRATEGIES = sorted(SPLITTERS)
 each_strategy = pytest.mark.parametrize("strategy", STRATEGIES)
+SENTENCE, LINE = "Sentence here, of some words. ", "12:00 a: b\n"
 
 OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("fixed", {"overlap": "25%"}),
@@ -138,7 +139,13 @@ def test_a_long_single_line_is_split(strategy: str, unit: str) -> None:
 @pytest.mark.slow
 @each_strategy
 @pytest.mark.parametrize(
-    ("size", "unit"), [(10_000_000, "Sentence here, of some words. "), (2_000_000, "12:00 a: b\n")]
+    ("size", "unit"),
+    [
+        (2_000_000, SENTENCE),
+        (400_000, LINE),
+        pytest.param(10_000_000, SENTENCE, marks=pytest.mark.soak),
+        pytest.param(2_000_000, LINE, marks=pytest.mark.soak),
+    ],
 )
 def test_megabytes_are_split(strategy: str, size: int, unit: str) -> None:
     whole_line_is_in_chunks(unit * (size // len(unit)), strategy)

@@ -27,7 +27,7 @@ from docmill.tasks.publishing import reembed as module
 from docmill.tasks.publishing.reembed import CommitTerms, Reembedded, reembed
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model
 from tests.kit.far_bench import FarBench
-from tests.kit.victim import Countdown
+from tests.kit.victim import Countdown, Places, at_boundaries
 from tests.kit.workbench import Workbench, summary
 
 WIDE = "wide-token-counts"
@@ -194,8 +194,9 @@ def unwatched() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unwatched")
+@at_boundaries
 def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
-    bench: Workbench, wide: EmbeddingSpace, tmp_path: Path
+    bench: Workbench, wide: EmbeddingSpace, tmp_path: Path, places: Places
 ) -> None:
     def fresh() -> Path:
         shutil.rmtree(tmp_path / "copy", ignore_errors=True)
@@ -213,7 +214,7 @@ def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
     def fail() -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    for at in range(1, len(watched(fresh(), 0, fail)) + 1):
+    for at in places(watched(fresh(), 0, fail)):
         root = fresh()
         with pytest.raises((StoreError, OSError)):
             watched(root, at, fail)

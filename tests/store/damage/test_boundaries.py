@@ -5,7 +5,8 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,12 @@ from docmill.storage.history import snapshots
 from docmill.storage.reader.store import open_store
 from docmill.storage.schema import ChunkRow
 from docmill.storage.upkeep.verify import verify
-from tests.kit.victim import Countdown, compact_all, ingest, start
+from tests.kit.victim import Countdown, Places, at_boundaries, compact_all, every, ingest, one_of_each_kind, start
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 
-STRIDE = 31  # of the quick tests: three of some ninety boundaries
-KILLS = 200
+STRIDE = 31  # of the quick test: four of some hundred boundaries
 
 
 def lay(bench: Workbench) -> None:
@@ -106,9 +106,25 @@ def fail(number: int) -> Callable[[], None]:
     return act
 
 
-def fail_at_each(fresh: Callable[[], Workbench], clean: Workbench, number: int, places: Callable[[int], range]) -> None:
+def few(names: Sequence[str]) -> range:
+    return range(3, len(names) + 1, STRIDE)
+
+
+@pytest.mark.parametrize(
+    ("number", "places"),
+    [
+        (errno.ENOSPC, few),
+        pytest.param(errno.ENOSPC, one_of_each_kind, marks=pytest.mark.slow),
+        pytest.param(errno.EIO, one_of_each_kind, marks=pytest.mark.slow),
+        pytest.param(errno.ENOSPC, every, marks=pytest.mark.soak),
+        pytest.param(errno.EIO, every, marks=pytest.mark.soak),
+    ],
+)
+def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
+    fresh: Callable[[], Workbench], clean: Workbench, number: int, places: Places
+) -> None:
     before = fresh().chunks()
-    for at in places(len(boundaries(fresh()))):
+    for at in places(boundaries(fresh())):
         bench = fresh()
         failpoints.watch = Countdown(at, fail(number))
         with pytest.raises((DocmillError, OSError)) as failure:
@@ -119,18 +135,6 @@ def fail_at_each(fresh: Callable[[], Workbench], clean: Workbench, number: int, 
         check(bench, clean, before)
 
 
-def test_a_full_disk_ends_the_run_and_harms_nothing(fresh: Callable[[], Workbench], clean: Workbench) -> None:
-    fail_at_each(fresh, clean, errno.ENOSPC, lambda count: range(3, count + 1, STRIDE))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
-def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
-    fresh: Callable[[], Workbench], clean: Workbench, number: int
-) -> None:
-    fail_at_each(fresh, clean, number, lambda count: range(1, count + 1))
-
-
 def test_every_kind_of_effect_has_its_boundary(fresh: Callable[[], Workbench]) -> None:
     seen = [*boundaries(fresh()), *boundaries(fresh(), compact_all)]
     kinds = {name.split()[1] for name in seen}
@@ -139,11 +143,12 @@ def test_every_kind_of_effect_has_its_boundary(fresh: Callable[[], Workbench]) -
 
 
 @pytest.mark.slow
+@at_boundaries
 def test_a_run_that_is_killed_at_any_boundary_loses_nothing(
-    fresh: Callable[[], Workbench], clean: Workbench, token_counts_folder: Path
+    fresh: Callable[[], Workbench], clean: Workbench, token_counts_folder: Path, places: Places
 ) -> None:
     before = fresh().chunks()
-    for at in range(1, len(boundaries(fresh())) + 1):
+    for at in places(boundaries(fresh())):
         bench = fresh()
         process = start(ingest, bench, token_counts_folder, at)
         process.join(120)
@@ -152,17 +157,18 @@ def test_a_run_that_is_killed_at_any_boundary_loses_nothing(
 
 
 @pytest.mark.slow
+@at_boundaries
 def test_a_compaction_that_is_killed_at_any_boundary_loses_nothing(
-    fresh: Callable[[], Workbench], token_counts_folder: Path
+    fresh: Callable[[], Workbench], token_counts_folder: Path, places: Places
 ) -> None:
     def made() -> Workbench:
         bench = fresh()
         ingest(bench)
         return bench
 
-    wanted, at, most = made().chunks(), 0, len(boundaries(made(), compact_all))
-    while True:  # one boundary more or less is met from run to run
-        bench, at = made(), at + 1
+    wanted, names = made().chunks(), boundaries(made(), compact_all)
+    for at in chain(places(names), count(len(names) + 1)):  # one boundary more or less is met from run to run
+        bench = made()
         process = start(compact_all, bench, token_counts_folder, at)
         process.join(120)
         if process.exitcode == 0:
@@ -174,12 +180,13 @@ def test_a_compaction_that_is_killed_at_any_boundary_loses_nothing(
         compact_all(bench)
         assert verify(bench.root, deep=True) == []
         assert bench.chunks() == wanted
-    assert at > 0.9 * most
+    assert at > 0.9 * len(names)
 
 
 @pytest.mark.slow
-def test_two_hundred_kills_at_random_moments_lose_nothing(
-    fresh: Callable[[], Workbench], clean: Workbench, token_counts_folder: Path
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.soak)])
+def test_kills_at_random_moments_lose_nothing(
+    fresh: Callable[[], Workbench], clean: Workbench, token_counts_folder: Path, kills: int
 ) -> None:
     rng = random.Random(7)
     start(ingest, fresh(), token_counts_folder).join(120)
@@ -188,7 +195,7 @@ def test_two_hundred_kills_at_random_moments_lose_nothing(
     whole_run = time.monotonic() - began
     before, killed = fresh().chunks(), 0
     bench = fresh()
-    for _ in range(KILLS):
+    for _ in range(kills):
         process = start(ingest, bench, token_counts_folder)
         process.join(rng.uniform(0.1, 1.0) * whole_run)
         process.kill()
@@ -201,7 +208,7 @@ def test_two_hundred_kills_at_random_moments_lose_nothing(
             committed = snapshots.read(bench.root).number > 2
             assert bench.chunks() == (clean.chunks() if committed else before)
     check(bench, clean, before)
-    assert killed >= KILLS / 4
+    assert killed >= kills / 4
 
 
 def test_a_store_that_cannot_be_written_is_searched_and_says_so_to_a_writer(fresh: Callable[[], Workbench]) -> None:

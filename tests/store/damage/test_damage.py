@@ -133,6 +133,7 @@ def test_postings_without_an_array_are_called_damaged(bench: Workbench) -> None:
         bench.store.search("knob", mode="keyword")
 
 
+@pytest.mark.usefixtures("no_writer")
 def test_a_store_that_went_back_shows_its_newest_snapshot(bench: Workbench) -> None:
     bench.write({"page-1.md": "# Page 1\n\nYet another knob.\n"})
     bench.ingest()
@@ -143,6 +144,7 @@ def test_a_store_that_went_back_shows_its_newest_snapshot(bench: Workbench) -> N
     assert verify(bench.root, deep=True) == []
 
 
+@pytest.mark.usefixtures("no_writer")
 def test_a_copy_without_links_and_a_store_that_moved_show_what_they_hold(bench: Workbench, tmp_path: Path) -> None:
     moved = replace(bench, folder=tmp_path / "moved")
     shutil.copytree(bench.folder, moved.folder)

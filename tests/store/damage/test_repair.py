@@ -21,7 +21,7 @@ from docmill.storage.upkeep.verify import verify
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench, all_is_past
 
-pytestmark = pytest.mark.usefixtures("fake_model")
+pytestmark = pytest.mark.usefixtures("fake_model", "no_writer")
 
 DOCUMENTS = {f"page-{i}.md": f"# Page {i}\n\nThe knob of page {i} is number{i}.\n" for i in range(6)}
 

@@ -2,7 +2,8 @@
 
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,10 @@ from docmill.storage.objects import lease
 from docmill.storage.schema import ChunkRow
 from docmill.storage.upkeep.verify import verify
 from tests.kit.far_bench import FarBench, make_bucket
-from tests.kit.victim import Countdown, compact_at_once, ingest, start
+from tests.kit.victim import Countdown, Places, at_boundaries, compact_at_once, every, ingest, one_of_each_kind, start
 from tests.kit.workbench import Workbench
 
-QUICK = 2  # kills of the quick tests
+QUICK = 2  # kills of the quick test
 
 
 @pytest.fixture(autouse=True)
@@ -84,30 +85,31 @@ def check_ingest(bench: FarBench, before: list[ChunkRow], elsewhere: bool) -> No
     assert bench.on("third").store.search("knob", k=1)[0].text.endswith("blue knob.")
 
 
-def kill_ingests(fresh: Callable[[], FarBench], model: Path, places: Callable[[int], range]) -> int:
+def few(names: Sequence[str]) -> range:
+    return range(5, len(names) - 4, len(names) // QUICK)
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        few,
+        pytest.param(one_of_each_kind, marks=pytest.mark.slow),
+        pytest.param(every, marks=pytest.mark.soak),
+    ],
+)
+def test_a_writer_killed_at_any_effect_on_the_object_store_loses_nothing(
+    fresh: Callable[[], FarBench], token_counts_folder: Path, places: Places
+) -> None:
     before = fresh().chunks()
-    killed = 0
-    for at in places(len(effects(fresh(), ingest))):
+    killed, chosen = 0, places(effects(fresh(), ingest))
+    for turn, at in enumerate(chosen, start=1):
         bench = fresh()
-        process = start(ingest, bench, model, at, "remote")
+        process = start(ingest, bench, token_counts_folder, at, "remote")
         process.join(120)
         assert process.exitcode in (-9, 0), f"effect {at}"  # one effect more or less is met from run to run
         killed += process.exitcode == -9
-        check_ingest(bench, before, elsewhere=at % 2 == 1)
-    return killed
-
-
-def test_a_writer_killed_at_an_effect_on_the_object_store_loses_nothing(
-    fresh: Callable[[], FarBench], token_counts_folder: Path
-) -> None:
-    assert kill_ingests(fresh, token_counts_folder, lambda count: range(5, count - 4, count // QUICK)) >= QUICK - 1
-
-
-@pytest.mark.slow
-def test_a_writer_killed_at_any_effect_on_the_object_store_loses_nothing(
-    fresh: Callable[[], FarBench], token_counts_folder: Path
-) -> None:
-    assert kill_ingests(fresh, token_counts_folder, lambda count: range(1, count + 1)) > 20
+        check_ingest(bench, before, elsewhere=turn % 2 == 1)
+    assert killed > 0.6 * len(chosen)
 
 
 def test_every_kind_of_effect_on_an_object_store_has_its_boundary(fresh: Callable[[], FarBench]) -> None:
@@ -120,8 +122,9 @@ def test_every_kind_of_effect_on_an_object_store_has_its_boundary(fresh: Callabl
 
 
 @pytest.mark.slow
+@at_boundaries
 def test_a_compaction_killed_at_any_effect_on_the_object_store_loses_nothing(
-    fresh: Callable[[], FarBench], token_counts_folder: Path
+    fresh: Callable[[], FarBench], token_counts_folder: Path, places: Places
 ) -> None:
     def made() -> FarBench:
         bench = fresh()
@@ -129,16 +132,16 @@ def test_a_compaction_killed_at_any_effect_on_the_object_store_loses_nothing(
         return bench
 
     bench = made()
-    wanted, most, at = clean_chunks(bench), len(effects(bench, compact_at_once)), 0
-    while True:
-        bench, at = made(), at + 1
+    wanted, names = clean_chunks(bench), effects(bench, compact_at_once)
+    for turn, at in enumerate(chain(places(names), count(len(names) + 1)), start=1):
+        bench = made()
         process = start(compact_at_once, bench, token_counts_folder, at, "remote")
         process.join(120)
         if process.exitcode == 0:
             break
         assert process.exitcode == -9, f"effect {at}"
         assert bench.on("reader").chunks() == wanted
-        if at % 2:
+        if turn % 2:
             bench.objects.delete([lease.KEY])
             bench = bench.on("two")
             refresh(bench.root)
@@ -146,4 +149,4 @@ def test_a_compaction_killed_at_any_effect_on_the_object_store_loses_nothing(
         compact_at_once(bench)
         assert verify(bench.root, deep=True) == []
         assert bench.on("third").chunks() == wanted
-    assert at > 0.8 * most
+    assert at > 0.8 * len(names)
