@@ -129,7 +129,7 @@ def test_the_parameters_make_a_form_that_refuses_what_it_does_not_know() -> None
     from docmill.flows.ingest import ingest
 
     schema = parameter_schema(ingest)
-    assert schema.definitions["Options"]["additionalProperties"] is False
+    assert schema.definitions["IngestParameters"]["additionalProperties"] is False
     with pytest.raises(ParameterTypeError):
         ingest.validate_parameters({"options": {"workres": 2}})
 
