@@ -49,8 +49,9 @@ def decode(data: bytes, read: Reader) -> Any:
 def _encoder(writers: Mapping[type, Writer]) -> json.JSONEncoder:
     def plain(value: object) -> object:
         """Return what JSON knows for what it does not know."""
+        own: type = type(value)
         if hasattr(value, "__dataclass_fields__"):
-            return _row_of(type(value))(value)
+            return _row_of(own)(value)
         for known, written in writers.items():
             if isinstance(value, known):
                 return written(value)
