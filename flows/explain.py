@@ -104,10 +104,10 @@ def _chunks(pool: Pool, settings: Settings, task: Splitting) -> list[Draft]:
 
     A language model is not asked: that costs money.
     """
-    chunks, lookup = _call(pool, split, task)
-    if not lookup.wanted:
+    chunks, asked = _call(pool, split, task)
+    if not asked:
         return chunks
-    encoder, asked = load_encoder(settings.embedding.model, settings.embedding.revision), list(lookup.wanted)
+    encoder = load_encoder(settings.embedding.model, settings.embedding.revision)
     return _call(pool, split, replace(task, lookup=Lookup(dict(zip(asked, encoder.encode(asked), strict=True)))))[0]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.house import (
+    FACE,
     LAYERS,
     MODULES,
     ROOT,
@@ -35,6 +36,7 @@ ONLY_IN = {
     "sentence_transformers": ("storage/embedding/encoder.py", "storage/retrieval/steps/cross_encoder.py"),
     "typer": ("flows/cli/",),
     "rich": ("flows/cli/",),
+    "pickle": ("tasks/workers/pool.py", "tasks/workers/worker.py"),
 }
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "manager", "base", "core", "common", "misc"}
 SLOW = (
@@ -118,6 +120,12 @@ def test_a_heavy_package_is_imported_only_where_it_belongs(path: Path) -> None:
     packages = {name.split(".")[0] for name, _ in imports(path)}
     strangers = {p for p in packages & ONLY_IN.keys() if not name_of(path).startswith(ONLY_IN[p])}
     assert not strangers, f"{name_of(path)} imports {strangers}"
+
+
+def test_only_a_worker_loads_pickles_and_only_those_of_its_parent() -> None:
+    loading = re.compile(r"pickle\.load|Unpickler|\.recv\(|allow_pickle=True|\b(?:dill|joblib|marshal|shelve)\.")
+    found = {name_of(path) for path in (*MODULES, *FACE) if loading.search(path.read_text(encoding="utf-8"))}
+    assert found == {"tasks/workers/worker.py"}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

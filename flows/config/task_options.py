@@ -23,7 +23,7 @@ from docmill.tasks.evaluate.questions import load_questions
 from docmill.tasks.model.budget import Budget
 from docmill.tasks.model.client import Asking, model_key
 from docmill.tasks.model.clients.completion import ModelOptions
-from docmill.tasks.model.query_wordings import rewriter
+from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.sources.source import DiscoverOptions
@@ -122,7 +122,7 @@ def rewrite_of(settings: Settings) -> Rewrite | None:
     asking = asking_of(settings)
     if asking is None:
         raise ConfigError('search.expand is "model", but [model] names no provider')
-    return rewriter(asking)
+    return Rewriter(asking)
 
 
 def routes_of(settings: Settings) -> RouteTable:

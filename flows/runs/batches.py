@@ -70,10 +70,11 @@ def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
     packs = artifact_paths(run.root, run.base, "texts")
     running: list[Future[Path]] = []
     unpacks: dict[str, Path] = {}
+    recipe = run.recipe.with_passwords(())  # orders lie on disk
     for number, part in enumerate(_parts(_laid(run, sorted(works, key=_turn), unpacks))):
         orders = tuple({unpacks[work.key] for work in part if work.place})
-        order = Order(run.folder / f"batch-{number:05d}", part, run.recipe, packs, _answering(run, number), orders)
-        path = save_order(order, run.folder / f"order-{number:05d}.pickle")
+        order = Order(run.folder / f"batch-{number:05d}", part, recipe, packs, _answering(run, number), orders)
+        path = save_order(order, run.folder / f"order-{number:05d}.json")
         running.append(run.engine.submit(process_batch, path))
         if len(running) > BATCHES_AHEAD:
             yield _finished(run, running.pop(0))
@@ -106,8 +107,8 @@ def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator
             continue
         folder = run.folder / f"{TEMPORARY}unpacked-{number:05d}"
         wanted = tuple((work.place, work.key) for work in group)
-        order = UnpackOrder(path, PurePosixPath(path).name, wanted, run.recipe.archives)
-        saved = save_order(order, folder / "order.pickle")
+        order = UnpackOrder(path, PurePosixPath(path).name, wanted, replace(run.recipe.archives, passwords=()))
+        saved = save_order(order, folder / "order.json")
         for work in group:
             unpacks[work.key] = saved
             yield replace(work, path=str(folder / work.key))
@@ -158,4 +159,4 @@ def _embed(run: Run, batches: Sequence[Batch]) -> Embedding:
             run.space.late,
             artifact_paths(run.root, run.base, "texts"),
         )
-        return run.engine.submit(embed_batches, save_order(order, run.folder / f"embed-{number:05d}.pickle")).result()
+        return run.engine.submit(embed_batches, save_order(order, run.folder / f"embed-{number:05d}.json")).result()

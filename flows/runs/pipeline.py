@@ -41,7 +41,7 @@ from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, ChunkMoves, check_space, compare_chunks
 from docmill.storage.writer.current import catch_up
 from docmill.tasks.batch.embed import Embedding
-from docmill.tasks.batch.orders import save_order
+from docmill.tasks.batch.orders import passwords_at_hand, save_order
 from docmill.tasks.model.client import close_shared
 from docmill.tasks.publishing.plan import KnownDocument, Plan, State, check_losses, plan
 from docmill.tasks.publishing.publish import PublishOrder, gather, publish_run
@@ -90,6 +90,7 @@ def ingest(
             catch_up(settings.store)
             folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
+        stack.enter_context(passwords_at_hand(folder, settings.parse.passwords))
         run = _begin(settings, engine, folder, how)
         stack.callback(run.incoming.remove)
         _execute(run, opened, how)
@@ -243,7 +244,7 @@ def _order(run: Run, changes: Changes) -> Path:
     kept = retention_of(run.settings)
     promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
     order = PublishOrder(run.root, run.base, promoted, _run_row(run), kept, run.gate)
-    return save_order(order, run.folder / "publish.pickle")
+    return save_order(order, run.folder / "publish.json")
 
 
 def _commit(run: Run, order: Path) -> None:

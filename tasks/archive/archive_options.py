@@ -1,6 +1,6 @@
 """Options: what opening an archive may cost, and the account that is kept of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from docmill.storage.errors import ConfigError, Rejected
 
@@ -20,7 +20,7 @@ class ArchiveOptions:
     ratio: float = 200.0
     depth: int = 4
     member_bytes: int = 100_000_000
-    passwords: tuple[str, ...] = ()
+    passwords: tuple[str, ...] = field(default=(), repr=False, metadata={"secret": True})
 
     def __post_init__(self) -> None:
         for name in ("members", "total_bytes", "ratio", "depth", "member_bytes"):

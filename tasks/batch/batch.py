@@ -11,7 +11,7 @@ from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_texts
 from docmill.storage.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
 from docmill.storage.columns import to_table
 from docmill.storage.keys import key_of
-from docmill.tasks.batch.orders import load_order
+from docmill.tasks.batch.orders import load_order, passwords_of
 from docmill.tasks.batch.resolve_lookups import Answering, answer
 from docmill.tasks.batch.unpack import unpack
 from docmill.tasks.document.process import Job, Processed, Work, process_document, reject
@@ -37,10 +37,11 @@ class Order:
 
 def process_batch(order: Path) -> Path:
     """Process the batch that an order describes; return the folder of the finished batch."""
-    task: Order = load_order(order)
+    task = load_order(order, Order)
+    passwords = passwords_of(order.parent)
     pool = shared_pool(task.recipe.limits)
-    unpack(task.unpacks, pool)
-    results = _answer_all(pool, _jobs(task), task.answering)
+    unpack(task.unpacks, pool, passwords)
+    results = _answer_all(pool, _jobs(task, task.recipe.with_passwords(passwords)), task.answering)
     write_batch(
         task.folder,
         to_table([one.document for one in results], DOCUMENTS),
@@ -112,12 +113,12 @@ def _marked(one: Processed, task: Answering) -> Processed:
     return replace(one, document=replace(one.document, chunk_key=key_of(one.document.chunk_key, "unsaid")))
 
 
-def _jobs(task: Order) -> list[Job]:
+def _jobs(task: Order, recipe: Recipe) -> list[Job]:
     stored = [work.text_key for work in task.works if work.text_key]
     rows = Packs(task.text_packs).take(stored).to_pylist() if stored else []
     texts = dict(zip(stored, map(decode_parsed, rows), strict=True))
     lookup = Lookup(ahead=bool(task.answering.asking and not task.answering.asking.calls))
-    return [Job(work, task.recipe, texts.get(work.text_key), lookup) for work in task.works]
+    return [Job(work, recipe, texts.get(work.text_key), lookup) for work in task.works]
 
 
 def _draft_table(done: Sequence[Processed]) -> pa.Table:

@@ -49,7 +49,7 @@ class EmbedOrder:
 
 def embed_batches(order: Path) -> Embedding:
     """Write one pack with the vectors that the order's batches lack."""
-    task: EmbedOrder = load_order(order)
+    task = load_order(order, EmbedOrder)
     earlier = sorted(task.target.parent.glob("embeddings-*.parquet"))
     rows = unembedded(task.batches, (*task.packs, *earlier))
     if rows.num_rows:

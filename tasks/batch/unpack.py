@@ -8,7 +8,7 @@ import fcntl
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docmill.storage.errors import Rejected
@@ -30,19 +30,28 @@ class UnpackOrder:
     options: ArchiveOptions
 
 
-def lay(order: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Laying:
+    """What one worker call gets: an order, the folder for its members, and the passwords, which no order holds."""
+
+    task: UnpackOrder
+    folder: Path
+    passwords: tuple[str, ...]
+
+
+def lay(job: Laying) -> None:
     """Lay the members that an order names; runs in a worker process."""
-    task: UnpackOrder = load_order(order)
-    targets = {place: order.parent / name for place, name in task.wanted}
-    extract(Path(task.path), task.name, targets, task.options)
+    targets = {place: job.folder / name for place, name in job.task.wanted}
+    extract(Path(job.task.path), job.task.name, targets, replace(job.task.options, passwords=job.passwords))
 
 
-def unpack(orders: Sequence[Path], pool: Pool) -> None:
+def unpack(orders: Sequence[Path], pool: Pool, passwords: tuple[str, ...] = ()) -> None:
     """Carry out the orders that no other batch has carried out; return when all are."""
     with ExitStack() as stack:
         # In one order for everybody, so that no two batches wait for each other.
         open_ends = [order for order in sorted(orders) if stack.enter_context(_begun(order))]
-        for order, result in zip(open_ends, pool.map(lay, open_ends), strict=True):
+        jobs = [Laying(load_order(order, UnpackOrder), order.parent, passwords) for order in open_ends]
+        for order, result in zip(open_ends, pool.map(lay, jobs), strict=True):
             why = [result.reason, result.message] if isinstance(result, Rejected) else []
             write_whole(order.parent / DONE, json.dumps(why).encode())
 

@@ -86,7 +86,7 @@ def read(task: Reading) -> Read:
     return Read(file_type, parsed, detect(parsed, file_type), find_regions(parsed, file_type))
 
 
-def split(task: Splitting) -> tuple[list[Draft], Lookup]:
-    """Return the chunks of a document, and the look-up with what its strategies missed."""
+def split(task: Splitting) -> tuple[list[Draft], tuple[str, ...]]:
+    """Return the chunks of a document, and the texts whose vectors its strategies missed."""
     tokenizer, lookup = load_tokenizer(task.tokenizer_dir), task.lookup
-    return chunk_regions(task.parsed, task.routed, tokenizer, task.options, lookup), lookup
+    return chunk_regions(task.parsed, task.routed, tokenizer, task.options, lookup), tuple(lookup.wanted)

@@ -60,6 +60,11 @@ class Recipe:
     _parsers: dict[FileType, str] = field(default_factory=dict, compare=False, repr=False)
     _chunkers: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
+    def with_passwords(self, passwords: tuple[str, ...]) -> "Recipe":
+        """Return the recipe with other passwords to try; what lies on disk has none."""
+        parse, archives = replace(self.parse, passwords=passwords), replace(self.archives, passwords=passwords)
+        return replace(self, parse=parse, archives=archives)
+
     def attempt_key(self, reason: str, parser: str) -> str:
         """Return the key under which a rejected file is not tried again.
 

@@ -1,7 +1,7 @@
 """Rewrite: other wordings of a query, from a language model; each query is paid for once."""
 
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
 
 from docmill.tasks.model.client import Asking, Desk
 from docmill.tasks.model.prompt import Prompt
@@ -18,16 +18,17 @@ _MOST_WORDINGS = 3
 _MARK = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)])\s+")
 
 
-def rewriter(asking: Asking) -> Callable[[str], list[str]]:
-    """Return the function that asks a model for other wordings; it gives none where no answer is to be had."""
+@dataclass(frozen=True, slots=True)
+class Rewriter:
+    """Asks a model for other wordings of a query; gives none where no answer is to be had."""
 
-    def rewrite(query: str) -> list[str]:
+    asking: Asking
+
+    def __call__(self, query: str) -> list[str]:
         prompt = Prompt((_ASKED, query), purpose="expand", max_tokens=_MOST_TOKENS)
-        with Desk(asking) as desk:
+        with Desk(self.asking) as desk:
             answers = desk.ask([prompt])
         return wordings(answers[prompt].text) if prompt in answers else []
-
-    return rewrite
 
 
 def wordings(said: str) -> list[str]:

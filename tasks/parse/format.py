@@ -1,7 +1,7 @@
 """Format: a name, a version, and a function from bytes to a parsed document."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from docmill.storage.schema import Parsed
 
@@ -23,7 +23,7 @@ class ParseOptions:
     """
 
     language: str = ""
-    passwords: tuple[str, ...] = ()
+    passwords: tuple[str, ...] = field(default=(), repr=False, metadata={"secret": True})
     ocr: bool = False
     ocr_languages: str = "eng"
     max_characters: int = 50_000_000

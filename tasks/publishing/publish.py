@@ -10,6 +10,7 @@ from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.memory import returning_large
+from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import RunRow
 from docmill.storage.tables.spill import spill
 from docmill.storage.upkeep.compact import compact_held, due
@@ -17,6 +18,7 @@ from docmill.storage.versions import candidates
 from docmill.storage.writer.commit import NO_MOVES, Changes, ChunkMoves, prepare, put
 from docmill.tasks.batch.orders import load_order
 from docmill.tasks.model import ledger
+from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.publishing.gate import Gate, GateVerdict, judge
 from docmill.tasks.publishing.plan import Plan, State
 from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_table
@@ -49,7 +51,7 @@ def publish_run(order: Path) -> Published:
 
     What the gate does not let through is kept as a candidate, and the staging with it, for the next run.
     """
-    task: PublishOrder = load_order(order)
+    task = load_order(order, PublishOrder, {Rewrite: Rewriter})
     notes = ledger.pending(task.root)
     changes = replace(task.changes, costs=ledger.read(notes))
     with returning_large():

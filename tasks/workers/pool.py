@@ -28,7 +28,8 @@ from tempfile import mkdtemp
 from typing import Any, Self, TypeVar
 
 from docmill.storage.errors import ConfigError, Rejected, Transient
-from docmill.tasks.workers.worker import Note
+from docmill.tasks.workers.messages import Note, greeting, message_reader, receive
+from docmill.tasks.workers.plain_json import Reader, Unreadable
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -64,6 +65,7 @@ class Limits:
 class _Task:
     function: Callable[[Any], Any]
     item: Any
+    read: Reader
     future: "Future[Any]"
 
 
@@ -82,11 +84,13 @@ class Pool:
     def map(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[B | Rejected]:
         """Return `function(item)` of each item in order, or the reason why there is none.
 
-        `function` is importable by name, items and results are picklable. An item whose worker dies,
-        runs out of memory or of time gives a Rejected (`crashed`, `memory`, `timeout`), and so
-        does one that raises. Raise Transient when worker processes cannot be started at all.
+        `function` is importable by name, items are picklable, and results are of the type that it says it returns,
+        which has a form in plain JSON. An item whose worker dies, runs out of memory or of time, or answers with
+        something else gives a Rejected (`crashed`, `memory`, `timeout`), and so does one that raises. Raise
+        Transient when worker processes cannot be started at all.
         """
-        tasks = [_Task(function, item, Future()) for item in items]
+        read = message_reader(function)
+        tasks = [_Task(function, item, read, Future()) for item in items]
         for task in tasks:
             self._submit(task)
         return _results(tasks)
@@ -215,10 +219,9 @@ class _Worker:
 
     def wait_until_ready(self) -> None:
         """Return when the process waits for work; raise Transient when it never will."""
-        with suppress(EOFError, ConnectionError):
-            if self._pipe.poll(_START_TIMEOUT_S):
-                self._pipe.recv_bytes()
-                return
+        with suppress(EOFError, ConnectionError, TimeoutError):
+            receive(self._pipe, greeting, time.monotonic() + _START_TIMEOUT_S)
+            return
         self.stop()
         raise Transient(f"a worker process did not start ({_describe(self._process.wait())})")
 
@@ -236,19 +239,21 @@ class _Worker:
         """Return the result of the first task given, or the Rejected that says what became of it."""
         self._done += 1
         self._spent = True
-        self._given.popleft()
+        task = self._given.popleft()
         deadline = time.monotonic() + limits.timeout_s
         result: Any = Note("")
         parser = ""
         try:
             while isinstance(result, Note):
                 parser = result.parser
-                if not self._pipe.poll(max(0.0, deadline - time.monotonic())):
-                    return Rejected("timeout", f"took more than {limits.timeout_s:g} seconds", parser)
-                result = pickle.loads(self._pipe.recv_bytes())
+                result = receive(self._pipe, task.read, deadline)
+        except TimeoutError:
+            return Rejected("timeout", f"took more than {limits.timeout_s:g} seconds", parser)
         except (EOFError, ConnectionError):
             self.stop()
             return _death(self._process.wait(), parser)
+        except Unreadable as error:
+            return Rejected("crashed", f"the parser's process gave no answer that could be read: {error}", parser)
         self._spent = isinstance(result, Rejected) and result.reason == "memory"
         return result
 

@@ -7,31 +7,22 @@ import pickle
 import resource
 import signal
 import sys
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.workers.memory_release import release
+from docmill.tasks.workers.messages import answer, note, refusal, send
 
 _MEGABYTE = 1 << 20  # bytes
 _PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 _MAX_MESSAGE = 500
 """Characters of an exception: some libraries repeat the document in it."""
-_MAX_ANSWER = 400 * _MEGABYTE
-"""Bytes of a pickled answer, which the parent holds besides the object made of it; its own memory has no limit."""
 _MAX_FILE = 2 << 30
 """Bytes of any file that a worker writes, so that a bomb does not fill the disk before its time is over."""
 _SPARE_CPU_S = 5
 """Seconds of processor time beyond the limit: the parent, which watches the clock and says why, comes first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What a worker says of the document at hand before it has an answer: the parser that it calls."""
-
-    parser: str
 
 
 _notes: list[Connection] = []
@@ -40,7 +31,7 @@ _notes: list[Connection] = []
 def announce(parser: str) -> None:
     """Tell the parent process which parser is called next; outside of a worker this does nothing."""
     for pipe in _notes:
-        pipe.send_bytes(pickle.dumps(Note(parser)))
+        send(pipe, note(parser))
 
 
 def serve(arguments: list[str]) -> None:
@@ -51,7 +42,7 @@ def serve(arguments: list[str]) -> None:
     _block_network()
     logging.disable(logging.ERROR)  # libraries remark on documents; what matters is in the answer
     pipe = Connection(fd)
-    pipe.send_bytes(b"ready")
+    send(pipe, note("ready"))
     _notes.append(pipe)
     limited = False
     while True:
@@ -64,23 +55,20 @@ def serve(arguments: list[str]) -> None:
             _limit_memory(memory_mb)
             limited = True
         _limit_time(timeout_s)
-        pipe.send_bytes(_answer(request, memory_mb))
+        send(pipe, _answer(request, memory_mb))
         release()
 
 
 def _answer(request: bytes, memory_mb: int) -> bytes:
     try:
         function, item = pickle.loads(request)
-        answer = pickle.dumps(function(item), pickle.HIGHEST_PROTOCOL)
-        if len(answer) > _MAX_ANSWER:
-            raise Rejected("too_large", f"{len(answer)} bytes of text and elements, the limit is {_MAX_ANSWER}")
-        return answer
+        return answer(function(item))
     except Rejected as why:
-        return pickle.dumps(why)
+        return refusal(why)
     except MemoryError:
-        return pickle.dumps(Rejected("memory", f"needs more than {memory_mb} MB"))
+        return refusal(Rejected("memory", f"needs more than {memory_mb} MB"))
     except BaseException as error:
-        return pickle.dumps(Rejected("crashed", describe(error)))
+        return refusal(Rejected("crashed", describe(error)))
 
 
 def describe(error: BaseException) -> str:

@@ -23,7 +23,7 @@ def pool() -> Iterator[Pool]:
 
 def order(folder: Path, archive: Path) -> Path:
     wanted = (((0,), "one"), ((1,), "two"))
-    return save_order(UnpackOrder(str(archive), archive.name, wanted, ArchiveOptions()), folder / "order.pickle")
+    return save_order(UnpackOrder(str(archive), archive.name, wanted, ArchiveOptions()), folder / "order.json")
 
 
 def test_batches_that_need_the_same_archive_unpack_it_once(tmp_path: Path, pool: Pool) -> None:
