@@ -139,7 +139,7 @@ def test_other_strategies_are_tried_beside_the_routes() -> None:
         (["faq.md", "--strategy", "fixed", "--option", "sentence.size=30"], "must be NAME=VALUE"),
         (["faq.md", "--strategy", "fixed", "--option", "sise=30"], "the nearest is 'size'"),
         (["gone.md"], "gone.md: no such file"),
-        (["."], ".: a folder; name one file of it"),
+        (["."], ".: is a folder; name a file in it"),
         (["empty.md"], "empty.md: empty: 0 bytes"),
     ],
 )
