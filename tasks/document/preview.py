@@ -70,7 +70,9 @@ def take(task: Taking) -> None:
     if contents.reason:
         raise Rejected(contents.reason, contents.message)
     if entry is None:
-        raise Rejected("unreadable", f"it holds no {task.inner!r}, but {', '.join(sorted(held)[:_TOLD]) or 'nothing'}")
+        raise Rejected(
+            "unreadable", f"it has no member {task.inner!r}, only {', '.join(sorted(held)[:_TOLD]) or 'nothing'}"
+        )
     if entry.reason:
         raise Rejected(entry.reason, entry.message)
     extract(task.holder, task.holder.name, {entry.place: task.target}, task.options)

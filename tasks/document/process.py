@@ -145,7 +145,7 @@ def _read(work: Work, limit: int) -> bytes:
     try:
         return Path(work.path).read_bytes()
     except FileNotFoundError as error:
-        raise why_missing(Path(work.path)) if work.place else Rejected("unreadable", "it is gone") from error
+        raise why_missing(Path(work.path)) if work.place else Rejected("unreadable", "the file is gone") from error
     except OSError as error:
         raise Rejected("unreadable", error.strerror or str(error)) from error
 

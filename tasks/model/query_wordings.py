@@ -1,4 +1,4 @@
-"""Rewrite: other wordings of a query, from a language model; each query is paid for once."""
+"""Query wordings: rephrasings of a query by a language model; each query is paid for once."""
 
 import re
 from collections.abc import Callable
@@ -14,12 +14,12 @@ _ASKED = (
 _MOST_TOKENS = 200
 """Tokens of three lines, each with room for a long query."""
 _MOST_WORDINGS = 3
-"""Wordings that are searched for: as many as are asked for, whatever else the model adds."""
+"""Maximum rephrasings to search for, whatever else the model adds."""
 _MARK = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)])\s+")
 
 
 def rewriter(asking: Asking) -> Callable[[str], list[str]]:
-    """Return the function that asks a model for other wordings; it gives none where no answer is to be had."""
+    """Return the function that asks a model for rephrasings; it returns [] if no answer is available."""
 
     def rewrite(query: str) -> list[str]:
         prompt = Prompt((_ASKED, query), purpose="expand", max_tokens=_MOST_TOKENS)
@@ -31,6 +31,6 @@ def rewriter(asking: Asking) -> Callable[[str], list[str]]:
 
 
 def wordings(said: str) -> list[str]:
-    """Return the first lines of a reply that have words in them, without bullets, numbers and quotation marks."""
+    """Return the first lines of a reply that contain words, without bullets, numbers and quotation marks."""
     lines = [_MARK.sub("", line, count=1).strip(" \t\"'") for line in said.splitlines()]
     return [line for line in lines if any(map(str.isalnum, line))][:_MOST_WORDINGS]

@@ -153,7 +153,7 @@ def _with_damage(data: bytes, encoding: str) -> Decoded:
     if damage and encoding.startswith("utf"):
         damage -= data.count("\ufffd".encode(encoding))
     if damage > max(2, len(text) * _MAX_DAMAGE):
-        raise Rejected("undecodable", f"marked or shaped as {encoding}, but {damage} places are no {encoding}")
+        raise Rejected("undecodable", f"looks like {encoding}, but {damage} places are not valid {encoding}")
     return Decoded(text, encoding, max(damage, 0))
 
 
@@ -182,5 +182,5 @@ def _guess(data: bytes) -> Decoded:
         return Decoded(text, "cp1252", 0)
     encoding = _python_name(chardet.detect(data[:_SAMPLE])["encoding"] or "")
     if not encoding:
-        raise Rejected("undecodable", "not UTF-8, and no other encoding is likely")
+        raise Rejected("undecodable", "not UTF-8, and no other encoding fits")
     return _with_damage(data, encoding)

@@ -79,7 +79,7 @@ def reembed(
         if base.space.id == space.id:
             return Reembedded(0, None)
         if base.space.late != space.late:
-            raise StoreError("late vectors need the windows that an ingest notes; ingest into a new store")
+            raise StoreError("late vectors need windows, which this store lacks; ingest into a new store")
         embedded = _embed(root, base, space, progress or (lambda *_: None))
         snapshot = _switched(root, base, space, embedded)
         return Reembedded(embedded, publish_snapshot(root, base, snapshot, terms.retention, terms.gate))

@@ -154,7 +154,7 @@ def test_an_empty_name_is_not_the_working_directory(folder: Path) -> None:
     [
         ({"fixd": {"size": 30}}, r"^\[split\] strategy 'fixd' does not exist; the nearest is 'fixed'$"),
         ({"fixed": {"sise": 30}}, r"^\[split\] fixed has no option 'sise'; the nearest is 'size'$"),
-        ({"fixed": {"size": 3}}, r"^\[split\] fixed: size must be a whole number in \[16, 8192\], got 3$"),
+        ({"fixed": {"size": 3}}, r"^\[split\] fixed: size must be an integer in \[16, 8192\], got 3$"),
     ],
 )
 def test_options_of_a_strategy_are_checked_though_no_route_takes_it(split: dict[str, Any], message: str) -> None:

@@ -157,7 +157,7 @@ def test_patterns_globs_and_ignore_files_choose_objects(prefix: Prefix) -> None:
 
 
 def test_a_prefix_without_objects_is_refused_unless_its_documents_may_go(prefix: Prefix) -> None:
-    with pytest.raises(SourceError, match="docs holds no object"):
+    with pytest.raises(SourceError, match="docs has no objects"):
         prefix.ingest()
     prefix.put({"guide.md": GUIDE})
     prefix.ingest()

@@ -59,7 +59,7 @@ def detect_file_type(name: str, data: bytes) -> FileType:
         return _known(FileType(kind))
     if not is_text(data):
         named = suffix in _BY_SUFFIX or suffix in BY_SUFFIX
-        raise Rejected("undecodable" if named else "unsupported", "binary data of no known kind")
+        raise Rejected("undecodable" if named else "unsupported", "binary data of unknown type")
     return _known(_text_type(suffix, decode(data[:_HEAD]).text, data))
 
 
@@ -74,7 +74,7 @@ def _known(found: FileType) -> FileType:
         return found
     if found.format in INSTEAD:
         raise Rejected("unsupported", INSTEAD[found.format])
-    raise Rejected("unsupported", f"{found.format} files are not among the formats: {', '.join(FORMATS)}")
+    raise Rejected("unsupported", f"{found.format} files are not supported; supported are {', '.join(FORMATS)}")
 
 
 def _suffix(name: str) -> str:

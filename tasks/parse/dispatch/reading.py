@@ -27,7 +27,7 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
         raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
     form = FORMATS.get(file_type.format)
     if form is None:
-        raise Rejected("unsupported", f"format {file_type.format!r} is none of {', '.join(FORMATS)}")
+        raise Rejected("unsupported", f"format {file_type.format!r} must be one of {', '.join(FORMATS)}")
     opened = unlocked(data, options.passwords)
     if opened is not data:
         form = FORMATS.get(binary_kind(opened), form)
@@ -66,7 +66,7 @@ def _guarded(form: Format, data: bytes, options: ParseOptions) -> Parsed:
     except MemoryError as error:
         raise Rejected("memory", f"{len(data)} bytes of {form.name} need more memory than allowed") from error
     except RecursionError as error:
-        raise Rejected("corrupt", f"nested too deeply to be {form.name} that people write") from error
+        raise Rejected("corrupt", f"nested too deeply for {form.name}") from error
     except Exception as error:
         message = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].removesuffix(":")
         raise Rejected("corrupt", f"cannot be read as {form.name}: {message}") from error
@@ -81,7 +81,7 @@ def _checked(form: Format, parsed: Parsed, options: ParseOptions) -> Parsed:
         raise Rejected("too_large", f"{len(parsed.elements)} elements, the limit is {options.max_elements}")
     found = faults(parsed)
     if found:
-        raise Rejected("crashed", f"the {form.name} parser broke its promise: {found[0]}")
+        raise Rejected("crashed", f"the {form.name} parser returned invalid elements: {found[0]}")
     try:
         parsed.text.encode()
     except UnicodeEncodeError:  # lone surrogates, which no file could hold

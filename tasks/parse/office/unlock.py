@@ -23,7 +23,7 @@ def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
         locked = OfficeFile(io.BytesIO(data)).is_encrypted()
     except Exception as error:  # no Office document, or a damaged one: its parser says which
         if binary_kind(data) == "encrypted":
-            raise Rejected("encrypted", f"an Office document whose lock is damaged ({error})") from error
+            raise Rejected("encrypted", f"an encrypted Office document with a damaged header ({error})") from error
         return data
     if not locked:
         return data
@@ -40,7 +40,7 @@ def _with_any(passwords: tuple[str, ...], data: bytes) -> bytes:
             return opened
         strange = why or strange
     if strange:
-        raise Rejected("encrypted", f"an Office document locked in a way that no password opens ({strange})")
+        raise Rejected("encrypted", f"an Office document with unsupported encryption ({strange})")
     tried = (
         f"none of the {len(passwords)} in [parse.passwords] opens it" if passwords else "give it in [parse.passwords]"
     )

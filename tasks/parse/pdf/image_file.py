@@ -57,9 +57,9 @@ def _opened(data: bytes) -> Any:
     try:
         image = Image.open(BytesIO(data), formats=_FORMATS)
     except UnidentifiedImageError as error:
-        raise Rejected("corrupt", "cannot be read as an image: its head is broken") from error
+        raise Rejected("corrupt", "cannot be read as an image: its header is damaged") from error
     except Image.DecompressionBombError as error:
-        raise Rejected("too_large", f"an image of more pixels than the limit, {_MAX_PIXELS}") from error
+        raise Rejected("too_large", f"an image with more pixels than the limit, {_MAX_PIXELS}") from error
     return image
 
 

@@ -37,7 +37,7 @@ def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
         if document is not None:
             return _of_bounded_length(document)
     if _UNLIKE.search(data):
-        raise Rejected("encrypted", "its streams are locked and its strings are not, which pdfium cannot open")
+        raise Rejected("encrypted", "its streams are encrypted and its strings are not, which pdfium cannot open")
     known = f"none of {len(passwords)} passwords opens it" if passwords else "no password is known"
     raise Rejected("encrypted", f"the pdf needs a password; {known} (parse.passwords)")
 
@@ -53,7 +53,7 @@ def _opened(data: bytes, password: str | None) -> Any:
         if error.err_code == pdfium.FPDF_ERR_PASSWORD:
             return None
         if error.err_code == pdfium.FPDF_ERR_SECURITY:
-            raise Rejected("encrypted", "locked in a way that no password opens (an unknown filter)") from error
+            raise Rejected("encrypted", "unsupported encryption (an unknown filter)") from error
         raise Rejected("corrupt", f"cannot be read as pdf: {error}") from error
 
 

@@ -44,7 +44,7 @@ def _read(document: Any, form: int | None, options: ParseOptions) -> list[PageSh
         sheets.append(_sheet(document, form, number, options))
         characters += sheets[-1].characters
         if characters > options.max_characters:
-            raise Rejected("too_large", f"more characters on {number} pages than the limit, {options.max_characters}")
+            raise Rejected("too_large", f"{number} pages have more characters than the limit, {options.max_characters}")
     return sheets
 
 

@@ -28,10 +28,9 @@ _BLANKS = r"[^\S\r\n]*"
 class Recursive(Options):
     r"""`size` in tokens; `separators` from the strongest to the weakest.
 
-    The text is cut before a separator that begins with white space, and after any other; `
-    ` matches any line end. Without separators, the content decides: headings by level, then empty lines; in code, the
-    separators of its language come first. Parts that are still too long are cut between lines and sentences, then
-    between words.
+    The text is cut before a separator that begins with white space, and after any other; `\n` matches any
+    line end. Without separators, the content decides: headings by level, then empty lines; in code, the separators of
+    its language come first. Parts that are still too long are cut between lines and sentences, then between words.
     """
 
     separators: tuple[str, ...] = ()
@@ -41,7 +40,7 @@ class Recursive(Options):
         object.__setattr__(self, "separators", tuple(self.separators))
         if not all(isinstance(one, str) and one for one in self.separators) or len(self.separators) > _MAX_SEPARATORS:
             raise ConfigError(
-                f"separators must be at most {_MAX_SEPARATORS} texts, none empty, got {self.separators!r}"
+                f"separators must be at most {_MAX_SEPARATORS} strings, none empty, got {self.separators!r}"
             )
 
 

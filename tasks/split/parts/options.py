@@ -68,7 +68,7 @@ def _optimize(values: Any) -> Optimize:
 def check_whole(name: str, value: object, low: int, high: int) -> None:
     """Raise ConfigError unless `value` is an integer in [low, high]."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise ConfigError(f"{name} must be a whole number in [{low}, {high}], got {value!r}")
+        raise ConfigError(f"{name} must be an integer in [{low}, {high}], got {value!r}")
 
 
 def check_flag(name: str, value: object) -> None:

@@ -186,5 +186,5 @@ def test_a_lock_that_leaves_strings_open_is_named() -> None:
         b"/StmF /StdCF /StrF /Identity /O <" + b"11" * 32 + b"> /U <" + b"22" * 32 + b"> >> /ID [<33> <33>] /Root"
     )
     data = page().to_bytes().replace(b"/Root", lock)
-    with pytest.raises(Rejected, match="encrypted: its streams are locked and its strings are not"):
+    with pytest.raises(Rejected, match="encrypted: its streams are encrypted and its strings are not"):
         parse(data, FileType("pdf"), ParseOptions(passwords=("sesame",)))

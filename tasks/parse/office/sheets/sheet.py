@@ -69,7 +69,7 @@ class CellBudget:
         if self._cells < 0:
             raise Rejected("too_large", f"more than {_MAX_CELLS} cells are filled")
         if self._characters < 0:
-            raise Rejected("too_large", f"cells hold more than {self._limit} characters, which is the limit")
+            raise Rejected("too_large", f"cells hold more characters than the limit, {self._limit}")
         sheet.rows.setdefault(row, {})[column] = text
 
 

@@ -36,7 +36,7 @@ def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = open_document_properties(container)
         if is_encrypted(container):
-            raise Rejected("encrypted", "the workbook's members are encrypted; store it without its password")
+            raise Rejected("encrypted", "the workbook's members are encrypted; save it without a password")
         return _drawn(sheets_odf.read_sheets(container, CellBudget(options.max_characters)), metadata)
 
 
