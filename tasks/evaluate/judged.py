@@ -4,6 +4,7 @@
 |---|---|
 | context precision | the mean, over the ranks of useful chunks, of the share of useful chunks up to that rank |
 | context relevance | the share of the retrieved sentences that the question needs |
+
 Sources: Es, James, Espinosa Anke and Schockaert, RAGAS: Automated Evaluation of Retrieval Augmented Generation, EACL
 2024 (relevance); the definition of `context_precision` in RAGAS' documentation.
 """

@@ -1,6 +1,7 @@
 """Desk: a run's access to its language model; answers are stored, and no prompt is paid for twice.
 
 One desk serves contexts, cuts, summaries, expanded queries, facts and judgements:
+
     with Desk(Asking(model, root)) as desk:
         answers = desk.ask([Prompt(("Say it in other words.", question), purpose="expand", max_tokens=60)])
 """

@@ -5,6 +5,7 @@ cache/replies/<run>.jsonl     the journal of a running ingest, locked by its pro
 cache/replies/<run>.parquet   a pack of answers, found by key
 cache/costs/<run>.json        their cost, until a snapshot's table `costs` has it
 ```
+
 These files are separate from those of snapshots: a run that fails, or is killed, keeps what it paid for.
 """
 

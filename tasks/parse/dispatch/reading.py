@@ -1,4 +1,4 @@
-"""Reading: the one function that parses any format, and the checks of its result."""
+"""Reading: parse a file of any format, and check the result."""
 
 import gc
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from docmill.tasks.parse.signatures import binary_kind
 from docmill.tasks.parse.span_checks import faults
 
 _MAX_MESSAGE = 400
-"""Characters of a library's error that a reason keeps: some libraries quote the whole file in theirs."""
+"""Characters of a library's error to keep: some libraries quote the whole file in theirs."""
 _BLANK = b"\0 \t\r\n"
-_BEGINNING = 1_000  # bytes that are searched for a letter first: a large file is nearly always known by them
+_BEGINNING = 1_000  # bytes searched first for a non-blank one: enough for nearly all large files
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
 
 
@@ -36,7 +36,7 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
 
 
 def parser_key(file_type: FileType, options: ParseOptions) -> str:
-    """Return the key of everything, besides a file's content, that its canonical text depends on.
+    """Return the key of everything but a file's content that determines its canonical text.
 
     Passwords and limits decide whether there is a text, but not which, so they are not part of the key.
     """
@@ -47,7 +47,7 @@ def parser_key(file_type: FileType, options: ParseOptions) -> str:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from walking over the many objects of a large document again and again."""
+    """Disable the garbage collector, which would scan the many objects of a large document again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -84,6 +84,6 @@ def _checked(form: Format, parsed: Parsed, options: ParseOptions) -> Parsed:
         raise Rejected("crashed", f"the {form.name} parser returned invalid elements: {found[0]}")
     try:
         parsed.text.encode()
-    except UnicodeEncodeError:  # lone surrogates, which no file could hold
+    except UnicodeEncodeError:  # lone surrogates, which no file can contain
         return replace(parsed, text=parsed.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     return parsed

@@ -54,7 +54,7 @@ class PandocWalker:
                 visit(node.get("c"))
 
     def _inlines(self, inlines: list[Node], draw: Callable[[str, dict[str, Any]], None]) -> None:
-        """Pass the text and links of inlines to `draw`, draw their notes below, then count the pages that begin in it."""
+        """Pass the text and links of inlines to `draw`, draw their notes below, then count their page breaks."""
         rendered = Inlines(self._notes + 1)
         text, pages = self._paged(rendered.text(inlines))
         draw(text, {"links": rendered.links} if rendered.links else {})

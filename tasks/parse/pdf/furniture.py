@@ -1,4 +1,4 @@
-"""PDF furniture: headers, footers and page numbers, known because they are on most pages."""
+"""PDF furniture: headers, footers and page numbers, recognised because they repeat on most pages."""
 
 import re
 from collections import Counter, defaultdict
@@ -26,9 +26,9 @@ Offset = tuple[bool, int]  # at the top or the bottom, and how far a number is f
 
 
 def mark_furniture(sheets: list[PageSheet], body: float) -> None:
-    """Mark what runs up a margin, and lines in a margin whose text, apart from numbers, is on most pages.
+    """Mark text that runs up a margin, and lines in a margin whose text, apart from numbers, is on most pages.
 
-    Lines that count the pages are marked, too, whatever else they say: the running title of a chapter is one.
+    Lines with page numbers are marked, too, whatever else they say: the running title of a chapter is one.
     """
     written = sum(bool(sheet.items) for sheet in sheets)
     found = _marginal(sheets, body, _MARGIN if written > 2 else _NARROW_MARGIN)

@@ -1,4 +1,4 @@
-"""PDF headings: lines that the outline names, lines larger than the text, and bold lines that stand alone."""
+"""PDF headings: lines named in the outline, lines larger than the text, and isolated bold lines."""
 
 import re
 from collections import Counter, defaultdict
@@ -35,7 +35,7 @@ _MAX_LINES = 3  # over which a title may run: each line that may begin one is co
 
 
 def mark_headings(pages: Pages, outline: Outline, body: float) -> None:
-    """Set the levels of headings: the outline's, else by font size, else bold lines that stand alone."""
+    """Set the levels of headings: the outline's, else by font size, else of isolated bold lines."""
     _mark_outlined(pages, outline)
     lowest = _mark_large([line for page in pages for line in page], body * _HEADING_RATIO)
     for page in pages:

@@ -1,4 +1,4 @@
-"""PDF blocks: runs of lines that are one heading, list item, paragraph or listing of code."""
+"""PDF blocks: runs of lines that form one heading, list item, paragraph or code listing."""
 
 import re
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ class PageBlock:
 
 
 def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
-    """Return the blocks of a flow; lines in a font of one width are code if `code`.
+    """Return the blocks of a flow; monospaced lines are code if `code`.
 
     `body` is the font size of most of the document's text.
     """

@@ -1,4 +1,4 @@
-"""PDF aligned tables: tables without upright rules, known by rows of short cells that stand in clear columns."""
+"""PDF aligned tables: tables without vertical rules, found as rows of short cells in clear columns."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -46,9 +46,9 @@ _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below 
 
 
 def with_tables(items: list[Item], rules: LevelRules) -> list[Item]:
-    """Return items in their order, with runs of rows that surely are tables as one item each.
+    """Return items in their order, with each run of rows that is surely a table as one item.
 
-    `rules` are the page's level rules.
+    `rules` are the page's horizontal rules.
     """
     rows = rows_of(items, rules)
     least = _MIN_RULED if rules else _MIN_ROWS

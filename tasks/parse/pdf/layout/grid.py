@@ -76,7 +76,7 @@ class Grid:
 
 
 def may_hold_table(lines: list[TextLine]) -> bool:
-    """Return whether two pairs of lines stand on one baseline; otherwise no search for rules is needed."""
+    """Return whether two pairs of lines share a baseline; otherwise there is no need to search for rules."""
     heights = [round(line.box[3]) for line in lines]
     return len(heights) - len(set(heights)) > 1
 
@@ -132,7 +132,7 @@ def _is_inside(box: Box, outer: Box) -> bool:
 
 
 def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
-    """Add a line's text to the cell that it stands in, word by word where it reaches over several."""
+    """Add a line's text to its cell, word by word if it spans several."""
     y = (line.box[1] + line.box[3]) / 2
     first, last = grid.cell(line.box[0] + _EDGE, y), grid.cell(line.box[2] - _EDGE, y)
     if first == last:
@@ -211,7 +211,7 @@ def grids(rules: PageRules) -> list[Grid]:
 
 
 def _places(rules: list[Rule], across: list[Rule]) -> list[float]:
-    """Return where rules stand, and where those across them begin and end: a table's outer rules may be missing."""
+    """Return the positions of rules, and of the ends of those across them: a table's outer rules may be missing."""
     places = [where for where, _, _ in rules]
     for _, start, end in across:
         places += (start, end)

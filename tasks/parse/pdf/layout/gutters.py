@@ -1,4 +1,4 @@
-"""PDF gutters: the empty strips down a page between its columns of text, found by the runs on both sides."""
+"""PDF gutters: the empty strips down a page between its columns of text."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _SIDES = _LEFT, _RIGHT, OVER = range(3)  # of a gutter
 
 @dataclass(slots=True)
 class ColumnRun:
-    """Items of one column that stand below one another; `place` counts runs in the order of the content."""
+    """Items of one column below one another; `place` numbers runs in the order of the content."""
 
     items: list[Item]
     place: int
@@ -57,7 +57,7 @@ class ColumnRun:
 
 
 def best_gutter(held: list[ColumnRun]) -> float | None:
-    """Return where the best gutter ends that parts runs in columns of text, if there is one."""
+    """Return the right edge of the best gutter between runs in columns of text, or None."""
     best, found = 0.0, None
     for start in _starts(held):
         gutter = min([run.left for run in held if abs(round(run.left / _GRID) - start) <= 1])

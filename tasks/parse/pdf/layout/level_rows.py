@@ -1,4 +1,4 @@
-"""PDF rows: items that stand on one level, as the cells of a table do, each of one line or several."""
+"""PDF rows: items on one level, like the cells of a table, each of one line or several."""
 
 from itertools import chain
 
@@ -14,7 +14,7 @@ _MOST_LINES = 6  # of a cell: with more, what is joined as one row is rather a c
 
 
 def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
-    """Return items in their order, those that stand on one level as one row."""
+    """Return items in their order, with those on one level as one row."""
     rows = [items[:1]]
     for item in items[1:]:
         above = _lines_beside(rows, item, rules)

@@ -1,8 +1,8 @@
-"""PDF columns: a page's lines in the order in which people read them.
+"""PDF columns: a page's lines in reading order.
 
-Lines that follow one another down the page, in the order of its content, make a run. Runs are parted
-by the gutters between columns; what reaches over a gutter parts the columns above from those below.
-Within a column the content's order stands where it leads down the page.
+Consecutive lines down the page, in the order of its content, make a run. Gutters separate runs into columns; a run
+across a gutter separates the columns above it from those below. Within a column, the content's order is kept if it
+leads down the page.
 """
 
 from bisect import bisect_left
@@ -43,9 +43,9 @@ _IN_ROW = 0.5  # of the font size, or of the run where that is lower: runs that 
 
 
 def columns(items: list[Item], level: LevelRules) -> list[list[Item]]:
-    """Return the items of a page in flows: each is a column, or what stands above, below or between columns.
+    """Return the items of a page in flows: each is a column, or the text above, below or between columns.
 
-    `level` are the page's level rules.
+    `level` are the page's horizontal rules.
     """
     if _is_column(items):
         return [items]

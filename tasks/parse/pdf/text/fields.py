@@ -1,4 +1,4 @@
-"""PDF fields: what is filled into a form, and text that is laid over a page; neither is part of the page's content."""
+"""PDF fields: form values and text annotations, which are not part of the page's content."""
 
 import ctypes
 from collections import Counter
@@ -30,7 +30,7 @@ def form_of(document: Any) -> int | None:
 
 
 def fields(page: int, form: int | None, place: Place, number: int) -> list[TextLine]:
-    """Return what the fields of a page say and what is written over it, from the top; ticks as signs."""
+    """Return the values of a page's fields and the text over it, from the top; ticks as signs."""
     ask = calls()
     found: list[TextLine] = []
     for index in range(min(ask["FPDFPage_GetAnnotCount"](page), _MOST)):
@@ -57,7 +57,7 @@ def _text(ask: dict[str, Any], form: int | None, one: int) -> str:
 
 
 def _value(ask: dict[str, Any], form: int, one: int) -> str:
-    """Return what is filled into a field, or whether it is ticked."""
+    """Return the value of a field, or whether it is ticked."""
     if ask["FPDFAnnot_GetFormFieldFlags"](form, one) & _SECRET:
         return ""
     kind = ask["FPDFAnnot_GetFormFieldType"](form, one)

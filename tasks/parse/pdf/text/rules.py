@@ -1,4 +1,4 @@
-"""PDF rules: the lines that a page draws, level or upright, in points from its top left."""
+"""PDF rules: the horizontal and vertical lines that a page draws, in points from its top left."""
 
 import ctypes
 from bisect import bisect_left
@@ -37,9 +37,9 @@ _MAX_RULES = 1_500  # of one direction: a page has room for some hundred that ca
 
 @dataclass(slots=True)
 class PageRules:
-    """The rules of a page: level ones as (y, from x, to x), upright ones as (x, from y, to y).
+    """The rules of a page: horizontal ones as (y, from x, to x), vertical ones as (x, from y, to y).
 
-    `dots` are the boxes of what is small and about as wide as high.
+    `dots` are the boxes of small shapes about as wide as high.
     """
 
     level: list[Rule] = field(default_factory=list)
@@ -56,7 +56,7 @@ class PageRules:
 
 
 class LevelRules:
-    """Level rules in order from the top, so that those of a place are found at once."""
+    """Horizontal rules sorted from the top, for fast look-up by position."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self._rules = sorted(rules)
@@ -67,13 +67,13 @@ class LevelRules:
         return bool(self._rules)
 
     def between(self, upper: float, lower: float, left: float, right: float) -> bool:
-        """Return whether a rule between two heights reaches from `left` to `right`."""
+        """Return whether a rule between two heights spans from `left` to `right`."""
         found = self._rules[bisect_left(self._places, upper) : bisect_left(self._places, lower)]
         return any(start < left + _STRAY and end > right - _STRAY for _, start, end in found)
 
 
 def page_rules(page: int, place: Place) -> PageRules:
-    """Return a page's rules, those that touch end to end as one; none where there are too many to be a table's."""
+    """Return a page's rules, adjacent ones joined; none if there are too many for tables."""
     walk = _ObjectWalk()
     ask = walk.ask
     count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
@@ -85,9 +85,9 @@ def page_rules(page: int, place: Place) -> PageRules:
 
 
 class _ObjectWalk:
-    """Goes over page objects, and into those that hold others, and collects their rules.
+    """Walks over page objects and nested ones, and collects their rules.
 
-    Counts what it has looked at, and stops at the limits: nested objects multiply.
+    Counts the objects, and stops at the limits: nested objects multiply.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
-"""PDF pages: their text in lines, in the order of the content stream, with font, size and box.
+"""PDF text layer: text in lines, in the order of the content stream, with font, size and box.
 
-A line that holds a wide gap comes in pieces: columns of a table or of a page that share a baseline.
+A line with a wide gap comes in pieces: columns of a table or of a page that share a baseline.
 """
 
 import ctypes
@@ -55,7 +55,7 @@ _SMALLER = 0.9  # of its neighbour's size: superscripts are set in about two thi
 class TextLayer:
     """The text of one page, while pdfium holds it.
 
-    What a font says, and how the page scales it, is asked for once and kept.
+    Fonts and their scale on the page are cached.
     """
 
     def __init__(self, text_page: int, place: Place, number: int) -> None:
@@ -254,7 +254,7 @@ class TextLayer:
         return [(clean(self.text[first : last + 1]), box) for (first, last), box in self._words([line])[0]]
 
     def runs_up(self, line: TextLine) -> bool:
-        """Return whether a line's end is above its beginning."""
+        """Return whether a line runs upwards: its end is above its beginning."""
         ends = boxes_from("FPDFText_GetLooseCharBox", [line.first, line.last], self._reference)
         first, last = placed(ends, self._place)
         return last[1] < first[1]
