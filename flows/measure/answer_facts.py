@@ -24,7 +24,7 @@ Facts = dict[str, tuple[str, ...]]
 """The facts of each question, by its id."""
 
 TOPS = (3, 5, 10)
-"""How many chunks are read unless told otherwise: fewer than the 5 that a search gives, as many, and twice as many."""
+"""Numbers of chunks to read by default: fewer than the 5 hits of a search, as many, and twice as many."""
 
 
 @dataclass(slots=True)

@@ -21,12 +21,14 @@ from docmill.tasks.evaluate import chunk_measures as measures
 from docmill.tasks.evaluate.chunk_measures import Written
 
 LEAST_TOKENS = 50
-"""Chunks of fewer tokens count as small unless told otherwise. A smaller number hides headings that stand alone; with a
-larger one short but complete paragraphs count, too."""
+"""Chunks with fewer tokens count as small by default.
+
+A smaller number hides isolated headings; with a larger one, short but complete paragraphs count, too.
+"""
 _COHERENT = 60
-"""Chunks whose sentences are compared. Each of their sentences is embedded, which is all that the measure costs."""
+"""Chunks whose sentences are compared. Each of their sentences is embedded, which is the whole cost of the measure."""
 _TOPIC_CHUNKS = 5_000
-"""Chunks that topics are sought in; the time grows with them, and a sample says what all would."""
+"""Chunks to find topics in; the time grows with them, and a sample is representative."""
 
 Values = dict[str, dict[str, float]]
 

@@ -22,18 +22,22 @@ from docmill.tasks.publishing.publish import artifact_paths
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 4 << 20
-"""A batch is what a crash makes a run do again, and what a worker returns at once. Smaller ones cost more files and
-orders; larger ones lose more work and keep the other workers waiting at the end."""
+"""A batch is what a crash makes a run repeat, and what a worker returns at once.
+
+Smaller ones cost more files and orders; larger ones lose more work and keep the other workers waiting at the end.
+"""
 
 BATCHES_AHEAD = 7
-"""Batches that workers may be on while the one before is embedded; with fewer they stand still meanwhile."""
+"""Batches in process while the one before is embedded; with fewer, workers would be idle meanwhile."""
 
 UNPACKED_BYTES = 256 << 20
-"""Bytes of an archive's files that are unpacked together, which bounds what the disk needs; a larger comes alone."""
+"""Bytes of an archive's files to unpack together, which limits the disk space; a larger file is unpacked alone."""
 
 EMBED_CHUNKS = 2048
-"""Chunks that are waited for before the model is asked. It takes texts of like length together, for which few chunks
-give little choice; with more, a crash loses more vectors."""
+"""Chunks to collect before the model is called.
+
+It batches texts of similar length, for which few chunks give little choice; with more, a crash loses more vectors.
+"""
 
 _FIRST = -(1 << 62)  # before every file, whatever its size
 

@@ -134,7 +134,7 @@ SCORES: dict[str, Callable[[Features], Score]] = {
     "technical": _total(
         Sign(
             0.25, some_code
-        ),  # any code moves prose towards technical text; more would move an article with one line of it
+        ),  # any code moves prose towards technical text; with more weight, a single line would decide
         Sign(0.8, code_blocks),  # with the sign above, a text with half code has 0.65, and a listing the maximum
         Sign(8, technical_marks),  # 0.4 for one name or path in 20 words: prose without code that is technical
         most=0.85,  # below reference and FAQ, whose form is stronger evidence than their subject

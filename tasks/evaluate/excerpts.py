@@ -19,7 +19,7 @@ from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
 from docmill.tasks.evaluate.questions import Question, Target
 
 _AT_A_CUTOFF = re.compile(r"(recall|precision|IoU)(_first)?@([1-9]\d*)")
-_OMEGA = re.compile(r"(precision_omega)(_first)?()")  # the empty group stands for the cutoff, which it lacks
+_OMEGA = re.compile(r"(precision_omega)(_first)?()")  # the empty group is the cutoff, which it lacks
 _SHOWN = 60
 """Characters of a quotation to show in an error: enough to find it, short enough for one line."""
 

@@ -92,7 +92,7 @@ _BITMAP_HEADER = 14
 _BITMAP_SIZE = slice(2, 6)
 # The header of each member of a zip archive, whose name follows it (APPNOTE 4.3.7).
 _MEMBER = b"PK\x03\x04"
-_MEMBER_HEADER = 30  # bytes, at the end of which the lengths of its name and of extra fields stand
+_MEMBER_HEADER = 30  # bytes; the lengths of its name and of extra fields are at the end
 _MEMBER_NAME_LENGTH = slice(26, 28)
 _EMPTY_ZIP = b"PK\x05\x06"
 

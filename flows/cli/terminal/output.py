@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 WIDEST = 60
-"""Characters of a cell that a terminal shows; a table of several longer ones would not fit in a line."""
+"""Characters of a cell to show on a terminal; a table with several longer ones would not fit in a line."""
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # also bidi controls
 
 

@@ -75,7 +75,7 @@ def _page(page: str) -> Parsed:
     if root is None:
         return Parsed("", ())
     seen = set[Any]()
-    for node in _QUOTING(root):  # in document order, so that what is inside another is met after it
+    for node in _QUOTING(root):  # in document order, so that inner nodes come after outer ones
         if seen.isdisjoint(node.iterancestors()):
             seen.add(node)
             node.addprevious(_mark(_BEGIN))

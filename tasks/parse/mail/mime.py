@@ -24,7 +24,7 @@ _MAX_HEADER = 20_000
 """Characters of a header that are decoded: lists of receivers fit; a header made to be slow does not."""
 _WIDE_WITHIN = 100
 """Bytes of a message that show whether it was saved in UTF-16: ASCII puts a zero into each pair of them."""
-_PADDING = "==="  # base64 ignores what is too much, and fails on what is missing
+_PADDING = "==="  # base64 ignores surplus padding, and fails if it is missing
 _READ = ("text/plain", "text/html", "text/enriched", "text/rfc822-headers")
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 _CMS = ("application/pkcs7-mime", "application/x-pkcs7-mime")
@@ -84,7 +84,7 @@ def _bytes_of(word: re.Match[str]) -> bytes:
 
 
 def _narrow(data: bytes) -> bytes:
-    """Return a message without what stands before its head; one in UTF-16, which `email` cannot read, as UTF-8."""
+    """Return a message without text before its header; one in UTF-16, which `email` cannot read, as UTF-8."""
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in data[:_WIDE_WITHIN]:
         data = decode(data).text.encode()
     return data.removeprefix(BOM_UTF8).lstrip(b"\r\n")

@@ -78,7 +78,7 @@ class _Folder:
             letter.attached += [attached] if attached else []
             if folder.text(_CONTENT_TYPE) == "application/pgp-encrypted":
                 letter.encrypted = "application/pgp-encrypted"
-        if letter.encrypted and not letter.bodies[0]:  # what is attached is the locked mail itself
+        if letter.encrypted and not letter.bodies[0]:  # the only attachment is the encrypted mail itself
             letter.bodies, letter.attached = [], []
         return letter
 

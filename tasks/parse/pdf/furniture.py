@@ -42,7 +42,7 @@ def _marginal(sheets: list[PageSheet], body: float, margin: float) -> list[tuple
 
 
 def _key(line: TextLine, top: bool, body: float) -> Key:
-    """Return what a line in a margin has in common with those that repeat it on other pages."""
+    """Return the key of a line in a margin, which is equal for its repetitions on other pages."""
     text = line.text.lower()
     # Headings in the margin, "Chapter 2", differ by their number and are no furniture.
     return (top, text if line.size >= body * _LARGE else _DIGITS.sub("#", text))
@@ -92,7 +92,7 @@ def _on_most(pages: set[int], written: int) -> bool:
 
 
 def _mark_counts(lines: list[tuple[bool, TextLine]], written: int) -> None:
-    """Mark lines with a number that counts the pages, and what stands beside them."""
+    """Mark lines with a page number, and the text beside them."""
     counting = _counting(lines)
     most = _usual_offsets(counting, written)
     counts = {(line.page, round(line.box[3])) for offset, line in counting if offset in most}

@@ -52,7 +52,7 @@ class CueLine(NamedTuple):
 
 
 def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
-    """Return what is said as elements of kind `turn` with `time`, `end` and, if stated, `speaker`."""
+    """Return the spoken text as elements of kind `turn` with `time`, `end` and, if stated, `speaker`."""
     found = decode(data)
     lines = re.split(r"\r\n?|\n", found.text)
     canvas = Canvas()

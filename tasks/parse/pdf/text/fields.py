@@ -86,9 +86,9 @@ def _lines(text: str, box: Box, number: int) -> Iterator[TextLine]:
 
 
 def with_fields(lines: list[TextLine], found: list[TextLine]) -> list[TextLine]:
-    """Return lines with each field after what stands to its left, else before what stands to its right, else below.
+    """Return lines with each field inserted after the text to its left, else before that to its right, else below.
 
-    Ticks alone are no text of a page.
+    Ticks alone are not text of a page.
     """
     if not lines and not any(map(str.isalnum, "".join(field.text for field in found))):
         return []
@@ -102,7 +102,7 @@ def with_fields(lines: list[TextLine], found: list[TextLine]) -> list[TextLine]:
 
 
 def _place(lines: list[TextLine], field: TextLine) -> int:
-    """Return where among a page's lines a field belongs."""
+    """Return the index among a page's lines at which to insert a field."""
     left, top, _, bottom = field.box
     middle = (top + bottom) / 2
     level = [index for index, line in enumerate(lines) if _is_level(line, middle)]
@@ -120,7 +120,7 @@ def _is_level(line: TextLine, middle: float) -> bool:
 
 
 def _place_below(lines: list[TextLine], middle: float) -> int:
-    """Return the place after the lowest line above; the last one of those on a level."""
+    """Return the index after the lowest line above; the last one if several are level."""
     bottoms = [line.box[3] for line in lines]
     above = [index for index, bottom in enumerate(bottoms) if bottom <= middle]
     return 1 + max(above, key=lambda index: (bottoms[index], index)) if above else 0

@@ -47,7 +47,7 @@ class PageRules:
     dots: list[Box] = field(default_factory=list)
 
     def add(self, box: Box) -> None:
-        """Add the rule that a thin box is, if it is one."""
+        """Add the rule in a thin box, if it is one."""
         left, top, right, bottom = box
         if bottom - top <= _THIN and right - left >= _SHORT:
             self.level.append(((top + bottom) / 2, left, right))
@@ -123,7 +123,7 @@ class _ObjectWalk:
         return list(matrix) if known else _UNCHANGED
 
     def _paths(self, paths: list[Handle], place: Place) -> None:
-        """Collect what paths draw; the box of most tells enough, and asking for their segments is slow."""
+        """Collect the rules that paths draw; the box of most is enough, and reading their segments is slow."""
         for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
             wide, high = box[2] - box[0], box[3] - box[1]
             if _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high:
@@ -134,7 +134,7 @@ class _ObjectWalk:
                 self._add_sides(path, place)
 
     def _add_sides(self, path: Handle, place: Place) -> None:
-        """Add the segments of a stroked path, if all of them are level or upright."""
+        """Add the segments of a stroked path, if all of them are horizontal or vertical."""
         stroked = self.ask["FPDFPath_GetDrawMode"](path, *self._mode_at) and self._modes[1]
         sides = self._sides(path) if stroked else []
         if sides:
@@ -143,7 +143,9 @@ class _ObjectWalk:
                 self.rules.add(box)
 
     def _sides(self, path: Handle) -> list[Side]:
-        """Return the segments of a path in its own coordinates; none where one is curved or askew, or too many."""
+        """Return the segments of a path in its own coordinates; none if one is curved or oblique, or there are too
+        many.
+        """
         ask = self.ask
         count = ask["FPDFPath_CountSegments"](path)
         if count > min(_MAX_SEGMENTS, self._points):
@@ -188,7 +190,7 @@ def _within(outer: Place, inner: Sequence[float]) -> Place:
 
 
 def _joined(rules: list[Rule]) -> list[Rule]:
-    """Return rules with those on one line that touch or overlap as one."""
+    """Return rules, with touching or overlapping ones on one line joined."""
     lines: list[list[Rule]] = []
     for rule in sorted(rules):
         # Near the last one, and not far from the first: a ladder of close rules must not become one line.
@@ -200,7 +202,7 @@ def _joined(rules: list[Rule]) -> list[Rule]:
 
 
 def _whole(line: list[Rule]) -> Iterator[Rule]:
-    """Yield the rules of one line without their overlaps and small gaps, all at their mean place."""
+    """Yield the rules of one line without overlaps and small gaps, all at their mean position."""
     where = sum(rule[0] for rule in line) / len(line)
     spans = sorted((start, end) for _, start, end in line)
     begin, until = spans[0]
