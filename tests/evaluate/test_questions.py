@@ -49,7 +49,7 @@ def test_names_between_tabs_may_hold_spaces(tmp_path: Path) -> None:
     [
         ("1 One?\n", "1 0 a.md 1\n", "topics.tsv line 1: no tab"),
         ("1\tOne?\n", "1 0 a.md 1\n1 0 b.md 1.5\n", "q.qrels line 2: expected an id, a document and an integer"),
-        ("1\tOne?\n", "\nnothing\n", "q.qrels line 2: not an id"),
+        ("1\tOne?\n", "\nnothing\n", "q.qrels line 2: expected an id"),
         ("1\tOne?\n1\tTwo?\n", "1 0 a.md 1\n", "'1' is the id of two questions"),
         ("1\t🙂\n", "1 0 a.md 1\n", "question 1: the query '🙂' has no word in it"),
     ],

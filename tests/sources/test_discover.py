@@ -118,7 +118,7 @@ def test_what_is_named_and_offers_nothing_is_an_error_unless_that_is_accepted(tm
 
 
 def test_a_missing_source_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="empty text"):
+    with pytest.raises(SourceError, match="empty string"):
         open_source("")
     with pytest.raises(SourceError, match="does not exist"):
         open_source(str(tmp_path / "nothing"))

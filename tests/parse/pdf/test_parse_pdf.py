@@ -125,7 +125,7 @@ def test_more_characters_than_allowed_are_rejected_before_the_last_page() -> Non
     for _ in range(3):
         pdf.add_page()
         pdf.lines(60, 740, LEFT)
-    with pytest.raises(Rejected, match="too_large: more characters on 2 pages than the limit, 300"):
+    with pytest.raises(Rejected, match="too_large: 2 pages have more characters than the limit, 300"):
         parse(pdf.to_bytes(), FileType("pdf"), ParseOptions(max_characters=300))
 
 
