@@ -29,7 +29,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.max_cost is not None and not self.prices:
-            raise ConfigError("max_cost needs prices: set at least input and output in [model.prices]")
+            raise ConfigError("max_cost needs prices: set [model.prices], at least input and output")
 
     def money(self, usage: Usage) -> float:
         """Return the cost of tokens; 0 without prices."""
