@@ -1,4 +1,4 @@
-"""What docmill raises on purpose; catch `DocmillError` for all of it.
+"""The exceptions of docmill; `DocmillError` is the base class of all.
 
 See `docmill.storage.errors` for the tree and its meaning.
 """

@@ -1,1 +1,1 @@
-"""When things happen and in what order: the ingest and the evaluation as Prefect flows, and the command line."""
+"""Flows: the order of the steps, as the Prefect flows `ingest` and `evaluate` and as the command line."""

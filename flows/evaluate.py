@@ -1,4 +1,4 @@
-"""The Prefect flow `evaluate`: what `docmill evaluate` measures, from a form or on a schedule."""
+"""The Prefect flow `evaluate`: `docmill evaluate` as a form or on a schedule."""
 
 from pathlib import Path
 
@@ -31,19 +31,19 @@ def evaluate(
     keep: bool = True,
     config: str = "",
 ) -> list[Measured]:
-    """Ask snapshots of a store questions in several ways, and keep the measures as rows of `evaluations`.
+    """Measure search on snapshots by questions, and keep the results as rows of `evaluations`.
 
     Args:
         questions: A CSV, TREC topics, or a BEIR folder.
-        store: The folder of the store; empty takes that of docmill.toml.
-        qrels: What answers the questions, in TREC's or BEIR's form, where the questions do not say it.
-        at: Kept snapshots and candidates, by number or tag; none takes the newest.
-        modes: Ways to search; each is held against the first.
-        weights: Weights of the vectors in a hybrid search; none takes that of docmill.toml.
-        measures: Such as nDCG@10, R@5, RR, AP, Success@5, recall@5, IoU@5.
-        depth: How long a ranking is.
-        keep: Keep the results, with the value of each question.
-        config: A docmill.toml; empty takes the one of the working directory or above.
+        store: The folder of the store. The default is `store` in docmill.toml.
+        qrels: The right answers, in TREC or BEIR format, if the questions do not name them.
+        at: Kept snapshots and candidates, by number or tag. The default is the newest.
+        modes: Search modes; each is compared to the first.
+        weights: Weights of the vectors in hybrid search. The default is `search.weight` in docmill.toml.
+        measures: Measures such as nDCG@10, R@5, RR, AP, Success@5, recall@5, IoU@5.
+        depth: Length of a ranking.
+        keep: Save the results, with the value of each question.
+        config: A docmill.toml. The default is the one in the working folder or in the nearest folder above it.
     """
     settings = load({("store",): store} if store else {}, Path(config) if config else None)
     judged = Path(qrels) if qrels else None

@@ -1,4 +1,4 @@
-"""Explain: what a file is region by region, which rule sends each where, and the chunks that come of it."""
+"""Explain: the regions of a file, the rule that routes each, and the resulting chunks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -26,21 +26,24 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The chunks of a document: by its own routes, or by one strategy for all of it; `asked` are the strategies."""
+    """The chunks of a document, split by its own routes or by one strategy; `asked` holds the requested strategies."""
 
     name: str
     chunks: list[Draft]
     asked: frozenset[str]
 
     def spelled(self) -> str:
-        """Return the name, and what split instead of a strategy that had no model to ask."""
+        """Return the name, and the fallback used if a strategy had no model to ask."""
         others = sorted({chunk.strategy for chunk in self.chunks} - self.asked)
         return f"{self.name}, here by {' and '.join(others)}" if others else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What docmill makes of a file; `globs` are those of the route table that match its uri, the first wins."""
+    """How docmill reads and splits a file.
+
+    `globs` are the globs in the route table that match its uri; the first wins.
+    """
 
     path: Path
     uri: str
@@ -51,7 +54,7 @@ class Explanation:
     splits: tuple[Split, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
+        """Return the object that `--json` prints."""
         parsed, file_type = self.document.parsed, self.document.file_type
         return {
             "file": str(self.path),
@@ -71,9 +74,9 @@ class Explanation:
 
 
 def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Explanation:
-    """Return what docmill makes of a file, or of one in an archive, with its own routes first, then with each trial's.
+    """Explain a file, or a member of an archive, split by its own routes and then by each trial.
 
-    Needs no store. Raises `SourceError` where the file cannot be used, `ConfigError` where its front matter is wrong.
+    Needs no store. Raises `SourceError` if the file cannot be used, `ConfigError` if its front matter is wrong.
     """
     holder, inner = _holder(path)
     recipe = recipe_of(settings, space_of(settings))
@@ -100,9 +103,9 @@ def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Expl
 
 
 def _chunks(pool: Pool, settings: Settings, task: Splitting) -> list[Draft]:
-    """Return the chunks of a document; what its strategies ask of the embedding model is embedded here.
+    """Return the chunks of a document. What a strategy needs embedded is embedded here.
 
-    A language model is not asked: that costs money.
+    The language model is not asked, because that costs money.
     """
     chunks, asked = _call(pool, split, task)
     if not asked:
@@ -127,15 +130,15 @@ def _call(pool: Pool, function: Callable[[A], B], item: A) -> B:
 
 
 def _holder(path: Path) -> tuple[Path, str]:
-    """Return the file that a path leads to, or into, and the path of what is meant within it."""
+    """Split a path at the archive it leads into: the file on disk, and the path of the member ("" if none)."""
     for one in (path, *path.parents):
         if one.is_file():
             return one, "" if one == path else path.relative_to(one).as_posix()
-    raise SourceError(f"{path}: a folder; name one file of it" if path.is_dir() else f"{path}: no such file")
+    raise SourceError(f"{path}: is a folder; name a file in it" if path.is_dir() else f"{path}: no such file")
 
 
 def _place(settings: Settings, path: Path) -> tuple[str, str]:
-    """Return the uri and the source of a file that one of the sources holds, else its name and nothing."""
+    """Return the uri and the source of a file that is in one of the sources, else its name and ""."""
     for argument in filterfalse(is_far, settings.sources):
         try:
             source = open_source(argument)

@@ -1,4 +1,4 @@
-"""The Prefect flow `ingest`: a thin wrapper around the same plain pipeline."""
+"""The Prefect flow `ingest`: a thin wrapper around the plain pipeline."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class IngestParameters(BaseModel):
-    """Settings of docmill.toml that a single run may want to change; empty and 0 keep them."""
+    """Settings that a single run may override; empty values and 0 keep those of docmill.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,7 +35,7 @@ class IngestParameters(BaseModel):
     wait_s: float = Field(default=0.0, ge=0, description="Seconds to wait while another run writes.")
 
     def flags(self) -> dict[tuple[str, ...], Any]:
-        """Return what is given, by its key of docmill.toml."""
+        """Return the given values by their key in docmill.toml."""
         given = {
             ("discover", "include"): self.include,
             ("discover", "exclude"): self.exclude,
@@ -46,7 +46,7 @@ class IngestParameters(BaseModel):
 
 
 class PrefectEngine:
-    """Prefect's tasks on the threads of the flow's runner, and an artifact of how far they are."""
+    """Runs steps as Prefect tasks on the flow's threads, and shows progress as an artifact."""
 
     name = "prefect"
 
@@ -62,7 +62,7 @@ class PrefectEngine:
         self._update(100.0 * done / max(total, 1))
 
     def report(self, report: Report) -> None:
-        """Leave the run's summary as a Markdown artifact."""
+        """Publish the summary of the run as a Markdown artifact."""
         self._update(100.0)
         key = artifact_key("ingest", self._own.settings.store)
         create_markdown_artifact(report.as_markdown(), key=key, description="What the run did")
@@ -96,13 +96,13 @@ def ingest(
     """Ingest sources into a store.
 
     Args:
-        sources: Folders, globs, files and s3://BUCKET/PREFIX to ingest; none takes those of docmill.toml.
-        store: The folder that keeps everything; empty takes that of docmill.toml.
+        sources: Folders, globs, files and s3://BUCKET/PREFIX to ingest. The default is `sources` in docmill.toml.
+        store: The folder of the store. The default is `store` in docmill.toml.
         allow_delete: Accept that a source lost many of its documents.
-        dry_run: Say what would be done, and do nothing.
-        retry: Try documents again that were rejected before.
-        refresh_contexts: Ask the language model again where a context is stale or could not be used.
-        config: A docmill.toml; empty takes the one of the working directory or above.
+        dry_run: Report what would change, and write nothing.
+        retry: Try rejected documents again.
+        refresh_contexts: Ask the language model again for contexts that are stale or were unusable.
+        config: A docmill.toml. The default is the one in the working folder or in the nearest folder above it.
         options: Settings for this run only.
     """
     own = current() or Held(_settings(store, config, options))

@@ -1,1 +1,1 @@
-"""What happens to the data: plain functions on values, from a file's bytes to chunks and vectors."""
+"""Tasks: the work on data, as plain functions on values, from a file's bytes to chunks and vectors."""

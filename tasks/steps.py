@@ -1,4 +1,4 @@
-"""The steps as Prefect tasks: names, retries and limits around the plain functions."""
+"""Steps as Prefect tasks: names, retries and limits around the plain functions."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,15 +11,15 @@ from docmill.storage.errors import Transient
 from docmill.tasks.batch.batch import process_batch
 from docmill.tasks.batch.embed import embed_batches
 
-RETRIED = (process_batch, embed_batches)  # a commit says itself what became of it
+RETRIED = (process_batch, embed_batches)  # not the commit, which reports its own outcome
 RETRY_DELAYS_S = (1.0, 10.0)
 
 
 @cache
 def as_task(step: Callable[..., Any]) -> Task[..., Any]:
-    """Return the Prefect task of a step, named after it, its runs after the `order` they carry out.
+    """Return the Prefect task of a step, named after the step; its runs are named after their `order`.
 
-    Identity is ours, so Prefect caches and keeps no result; only what a retry may mend is retried.
+    Steps are idempotent by content, so Prefect caches and stores no result. Only transient failures are retried.
     """
     wrap = task(
         name=step.__name__.replace("_", " "),
@@ -34,6 +34,6 @@ def as_task(step: Callable[..., Any]) -> Task[..., Any]:
 
 
 def is_transient(task: Any, run: Any, state: Any) -> bool:
-    """Return whether a failed task run may do better another time."""
+    """Return whether a failed task run may succeed when retried."""
     del task, run
     return isinstance(state.data, Transient)

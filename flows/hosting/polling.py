@@ -1,4 +1,4 @@
-"""Poll the Prefect API for due runs until told to stop, and then leave nothing running."""
+"""Poll the Prefect API for due runs until told to stop, and leave nothing running."""
 
 import asyncio
 from contextlib import suppress
@@ -14,13 +14,13 @@ from prefect.types.entrypoint import EntrypointType
 from docmill.flows.ingest import ingest
 
 STOP_S = 8.0
-"""Seconds that a run has to end by itself; less than the 10 that `docker stop` waits before it kills all."""
+"""Seconds for a run to end after SIGTERM; less than the 10 after which `docker stop` kills the container."""
 
 
 class Polling(Runner):
-    """Prefect's runner, which on SIGTERM ends the run that it has started, and waits until it has ended.
+    """Prefect's runner, which also waits on SIGTERM until the runs that it started have ended.
 
-    The original forgets to await, so that the run outlives it.
+    The original does not await them, so that they outlive it.
     """
 
     main: "asyncio.Task[Any] | None" = None
@@ -30,7 +30,7 @@ class Polling(Runner):
         self.stopped = True
         for run in active_children():
             run.terminate()
-        patience = Timer(STOP_S, _kill)  # a run in the middle of encoding does not listen
+        patience = Timer(STOP_S, _kill)  # a run that is encoding does not react to SIGTERM
         patience.daemon = True
         patience.start()
         if self.main is not None:
@@ -47,7 +47,7 @@ class Polling(Runner):
 
 
 def poll(name: str, schedule: Schedule, parameters: dict[str, Any]) -> None:
-    """Serve the deployment `ingest/<name>` until SIGTERM or Ctrl-C; the schedule pauses when it ends."""
+    """Serve the deployment `ingest/<name>` until SIGTERM or Ctrl-C, then pause its schedule."""
     runner = Polling(name=name, pause_on_shutdown=True)
     runner.add_flow(
         ingest,
@@ -65,6 +65,6 @@ def poll(name: str, schedule: Schedule, parameters: dict[str, Any]) -> None:
 
 
 def _kill() -> None:
-    """End the runs that have not: the store is whole at any time."""
+    """Kill the runs that have not ended. The store is consistent at any time."""
     for run in active_children():
         run.kill()

@@ -1,4 +1,4 @@
-"""Run the Prefect flow in this process: find or start a server, keep the terminal quiet, save the records."""
+"""Run the Prefect flow in this process: find or start a server, silence its log, wait until its records are saved."""
 
 import logging
 import os
@@ -16,10 +16,10 @@ from docmill.flows.runs.run_context import Held, hold
 from docmill.storage.errors import Transient
 
 RECORDS_S = 60.0
-"""Seconds to wait until the server has the records of all tasks; what comes later than that is lost with it."""
-RECORDS_OF_A_FAILURE_S = 3.0  # some of its tasks never ran, so there is no number to wait for
+"""Seconds to wait until the server has saved the records of all tasks. Records that arrive later are lost."""
+RECORDS_OF_A_FAILURE_S = 3.0  # some of its tasks never ran, so their number is unknown
 CONNECT_S = 10.0
-"""Seconds in which a configured API has to accept a connection before the run gives up on it."""
+"""Seconds for a configured API to accept a connection before the run gives up."""
 QUIET = {"PREFECT_LOGGING_LEVEL": "WARNING", "DO_NOT_TRACK": "1"}
 
 
@@ -32,10 +32,10 @@ def run_prefect(
     retry: bool = False,
     refresh_contexts: bool = False,
 ) -> Report:
-    """Run the flow `ingest` here, against the configured API or else an embedded server.
+    """Run the flow `ingest` in this process, with the configured API or else an embedded server.
 
-    Its runs, tasks and artifacts are recorded there. Raises what the pipeline raises, and `Transient`
-    when there is no server to be had.
+    The API records the flow run, its task runs and artifacts. Raises what the pipeline raises, and `Transient` if no
+    server is available.
     """
     url = configured_api()
     with ExitStack() as stack:
@@ -59,19 +59,19 @@ def run_prefect(
 
 
 def check_reachable(url: str, otherwise: str) -> None:
-    """Raise `Transient` where no Prefect API of a fitting version answers; `otherwise` is what else can be done."""
+    """Raise `Transient` unless a compatible Prefect API answers; `otherwise` says in the message what else to do."""
     try:
         _connect(url)
         from prefect import get_client
 
         with get_client(sync_client=True) as client:
             client.raise_for_api_version_mismatch()
-    except Exception as error:  # of the socket, of the client, or of what answers there
+    except Exception as error:  # of the socket, of the client, or of any other server there
         raise Transient(f"Prefect's API at {url} cannot be used ({error}); start it, {otherwise}") from None
 
 
 def _connect(url: str) -> None:
-    """Meet a host that is not there sooner than Prefect would; a proxy may reach it all the same."""
+    """Fail sooner than Prefect would if the host is unreachable. With a proxy, the check is skipped."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     if not any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
@@ -80,7 +80,7 @@ def _connect(url: str) -> None:
 
 @contextmanager
 def _quiet_console() -> Iterator[None]:
-    """Keep the flow's own log off the terminal: what fails is raised here, and says it better."""
+    """Keep the flow's log off the terminal: errors are raised to the caller, who prints them."""
 
     def others(record: logging.LogRecord) -> bool:
         return not record.name.startswith(("prefect.flow_runs", "prefect.task_runs"))
@@ -104,14 +104,14 @@ def _send_records() -> None:
 
 
 def _wait_for_records(own: Held) -> None:
-    """Stay until the server has saved all runs of tasks: it loses what it has not when it ends."""
+    """Wait until the server has saved all task runs: it drops unsaved ones on exit."""
     deadline = time.monotonic() + (RECORDS_S if own.done else RECORDS_OF_A_FAILURE_S)
     while own.flow_run_id and _saved(own) < own.tasks and time.monotonic() < deadline:
         time.sleep(0.2)
 
 
 def _saved(own: Held) -> int:
-    """Return how many runs of tasks the server knows to have ended."""
+    """Return how many finished task runs the server has saved."""
     from prefect import get_client
     from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 

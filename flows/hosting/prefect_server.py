@@ -1,4 +1,4 @@
-"""The embedded Prefect server: one for all runs that need it at a time, started by the first of them."""
+"""The embedded Prefect server: concurrent runs share one, which the first of them starts."""
 
 import fcntl
 import json
@@ -14,19 +14,19 @@ from docmill.flows.hosting.server_process import ADDRESS, LEASES, SERVER, SHUTDO
 from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.files import flocked
 
-STARTING = "docmill-starting.lock"  # held by the one user that looks for a server or starts it
+STARTING = "docmill-starting.lock"  # held by the run that looks for a server or starts one
 LOG = "docmill-server.log"
 STARTUP_S = 180.0
-"""Seconds in which the server has to answer. It makes its database first, which takes long on a slow disk."""
-_POLL_S = 0.1  # seconds between two looks whether the server answers
+"""Seconds for the server to answer. It creates its database first, which is slow on a slow disk."""
+_POLL_S = 0.1  # seconds between checks for an answer
 
 
 @contextmanager
 def embedded_server(port: int = 0) -> Iterator[str]:
-    """Yield the URL of an API that answers while the block runs, and point this process at it.
+    """Yield the URL of a Prefect API, and configure this process to use it during the block.
 
-    Joins the server of another run where there is one. `port` is only a wish. Raises `Transient`
-    when the server does not start.
+    Joins the server of another run if there is one. `port` is a preference: another is used if it is taken. Raises
+    `Transient` if the server does not start.
     """
     home = prefect_home()
     started: list[subprocess.Popen[bytes]] = []
@@ -42,19 +42,21 @@ def embedded_server(port: int = 0) -> Iterator[str]:
 
 
 def prefect_home() -> Path:
-    """Return the folder of the embedded server's database: PREFECT_HOME, else one in the user's cache."""
+    """Return the folder of the embedded server's database: PREFECT_HOME, else a folder in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     home = Path(os.environ.get("PREFECT_HOME") or f"{cache}/docmill/prefect").expanduser().absolute()
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"{home} cannot be made ({error.strerror}); set PREFECT_HOME to a folder that can") from None
+        raise ConfigError(
+            f"{home} cannot be created ({error.strerror}); set PREFECT_HOME to a writable folder"
+        ) from None
     return home
 
 
 @contextmanager
 def environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for a block; Prefect hears of them where it is loaded already."""
+    """Set environment variables during a block, and refresh Prefect's settings if it is loaded."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     _refresh()
@@ -77,7 +79,7 @@ def _refresh() -> None:
 
 
 def _no_proxy() -> dict[str, str]:
-    """Keep a proxy of the environment out of the way to loopback."""
+    """Exclude loopback from a proxy set in the environment."""
     hosts = ",".join(filter(None, (os.environ.get("NO_PROXY") or os.environ.get("no_proxy"), "127.0.0.1")))
     return {"NO_PROXY": hosts, "no_proxy": hosts}
 
@@ -99,12 +101,12 @@ def _start(home: Path, port: int) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            start_new_session=True,  # Ctrl-C is for the run; the server ends after it
+            start_new_session=True,  # Ctrl-C stops the run only; the server ends after it
         )
 
 
 def _address(home: Path, started: list[subprocess.Popen[bytes]]) -> str:
-    """Wait for the server to answer and return the URL of its API."""
+    """Wait for the server to answer, and return the URL of its API."""
     deadline = time.monotonic() + STARTUP_S
     while time.monotonic() < deadline:
         if (home / ADDRESS).exists():
@@ -121,9 +123,9 @@ def _failure(home: Path, what: str) -> str:
 
 
 def _wait_for_end(started: list[subprocess.Popen[bytes]]) -> None:
-    """Wait for a server that this run started, unless other runs keep it."""
+    """Wait until a server that this run started has ended, unless other runs use it."""
     for server in started:
         try:
             server.wait(SHUTDOWN_S + 5.0)
         except subprocess.TimeoutExpired:
-            server.returncode = 0  # it ends with the lease of another run
+            server.returncode = 0  # it ends with the last lease, which another run holds

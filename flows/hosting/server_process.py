@@ -1,7 +1,7 @@
-"""The process of the embedded Prefect server: it serves while somebody holds the lease, and then ends.
+"""The process of the embedded Prefect server: it serves as long as somebody holds a lease, then ends.
 
-`docmill.flows.hosting.prefect_server` starts it as `python -m docmill.flows.hosting.server_process HOME PORT`.
-The lease is a shared `flock`. The kernel frees it however its holder dies, so no run leaves a server behind.
+`docmill.flows.hosting.prefect_server` starts it as `python -m docmill.flows.hosting.server_process HOME PORT`. A lease
+is a shared `flock`. The kernel releases it however its holder dies, so no run leaves a server behind.
 """
 
 import fcntl
@@ -18,27 +18,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import uvicorn
 
-SERVER = "docmill-server.lock"  # held exclusively by the server for as long as it lives
+SERVER = "docmill-server.lock"  # held exclusively by the server during its life
 LEASES = "docmill-leases.lock"  # held shared by each user of the server
 ADDRESS = "docmill-server.json"  # written when the server answers
 
 ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # that page calls an analytics host from the browser
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",  # this UI calls an analytics host from the browser
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "200",
-    # Without this a restart leaks the slot of a deployment's concurrency limit for ever.
+    # Without this, a restart leaks the slot of a deployment's concurrency limit.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
 }
 SHUTDOWN_S = 15.0
-"""Seconds from the end of the last lease to the end of the process, in which it answers what is under way."""
+"""Seconds between the end of the last lease and the end of the process, for requests in progress."""
 
 
 def main(home: Path, port: int) -> None:
-    """Serve Prefect's API with the database of `home`, on `port` if it is free, until the last lease ends."""
+    """Serve Prefect's API with the database in `home` until the last lease ends, on `port` if it is free."""
     alive = os.open(home / SERVER, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -54,7 +54,7 @@ def main(home: Path, port: int) -> None:
 
 
 def _listen(port: int) -> socket.socket:
-    """Return a socket on loopback, at a free port where `port` is 0 or taken."""
+    """Return a socket on loopback, on a free port if `port` is 0 or taken."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     with suppress(OSError):
@@ -95,7 +95,7 @@ def _end_with_last_lease(server: "uvicorn.Server", home: Path) -> None:
     fcntl.flock(leases, fcntl.LOCK_EX)
     server.should_exit = True
     time.sleep(SHUTDOWN_S)
-    os._exit(0)  # one of its services does not end; what is committed in its database is safe
+    os._exit(0)  # one of its services does not end; committed transactions are safe
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Start a run on the engine that the settings name, as the command line and `docmill.ingest` do."""
+"""Start a run on the engine that the settings choose; the command line and `docmill.ingest` use this."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -19,10 +19,10 @@ def start_run(
     options: "RunOptions",
     progress: Callable[[int, int], None] | None = None,
 ) -> "Report":
-    """Run the ingest and return its report; without `sources` it takes those of the settings.
+    """Run the ingest and return its report. The default of `sources` is the settings.
 
-    `progress(done, total)` hears how many documents are done, on the local engine. Raises what
-    `docmill.flows.runs.pipeline.ingest` raises, and `ConfigError` where no source is named.
+    The local engine calls `progress(done, total)` with numbers of documents. Raises what
+    `docmill.flows.runs.pipeline.ingest` raises, and `ConfigError` if no source is named.
     """
     named = sources_of(settings, sources)
     if engine_of(settings, options) == "prefect":
@@ -36,14 +36,14 @@ def start_run(
 
 
 def engine_of(settings: "Settings", options: "RunOptions") -> EngineName:
-    """Return the engine of a run; where the settings leave it open, a dry run does without Prefect."""
+    """Return the engine of a run. With "auto", a dry run uses threads."""
     if options.dry_run and settings.engine == "auto":
         return "local"
     return choose_engine(settings.engine)
 
 
 def sources_of(settings: "Settings", named: Sequence[str]) -> list[str]:
-    """Return the sources that a call names, else those of the settings; raise ConfigError where there are none."""
+    """Return the given sources, else those of the settings; raise ConfigError if there are none."""
     if not (sources := list(named or settings.sources)):
-        raise ConfigError("no source is named; name a folder, or set `sources` in docmill.toml")
+        raise ConfigError("no source given; name a folder, or set `sources` in docmill.toml")
     return sources

@@ -1,1 +1,1 @@
-"""Measurement: how well a store answers, what its chunks are worth, and which settings suit it."""
+"""Measurement: retrieval quality, chunk quality, and the settings that suit a store."""

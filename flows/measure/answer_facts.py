@@ -1,4 +1,4 @@
-"""Facts: have a model say what the right answers say, search, and have it judge whether that was found."""
+"""Answer facts: have a model list the facts of the right answers, search, and have it check the hits for each fact."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,15 +24,15 @@ Facts = dict[str, tuple[str, ...]]
 """The facts of each question, by its id."""
 
 TOPS = (3, 5, 10)
-"""How many chunks are read unless told otherwise: fewer than the 5 that a search gives, as many, and twice as many."""
+"""Numbers of chunks to read by default: fewer than the 5 hits of a search, as many, and twice as many."""
 
 
 @dataclass(slots=True)
 class Judged:
-    """What became of the facts when the first `top` chunks of a way to search were read.
+    """The verdicts on the facts, given the first `top` chunks of one way to search.
 
-    `too_long` counts those whose excerpts exceed the model's window, `failed` those without a verdict. `shares` is
-    the share of each question's facts that were borne out.
+    `too_long` counts facts whose excerpts exceed the model's window, `failed` those without a verdict. `shares` is the
+    share of each question's facts that the chunks support.
     """
 
     way: Way
@@ -45,21 +45,21 @@ class Judged:
 
     @property
     def accuracy(self) -> float:
-        """Return the share of all facts that were borne out; what could not be judged counts against it."""
+        """Return the share of all facts that are supported; a fact without a verdict counts as unsupported."""
         total = self.true + self.false + self.too_long + self.failed
         return self.true / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class JudgingTerms:
-    """The ways to search, how many chunks are read, and how many tokens a prompt may have by estimate, 0 for any."""
+    """The ways to search, the numbers of chunks to read, and the maximum tokens of a prompt, estimated; 0 is any."""
 
     ways: Sequence[Way]
     tops: Sequence[int] = TOPS
     window: int = 0
 
     def allow(self, prompt: Prompt) -> bool:
-        """Say whether the model's window holds a prompt."""
+        """Return whether a prompt fits the model's window."""
         return not self.window or prompt.tokens <= self.window
 
 
@@ -72,7 +72,7 @@ class _Case:
 
 
 def facts_of(store: Store, questions: Sequence[Question], desk: Desk) -> Facts:
-    """Return the facts of each question's right answers; one whose answers gave none is left out."""
+    """Return the facts of each question's right answers, without questions that gave none."""
     passages = {question.id: _passages(store, question) for question in questions}
     prompts = {text: fact_prompt(text) for texts in passages.values() for text in texts}
     answers = desk.ask(list(prompts.values()))
@@ -85,13 +85,13 @@ def facts_of(store: Store, questions: Sequence[Question], desk: Desk) -> Facts:
 
 
 def _facts_in(replies: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the distinct facts that the model stated, given its reply to each passage."""
+    """Return the distinct facts in the model's replies, one reply a passage."""
     stated = (read_facts(reply, facts_wanted(passage)) for passage, reply in replies.items())
     return tuple(dict.fromkeys(chain.from_iterable(stated)))
 
 
 def _passages(store: Store, question: Question) -> list[str]:
-    """Return what answers a question, word for word: the quoted passages, else the documents."""
+    """Return the verbatim answers to a question: the quoted passages, else the whole documents."""
     quoted = [target.quotation for target in question.targets if target.quotation]
     wanted = {target.document for target in question.targets}
     uris = read_table(store.root, store.snapshot, "documents", ["uri"]).column(0).to_pylist() if not quoted else []
@@ -100,7 +100,7 @@ def _passages(store: Store, question: Question) -> list[str]:
 
 
 def judge(store: Store, questions: Sequence[Question], facts: Facts, terms: JudgingTerms, desk: Desk) -> list[Judged]:
-    """Return, for each way and number of chunks, how many facts the chunks bear out."""
+    """Return, for each way and number of chunks, how many facts the chunks support."""
     found, cases = list[Judged](), list[_Case]()
     for way in terms.ways:
         hits = {q.id: way.ask(store, q.text, max(terms.tops)) for q in questions if q.id in facts}
@@ -124,7 +124,7 @@ def _cases(judged: Judged, hits: Mapping[str, Sequence[Hit]], facts: Facts) -> I
 
 
 def _count(case: _Case, verdicts: Sequence[bool]) -> None:
-    """Add the verdicts on a case's facts; none at all is a failure of the model."""
+    """Add the verdicts on the facts of one case; an empty reply counts as a failure."""
     case.of.shares[case.question] = sum(verdicts) / len(case.facts)
     case.of.true += sum(verdicts)
     case.of.false += len(verdicts) - sum(verdicts)
@@ -136,25 +136,25 @@ def _prompt(hits: Sequence[Hit], facts: Sequence[str]) -> Prompt:
 
 
 def keep_shares(store: Store, of: str, subject: Subject, found: Sequence[Judged]) -> None:
-    """Keep a row `facts@5` or the like for each way and number of chunks, with the share of each question's facts."""
+    """Save a row such as `facts@5` for each way and number of chunks, with the share of each question's facts."""
     for one in (one for one in found if one.shares):
         own = replace(subject, settings={**one.way.options, **(subject.settings or {})})
         keep_values(store, of, own, {f"facts@{one.top}": one.shares})
 
 
 def read_kept(path: Path) -> Facts:
-    """Return the facts in a file that `keep` wrote; raise QueryError where it is none."""
+    """Return the facts in a file written by `keep`; raise QueryError if it is not one."""
     try:
         return {str(key): tuple(map(str, facts)) for key, facts in json.loads(path.read_text("utf-8")).items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise QueryError(f"{path}: cannot be read as facts, JSON of lists by question: {error!r}") from error
+        raise QueryError(f"{path}: not a facts file (a JSON object of lists by question): {error!r}") from error
 
 
 def keep(path: Path, facts: Facts) -> None:
-    """Write facts, so that another store can be judged by the same."""
+    """Write the facts, so that another store can be judged by the same ones."""
     write_whole(path, json.dumps(facts, ensure_ascii=False, indent=1).encode())
 
 
 def without_model() -> ConfigError:
-    """Return the error where no language model is named."""
+    """Return the error for a missing language model."""
     return ConfigError("evaluate facts needs a language model: set [model] provider and model")

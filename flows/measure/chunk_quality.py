@@ -1,4 +1,4 @@
-"""Quality: measures of a snapshot's chunks that need no questions."""
+"""Chunk quality: measures of a snapshot's chunks that need no questions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,19 +21,21 @@ from docmill.tasks.evaluate import chunk_measures as measures
 from docmill.tasks.evaluate.chunk_measures import Written
 
 LEAST_TOKENS = 50
-"""Chunks of fewer tokens count as small unless told otherwise. A smaller number hides headings that stand alone; with a
-larger one short but complete paragraphs count, too."""
+"""Chunks with fewer tokens count as small by default.
+
+A smaller number hides isolated headings; with a larger one, short but complete paragraphs count, too.
+"""
 _COHERENT = 60
-"""Chunks whose sentences are compared. Each of their sentences is embedded, which is all that the measure costs."""
+"""Chunks whose sentences are compared. Each of their sentences is embedded, which is the whole cost of the measure."""
 _TOPIC_CHUNKS = 5_000
-"""Chunks that topics are sought in; the time grows with them, and a sample says what all would."""
+"""Chunks to find topics in; the time grows with them, and a sample is representative."""
 
 Values = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """How much is looked at: documents, the coherence of sentences (which embeds them), planted needles."""
+    """How much to look at: number of documents, coherence of sentences (embeds them), planted needles."""
 
     documents: int = 100
     least: int = LEAST_TOKENS
@@ -42,7 +44,7 @@ class Looking:
 
 
 def chunk_quality(settings: Settings, store: Store, looking: Looking) -> Values:
-    """Return each measure by item: chunks or documents of a sample, which content decides, or "all"."""
+    """Return each measure by item: the chunks or documents of a deterministic sample, or "all"."""
     table = read_table(store.root, store.snapshot, "chunks")
     rows = [row for row in from_table(table, ChunkRow) if not row.children]
     if not rows:
@@ -56,7 +58,7 @@ def chunk_quality(settings: Settings, store: Store, looking: Looking) -> Values:
 
 
 def _of_all(store: Store, rows: list[ChunkRow], documents: list[Written], least: int) -> Values:
-    """Return the measures that have one value for the whole snapshot, or for the whole sample."""
+    """Return the measures that have one value for the whole snapshot or the whole sample."""
     whole = measures.sizes(rows, least, store.snapshot.space.token_limit) | measures.duplicates(rows)
     whole |= measures.near_duplicates(_vectors(store, _chunks(documents))) | measures.boilerplate(documents)
     whole |= measures.topics([chunk.text for chunk in rows[:_TOPIC_CHUNKS]])
@@ -64,7 +66,7 @@ def _of_all(store: Store, rows: list[ChunkRow], documents: list[Written], least:
 
 
 def _add_items(found: Values, documents: list[Written]) -> None:
-    """Add the measures that each document or chunk of the sample has."""
+    """Add the measures of each document or chunk of the sample."""
     _add(found, ((one.uri, measures.spread(one)) for one in documents))
     _add(found, chain.from_iterable(map(measures.boundaries, documents)))
     _add(found, ((chunk.chunk_id, measures.dependence(chunk)) for chunk in _chunks(documents)))
@@ -81,7 +83,7 @@ def _add(found: Values, values: Iterator[tuple[str, Mapping[str, float]]]) -> No
 
 
 def _sample(store: Store, rows: list[ChunkRow], most: int) -> list[Written]:
-    """Return documents with their chunks, chosen by their ids, which are hashes."""
+    """Return a sample of documents with their chunks: those with the lowest ids, which are hashes."""
     own: dict[str, list[ChunkRow]] = {}
     for row in sorted(rows, key=lambda row: (row.document_id, row.ordinal)):
         own.setdefault(row.uri, []).append(row)
@@ -96,7 +98,7 @@ def _vectors(store: Store, rows: list[ChunkRow]) -> npt.NDArray[np.float32]:
 
 
 def _coherence(settings: Settings, store: Store, documents: list[Written]) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield how near the sentences of some chunks are to each other."""
+    """Yield how similar the sentences within a chunk are, for some chunks."""
     pairs = sorted(pair for one in documents for pair in measures.inner_sentences(one))[:_COHERENT]
     packs = tuple(store.root / piece.file.path for piece in store.snapshot.artifacts["embeddings"])
     target = store.root / "cache" / "quality" / "embeddings-sentences.parquet"
@@ -109,6 +111,6 @@ def _coherence(settings: Settings, store: Store, documents: list[Written]) -> It
 
 
 def keep(store: Store, of: str, found: Values, looking: Looking) -> None:
-    """Keep a row for each measure."""
+    """Save a row for each measure."""
     settings = {"documents": looking.documents, "least": looking.least}
     keep_values(store, of, Subject("chunks", settings=settings), found, values=False)

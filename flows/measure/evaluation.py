@@ -1,4 +1,4 @@
-"""Evaluation: ask snapshots of a store in several ways, and keep what comes out as rows."""
+"""Evaluation: search snapshots in several ways with the same questions, and save the measures as rows."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from docmill.tasks.evaluate.questions import Question
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What was measured and by what: a kind, the name and content hash of a file of questions, settings."""
+    """What was measured: the kind, the name and content hash of the question file, and the settings."""
 
     kind: str
     name: str = ""
@@ -44,13 +44,13 @@ class Measured:
 
     @property
     def title(self) -> str:
-        """Return what tells it from others."""
+        """Return a title that differs from those of the other evaluations."""
         name = f"snapshot {self.of}" if self.of.isdecimal() else self.of
         return f"{name}, {self.evaluation.way.spelled()}"
 
 
 def ways_of(settings: Settings, modes: Sequence[Mode], weights: Sequence[float]) -> list[Way]:
-    """Return the ways to search of some modes, a hybrid one with each of the weights where there are any."""
+    """Return the ways to search: one for each mode, and for hybrid one for each weight, if any are given."""
     ways = [way_of(settings, mode) for mode in modes]
     hybrid = [way for way in ways if way.mode == "hybrid"]
     return [way for way in ways if not (weights and way in hybrid)] + [
@@ -66,7 +66,7 @@ def evaluate(
     measures: Sequence[str],
     depth: int = 10,
 ) -> list[Measured]:
-    """Ask snapshots, the newest where one is None, every question in every way."""
+    """Search each snapshot with every question in every way; None means the newest snapshot."""
     held = snapshots.candidates(root)
     found = []
     for at, way in product(ats, ways):
@@ -77,7 +77,7 @@ def evaluate(
 
 
 def compared(found: Sequence[Measured]) -> list[dict[str, str]]:
-    """Return one row a way: means, and for all but the first what became of the first measure."""
+    """Return one row a way: the means, and the change of the first measure relative to the first way."""
     rows = []
     several = len({one.of for one in found}) > 1
     for one in found:
@@ -94,14 +94,14 @@ def compared(found: Sequence[Measured]) -> list[dict[str, str]]:
 
 
 def subject_of(path: Path, qrels: Path | None, settings: Mapping[str, Any], kind: str = "questions") -> Subject:
-    """Return what a file or folder of questions is to the rows that are kept."""
+    """Return the description of the questions that is saved with each row."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     hashes = [hash_file(file) for file in (*files, *([qrels] if qrels else []))]
     return Subject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
 
 
 def keep(root: Path, measured: Sequence[Measured], subject: Subject, values: bool = True) -> None:
-    """Keep a row for each measure, with the value of every question unless `values` is off."""
+    """Save a row for each measure, with the value of every question if `values`."""
     for one in measured:
         settings = {**one.evaluation.way.options, **(subject.settings or {})}
         own = Subject(subject.kind, subject.name, subject.hash, settings)
@@ -112,14 +112,14 @@ def keep(root: Path, measured: Sequence[Measured], subject: Subject, values: boo
 def keep_values(
     store: Store, of: str, subject: Subject, found: Mapping[str, Mapping[str, float]], values: bool = True
 ) -> None:
-    """Keep a row for each measure of a snapshot, given its values by item."""
+    """Save a row for each measure of a snapshot, given its values by item."""
     measurements.keep(store.root, [row_of(store.snapshot, of, subject, *one, values) for one in found.items()])
 
 
 def row_of(
     snapshot: Snapshot, of: str, subject: Subject, measure: str, found: Mapping[str, float], values: bool = True
 ) -> EvaluationRow:
-    """Return the row of a measure, given its value for each of the things that it is the mean of."""
+    """Return the row of a measure: the mean of its values by item."""
     mean, settings, state = interval(found), json.dumps(subject.settings or {}, sort_keys=True), state_of(snapshot)
     parts = (version("docmill"), state, subject.kind, subject.hash, settings, measure)
     items = sorted(found) if values else []

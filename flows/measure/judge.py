@@ -1,4 +1,4 @@
-"""Judge: have a language model say what the chunks are worth that a search finds."""
+"""Judge: have a language model rate the chunks that a search finds."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ from docmill.tasks.model.client import Desk
 
 
 def judge(settings: Settings, store: Store, questions: Sequence[Question], k: int) -> dict[str, dict[str, float]]:
-    """Return the judgements of the first `k` hits by measure and question; what the model said is kept in the store.
+    """Return the ratings of the first `k` hits by measure and question; the model's answers are kept in the store.
 
-    A question of which the model gave no judgement, or none that can be read, is left out.
+    Questions without a readable rating are left out.
     """
     asking = asking_of(settings)
     if asking is None:
-        raise ConfigError("no language model is named; set provider and model in [model]")
+        raise ConfigError("no language model is set; set provider and model in [model]")
     way = way_of(settings)
     found = {question.id: way.ask(store, question.text, k) for question in questions}
     with Desk(asking) as desk:

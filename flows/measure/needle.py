@@ -1,6 +1,6 @@
-"""Needle: sentences planted at several depths of texts of several lengths, and whether a search finds them.
+"""Needle in a haystack: plant sentences at several depths in texts of several lengths, then search for them.
 
-The texts are put together from the documents of the store, and ingested with its settings into a store of their own.
+The texts are assembled from the documents of the store, and ingested with its settings into a separate store.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,12 +19,12 @@ DEPTHS = (0, 25, 50, 75, 100)
 LENGTHS = (2_000, 8_000, 32_000)
 _PLACES = ("Arden", "Belmont", "Corinth", "Dover", "Epirus", "Florian", "Galway", "Harfleur")
 _THINGS = ("locker", "cellar", "boathouse", "greenhouse", "archive", "workshop", "granary", "signal box")
-_NEAREST = 5  # hits among which a needle counts as found, as many as a search gives by default
+_NEAREST = 5  # rank up to which a needle counts as found: the default number of hits of a search
 
 
 @dataclass(frozen=True, slots=True)
 class Needle:
-    """A planted sentence: `depth` in percent of a text of `length` characters, and the question that it answers."""
+    """A planted sentence and the question that it answers; `depth` is in percent of a text of `length` characters."""
 
     length: int
     depth: int
@@ -33,12 +33,12 @@ class Needle:
 
     @property
     def name(self) -> str:
-        """Return the name of the file that it is planted in."""
+        """Return the name of the file that contains the needle."""
         return f"hay-{self.length}-{self.depth}.txt"
 
 
 def needles(lengths: Sequence[int] = LENGTHS, depths: Sequence[int] = DEPTHS) -> Iterator[Needle]:
-    """Yield a needle for each length and depth, no two alike."""
+    """Yield a different needle for each length and depth."""
     for number, (length, depth) in enumerate((length, depth) for length in lengths for depth in depths):
         place, thing = _PLACES[number % len(_PLACES)], _THINGS[(number // len(_PLACES) + number) % len(_THINGS)]
         code = 1009 + 7919 * number % 8999
@@ -47,7 +47,7 @@ def needles(lengths: Sequence[int] = LENGTHS, depths: Sequence[int] = DEPTHS) ->
 
 
 def plant(hay: str, needle: Needle) -> str:
-    """Return the beginning of a text with the needle in it, between two sentences."""
+    """Return the beginning of a text with the needle inserted between two sentences."""
     text = hay[: needle.length]
     wanted = len(text) * needle.depth // 100
     ends = [0, *(span.end for span in sentences_within(text, 0, len(text)) if span.end < len(text)), len(text)]
@@ -56,7 +56,7 @@ def plant(hay: str, needle: Needle) -> str:
 
 
 def hay_of(store: Store, length: int) -> str:
-    """Return so many characters of the prose of a store's documents, or as many as it has."""
+    """Return `length` characters of prose from the store's documents, or fewer if it has fewer."""
     found: list[str] = []
     for uri in store.sql("SELECT uri FROM documents ORDER BY characters DESC, uri").column(0).to_pylist():
         document = store.document(uri)
@@ -69,7 +69,7 @@ def hay_of(store: Store, length: int) -> str:
 
 
 def find_needles(settings: Settings, store: Store) -> dict[str, dict[str, float]]:
-    """Return by length, in characters of the text, and depth whether each needle is in the first hits."""
+    """Return 1.0 or 0.0 for each length (in characters) and depth: whether the needle is among the first hits."""
     hay = hay_of(store, max(LENGTHS))
     chosen = list(needles([length for length in LENGTHS if length <= len(hay)]))
     with TemporaryDirectory(prefix="docmill-needle-") as folder:

@@ -1,8 +1,8 @@
-"""Tune: what the user's own documents and questions say about strategies, sizes, contexts and fusion weights.
+"""Tune: find the strategies, sizes, contexts and fusion weights that suit the user's own documents and questions.
 
-Every trial is an ingest into a store of its own beside the user's (`cache/tune`), which begins as a copy of that by
-hard links. So a trial parses nothing, embeds only texts that no trial before it has, and a second call embeds none.
-A language model is not asked: what it has said before is there.
+Every trial is an ingest into a separate store beside the user's (`cache/tune`), which begins as a hard-linked copy. So
+a trial parses nothing and embeds only texts that no earlier trial embedded; a second tuning embeds none. No language
+model is called; earlier answers are reused.
 """
 
 import os
@@ -38,17 +38,17 @@ from docmill.tasks.model.journal import REPLIES
 
 FOLDER = "cache/tune"
 _LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "candidates", "tags")
-_ASKED_DOCUMENTS = 300  # all are read whole; fewer leave too few questions for the rarer content types
+_ASKED_DOCUMENTS = 300  # every one is read whole; fewer leave too few questions for the rarer content types
 _EVERYTHING = RetentionSettings(keep_snapshots=1_000_000, keep_days=36_500.0)
 
 
 @dataclass(frozen=True, slots=True)
 class TuneOptions:
-    """What is tried, and what it may cost.
+    """What to try, and how much it may cost.
 
-    `budget` is the most texts to embed. `characters` is how much of what was found is read: longer chunks find more,
-    and fewer of them fit. A content type with fewer questions than `least` is left as it is. `questions` is how many
-    are made where there are none.
+    `budget` is the maximum number of texts to embed. `characters` is how much of the ranking is read: longer chunks
+    match more often, but fewer of them fit. A content type with fewer questions than `least` is left alone. `questions`
+    is how many to generate if none are given.
     """
 
     budget: int = 20_000
@@ -62,7 +62,7 @@ class TuneOptions:
     questions: int = 200
 
     def __post_init__(self) -> None:
-        """Raise for what no trial could be made with, before the first has taken its time."""
+        """Raise for invalid options before the first slow trial."""
         check_measures([self.measure])
         for strategy in self.strategies:
             Route(strategy)
@@ -76,9 +76,10 @@ class TuneOptions:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One thing tried: on which content type ("" for all), what, the mean, and the difference to what is in use.
+    """One trial: its content type ("" for all), what was tried, the mean, and the change against the settings in use.
 
-    `change` is None of what is in use itself, `mean` where the budget did not suffice; `embedded` counts new texts.
+    `change` is None for the settings in use themselves, `mean` is None if the budget ran out; `embedded` counts new
+    texts.
     """
 
     content_type: str
@@ -91,9 +92,9 @@ class Trial:
 
 @dataclass
 class Tuning:
-    """What was tried, and the settings that won, which are those of the trials' store at `snapshot`.
+    """The trials, and the winning settings, which the trials' store holds at `snapshot`.
 
-    `made` says whether the questions were made here.
+    `made` is true if the questions were generated.
     """
 
     settings: Settings
@@ -109,7 +110,7 @@ class Tuning:
 
 @dataclass
 class _Bench:
-    """The store of the trials, and what they share."""
+    """The trials' store, and what the trials share."""
 
     root: Path
     sources: Sequence[str]
@@ -119,12 +120,12 @@ class _Bench:
     known: dict[str, int] = field(default_factory=dict)
 
     def add(self, trial: Trial) -> None:
-        """Remember a trial, and tell whoever waits."""
+        """Add a trial to the result, and report it to the caller."""
         self.tuning.trials.append(trial)
         self.hear(trial)
 
     def store(self, settings: Settings) -> Store | None:
-        """Return the trials' store with these settings; None where that would go beyond the budget."""
+        """Return the trials' store ingested with these settings, or None if that would exceed the budget."""
         free = settings.model.model_copy(update={"max_calls": 0})
         changed = {"store": self.root, "retention": _EVERYTHING, "gate": GateSettings(), "model": free}
         own = settings.model_copy(update=changed)
@@ -152,9 +153,10 @@ def tune(
     options: TuneOptions,
     hear: Callable[[Trial], None] = lambda _: None,
 ) -> Tuning:
-    """Try what `options` say on the documents of `sources`; without questions make some of the documents.
+    """Try `options` on the documents of `sources`. Without questions, generate some from the documents.
 
-    Raises `QueryError` where the documents give no question, or where embedding them as they are exceeds the budget.
+    Raises `QueryError` if no question can be generated, or if embedding the documents with the settings in use exceeds
+    the budget.
     """
     root = settings.store / FOLDER
     _copy(settings.store, root, settings.wait_s)
@@ -162,14 +164,14 @@ def tune(
     bench = _Bench(root, sources or settings.sources, options, tuning, hear)
     store = bench.store(settings)
     if store is None:
-        raise QueryError(f"the documents as they are have more new texts than --budget {options.budget}; raise it")
+        raise QueryError(f"the current settings alone need more new texts than --budget {options.budget}; raise it")
     tuning.made, asked = not questions, list(questions) or proxies(_sources(store), options.questions)
     if not asked:
-        raise QueryError("no question could be made of the documents; give some with --questions")
+        raise QueryError("no question could be generated from the documents; give some with --questions")
     tuning.questions = len(asked)
     for kind, own in _by_type(store, asked).items():
         if not kind:
-            tuning.skipped.append(f"no content type: {len(own)} questions name no document that is there")
+            tuning.skipped.append(f"no content type: {len(own)} questions name documents that do not exist")
         elif len(own) < options.least:
             tuning.skipped.append(f"{kind}: {len(own)} questions, {options.least} are needed")
         else:
@@ -181,7 +183,7 @@ def tune(
 
 
 def hand_over(tuning: Tuning) -> int:
-    """Lay the vectors of what won where the user's next ingest takes them from; return how many."""
+    """Put the vectors of the winning settings where the user's next ingest finds them; return their number."""
     root = tuning.settings.store
     with writer_lock(root, tuning.settings.wait_s):
         base, won = snapshots.newest(root), snapshots.read(root / FOLDER, tuning.snapshot)
@@ -203,7 +205,7 @@ def _packs(root: Path, snapshot: Snapshot) -> Packs:
 
 
 def _copy(store: Path, root: Path, wait_s: float) -> None:
-    """Begin the trials' store as a copy of the user's newest state, unless it is there already."""
+    """Create the trials' store as a copy of the user's newest snapshot, unless it exists."""
     base, held = snapshots.newest(store), snapshots.newest(root)
     if held and base and held.space.id != base.space.id:
         remove(root)
@@ -216,20 +218,20 @@ def _copy(store: Path, root: Path, wait_s: float) -> None:
             if path.is_dir() and path.name not in _LEFT_OUT:
                 shutil.copytree(path, draft / path.name, copy_function=os.link)
         if (store / REPLIES).is_dir():
-            kept = shutil.ignore_patterns("*.jsonl")  # the journals of runs that are going on
+            kept = shutil.ignore_patterns("*.jsonl")  # the journals of running ingests
             shutil.copytree(store / REPLIES, draft / REPLIES, copy_function=os.link, ignore=kept)
     draft.rename(root)
 
 
 def _sources(store: Store) -> list[QuestionSource]:
-    """Return the documents to make questions from: some, which their ids choose, where there are many."""
+    """Return the documents to generate questions from; of many, a sample chosen by their ids."""
     uris = store.sql(f"SELECT uri FROM documents ORDER BY document_id LIMIT {_ASKED_DOCUMENTS}").column(0).to_pylist()
     found = ((uri, store.document(uri)) for uri in uris)
     return [QuestionSource(uri, Parsed(one.text, one.elements, one.title, one.metadata)) for uri, one in found]
 
 
 def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
-    """Group questions by the content type of what answers them first, the most frequent type first."""
+    """Group questions by the content type of the first answer, the most frequent type first."""
     rows = store.sql("SELECT uri, content_type, regions FROM documents").to_pylist()
     names = {name: row for row in rows for name in (Path(row["uri"]).stem, Path(row["uri"]).name)}
     names |= {row["uri"]: row for row in rows}
@@ -247,7 +249,7 @@ def _type(store: Store, row: dict[str, Any], question: Question) -> str:
 
 
 def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
-    """Try strategies for a content type, sizes of the best, then contexts for the best of all; take what is better."""
+    """Try strategies for a content type, then sizes of the best, then contexts of the best, and adopt improvements."""
     tuning, options = bench.tuning, bench.options
     own = default_routes().by_type[kind].strategy
     rule = _rule_of(tuning.settings, kind, own)
@@ -272,14 +274,14 @@ def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
 
 
 def _rule_of(settings: Settings, kind: str, own: str) -> RouteRule:
-    """Return the last rule for a content type, which is in force; if there is none, a rule for its own strategy."""
+    """Return the last rule for a content type, which is in force, else a rule for its default strategy."""
     rules = (rule for rule in reversed(settings.routes) if rule.type == kind)
     return next(rules, RouteRule(type=kind, strategy=own))
 
 
 @dataclass
 class _RouteTrials:
-    """The routes that were tried for a content type, each by its name, with its mean."""
+    """The routes tried for a content type, by name, with the mean of each."""
 
     tuning: Tuning
     race: "_Race"
@@ -287,7 +289,7 @@ class _RouteTrials:
     tried: dict[str, tuple[float, RouteRule]] = field(default_factory=dict)
 
     def run(self, what: str, strategy: str, options: dict[str, Any], context: str) -> None:
-        """Try a route; skip one that the settings do not allow, such as a size below the overlap that is set."""
+        """Try a route; skip one that the settings do not allow, such as a size below the configured overlap."""
         route = RouteRule(type=self.kind, strategy=strategy, options=options, contextualizer=context)
         changed = self.tuning.settings.model_copy(update={"routes": (*self.tuning.settings.routes, route)})
         try:
@@ -298,7 +300,7 @@ class _RouteTrials:
             self.tried[what] = self.race.run(what, changed), route
 
     def best(self) -> RouteRule:
-        """Return the route of the best mean; of equal ones that tried first."""
+        """Return the route with the best mean; the first one wins a tie."""
         return max(self.tried.values(), key=lambda pair: pair[0])[1]
 
 
@@ -315,14 +317,14 @@ def _tune_weight(bench: _Bench, questions: Sequence[Question]) -> None:
 
 
 def _unasked(settings: Settings) -> Settings:
-    """Return settings by which no search asks a language model."""
+    """Return the settings with all calls to a language model in search switched off."""
     if settings.search.expand != "model":
         return settings
     return settings.model_copy(update={"search": settings.search.model_copy(update={"expand": ""})})
 
 
 class _Race:
-    """Trials of one matter, each held against what is in use; the best of those that are better wins."""
+    """Trials that compete: each is compared to the settings in use, and the best significant improvement wins."""
 
     def __init__(self, bench: _Bench, kind: str, questions: Sequence[Question], named: str, settings: Settings) -> None:
         self._bench, self._kind, self._questions = bench, kind, questions
@@ -332,7 +334,7 @@ class _Race:
         self.mean = self.run(f"{named} (in use)", settings)
 
     def run(self, what: str, settings: Settings) -> float:
-        """Try settings and return their mean, -1 where the budget does not suffice."""
+        """Try settings and return their mean, or -1 if the budget ran out."""
         tuning, before = self._bench.tuning, self._bench.tuning.embedded
         store = self._bench.store(settings)
         if store is None:

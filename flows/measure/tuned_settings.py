@@ -1,4 +1,4 @@
-"""Tuned: what a tuning has found, as settings in TOML, alone or in a docmill.toml whose comments stay."""
+"""Tuned settings: write the result of a tuning as TOML, or merge it into a docmill.toml and keep the comments."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _PART = re.compile(rf"\n*{re.escape(BEGIN)}.*?{re.escape(END)}\n?", re.DOTALL)
 
 
 def as_toml(tuning: "Tuning") -> str:
-    """Return what differs from the settings in use, as TOML; nothing where nothing does."""
+    """Return the settings that beat those in use, as TOML; "" if there are none."""
     return "\n".join([*_scalars(tuning), *_routes(tuning)])
 
 
@@ -35,15 +35,16 @@ def _routes(tuning: "Tuning") -> Iterator[str]:
 
 
 def chosen(tuning: "Tuning") -> dict[tuple[str, str], Any]:
-    """Return the single keys that won, by section and name."""
+    """Return the winning values of single keys, by section and name."""
     return {} if tuning.weight is None else {("search", "weight"): tuning.weight}
 
 
 def merged(text: str, tuning: "Tuning") -> str:
-    """Return a docmill.toml with what was found, its comments and all else as they were.
+    """Return a docmill.toml with the result merged in and everything else unchanged.
 
-    Single keys are set where they stand, or would; routes are added at the end, in a part that the next tuning
-    replaces, and win there over those of the same type before. Raises `ConfigError` where that would not do.
+    A single key is set on the line where it is or would be. Routes are appended in a part that the next tuning
+    replaces, where they override earlier ones of the same type. Raises `ConfigError` if the result does not fit in this
+    way.
     """
     before = tomllib.loads(text)
     for (section, key), value in chosen(tuning).items():
@@ -59,7 +60,7 @@ def merged(text: str, tuning: "Tuning") -> str:
 
 
 def _others(earlier: str, tuning: "Tuning") -> str:
-    """Return the routes that an earlier tuning wrote for types that this one says nothing of."""
+    """Return the routes written by an earlier tuning for content types that this one leaves alone."""
     types = {rule.type for rule in tuning.routes}
     blocks = re.split(r"(?=^\[\[routes\]\])", earlier, flags=re.MULTILINE)
     return "\n".join(block.strip() + "\n" for block in blocks if block.strip() and not _is_of(block, types))
@@ -70,7 +71,7 @@ def _is_of(block: str, types: set[str]) -> bool:
 
 
 def _set(text: str, section: str, key: str, value: str) -> str:
-    """Set a key of a table: in its line, in the line that holds its default as a comment, or below the head."""
+    """Set a key of a table: on its line, on the line with its default as a comment, or below the table's header."""
     head = re.search(rf"^\[{section}\][^\n]*$", text, re.MULTILINE)
     if not head:
         return f"{text.rstrip()}\n\n[{section}]\n{key} = {value}\n"
@@ -85,15 +86,15 @@ def _set(text: str, section: str, key: str, value: str) -> str:
 
 
 def _check(before: dict[str, Any], text: str, tuning: "Tuning") -> None:
-    """Make sure that the text holds what was found, and that all else is as before."""
+    """Check that the text holds the result and that all else is as before."""
     try:
         after = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"what was found does not fit into the file ({error}); add it by hand") from None
+        raise ConfigError(f"the result cannot be merged into the file ({error}); add it by hand") from None
     for section, key in chosen(tuning):
         for values in (before, after):
             values.setdefault(section, {}).pop(key, None)
     before.pop("routes", None)
     after.pop("routes", None)
     if {k: v for k, v in before.items() if v} != {k: v for k, v in after.items() if v}:
-        raise ConfigError("what was found does not fit into the file without changing more of it; add it by hand")
+        raise ConfigError("the result cannot be merged without changing other settings in the file; add it by hand")

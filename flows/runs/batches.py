@@ -1,4 +1,4 @@
-"""The batches of a run: processed a few ahead, embedded as they finish."""
+"""Batches: process a few ahead, and embed each one as it finishes."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -22,26 +22,30 @@ from docmill.tasks.publishing.publish import artifact_paths
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 4 << 20
-"""A batch is what a crash makes a run do again, and what a worker returns at once. Smaller ones cost more files and
-orders; larger ones lose more work and keep the other workers waiting at the end."""
+"""A batch is what a crash makes a run repeat, and what a worker returns at once.
+
+Smaller ones cost more files and orders; larger ones lose more work and keep the other workers waiting at the end.
+"""
 
 BATCHES_AHEAD = 7
-"""Batches that workers may be on while the one before is embedded; with fewer they stand still meanwhile."""
+"""Batches in process while the one before is embedded; with fewer, workers would be idle meanwhile."""
 
 UNPACKED_BYTES = 256 << 20
-"""Bytes of an archive's files that are unpacked together, which bounds what the disk needs; a larger comes alone."""
+"""Bytes of an archive's files to unpack together, which limits the disk space; a larger file is unpacked alone."""
 
 EMBED_CHUNKS = 2048
-"""Chunks that are waited for before the model is asked. It takes texts of like length together, for which few chunks
-give little choice; with more, a crash loses more vectors."""
+"""Chunks to collect before the model is called.
 
-_FIRST = -(1 << 62)  # before any file, whatever its size
+It batches texts of similar length, for which few chunks give little choice; with more, a crash loses more vectors.
+"""
+
+_FIRST = -(1 << 62)  # before every file, whatever its size
 
 
 def process(run: Run, todo: Plan, embed: bool) -> Embedding:
-    """Process all works in batches, embedding what is ready while the next ones are parsed.
+    """Process all works in batches, and embed finished batches while the next ones are parsed.
 
-    Without `embed` only count what there would be to embed.
+    Without `embed`, count the texts to embed.
     """
     total = Embedding(0, 0)
     fresh: list[Batch] = []
@@ -66,7 +70,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Embedding:
 
 
 def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
-    """Yield finished batches in order, keeping a few ahead."""
+    """Yield finished batches in order, and keep a few in flight."""
     packs = artifact_paths(run.root, run.base, "texts")
     running: list[Future[Path]] = []
     unpacks: dict[str, Path] = {}
@@ -89,17 +93,17 @@ def _answering(run: Run, number: int) -> Answering:
 
 
 def _turn(work: Work) -> int:
-    """Return the place of a work in a run: what is in archives in its order, then files, the largest first.
+    """Return the sort key of a work: members of archives first, in archive order, then files, the largest first.
 
-    So no worker is left alone with a long document at the end.
+    Otherwise one worker would be left with a long document at the end.
     """
     return -1 - work.size if not work.place else _FIRST
 
 
 def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator[Work]:
-    """Yield the works, those in archives with the path that their file will have once it is unpacked.
+    """Yield the works; a member of an archive gets the path that its file will have once unpacked.
 
-    `unpacks` gets, by the key of the work, the order that unpacks it.
+    Fills `unpacks` with the order that unpacks each member, by the key of its work.
     """
     for number, (path, group) in enumerate(_archives(works)):
         if not path:
@@ -115,7 +119,10 @@ def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator
 
 
 def _archives(works: Iterable[Work]) -> Iterator[tuple[str, list[Work]]]:
-    """Group the works of one archive, up to so many bytes that may lie unpacked at a time, and those of none."""
+    """Group the works of each archive, within the bytes that may be unpacked at a time.
+
+    Works outside archives have the key "".
+    """
     for path, group in groupby(works, lambda work: work.path if work.place else ""):
         part: list[Work] = []
         size = 0
@@ -134,7 +141,7 @@ def _finished(run: Run, batch: Future[Path]) -> Batch:
 
 
 def _parts(works: Iterable[Work]) -> Iterator[tuple[Work, ...]]:
-    """Cut works into batches by number of documents and bytes."""
+    """Cut works into batches by number of documents and by bytes."""
     part: list[Work] = []
     size = 0
     for work in works:

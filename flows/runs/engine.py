@@ -1,4 +1,4 @@
-"""Where steps run: threads of this process, or Prefect's tasks (`docmill.flows.ingest`); and which of them."""
+"""Engines: run steps on threads of this process or as Prefect tasks (`docmill.flows.ingest`), and choose one."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 T = TypeVar("T")
 EngineName = Literal["local", "prefect"]
-THREADS = 8  # batches in flight, and one for the embedding of those that have finished
+THREADS = 8  # batches in flight, and one thread to embed finished batches
 
 
 class Engine(Protocol):
@@ -20,14 +20,14 @@ class Engine(Protocol):
     name: str
 
     def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
-        """Start `step(*args)`; its result, or what it raised, comes from `.result()`."""
+        """Start `step(*args)`; `.result()` returns its result or raises its exception."""
 
     def progress(self, done: int, total: int) -> None:
-        """Hear how many documents of the run are done."""
+        """Report how many documents of the run are done."""
 
 
 class LocalEngine:
-    """Threads of this process. As a context manager it drops what has not begun when the block ends."""
+    """Threads of this process. As a context manager, it drops unstarted steps when the block ends."""
 
     name = "local"
 
@@ -52,16 +52,16 @@ class LocalEngine:
 
 
 def choose_engine(wanted: str) -> EngineName:
-    """Return the engine of a setting; `auto` takes Prefect where an API is configured, else threads."""
+    """Return the engine for a setting; "auto" chooses Prefect if an API is configured, else threads."""
     if wanted in ("local", "prefect"):
         return "prefect" if wanted == "prefect" else "local"
     return "prefect" if configured_api() else "local"
 
 
 def configured_api() -> str | None:
-    """Return the URL of the Prefect API that this machine's user has configured, without importing Prefect.
+    """Return the URL of the Prefect API configured by this user, without importing Prefect.
 
-    Looks where Prefect does, in its order: environment, prefect.toml, pyproject.toml, active profile.
+    Looks in the same places and order as Prefect: environment, prefect.toml, pyproject.toml, active profile.
     """
     if "prefect" in sys.modules:
         from prefect.settings import get_current_settings
@@ -91,7 +91,7 @@ def _profile() -> str | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return a TOML file; a missing or damaged one has nothing to say, as with Prefect."""
+    """Return a parsed TOML file; empty if it is missing or damaged, as in Prefect."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""The ingest, once for every engine: discover → plan → batches → embed → commit.
+"""The ingest pipeline, the same for every engine: discover → plan → batches → embed → commit.
 
-Documents travel in batches of files on disk; between steps only paths and small values do.
+Batches of documents are files on disk; steps exchange only paths and small values.
 """
 
 import os
@@ -63,18 +63,18 @@ def ingest(
     retry: bool = False,
     refresh_contexts: bool = False,
 ) -> Report:
-    """Bring the store in line with its sources and commit one snapshot, or none where nothing changed.
+    """Bring the store in line with its sources and commit one snapshot, or none if nothing changed.
 
-    A dry run parses and splits what has to be, and stops before embedding. `retry` tries documents
-    again that were rejected before. `refresh_contexts` asks the language model again for contexts that are
-    out of date or could not be used. Raises `SourceError` for a source that is missing or would lose
-    too many documents, `Locked` while another process writes, `Transient` when the disk is full.
+    A dry run parses and splits new and changed documents, and stops before embedding. `retry` tries rejected documents
+    again. `refresh_contexts` asks the language model again for contexts that are stale or were unusable. Raises
+    `SourceError` if a source is missing or would lose too many documents, `Locked` if another process writes, and
+    `Transient` if the disk is full.
     """
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
     settings = settings.model_copy(update={"store": at_hand(settings.store, settings.mirrors)})
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
-        raise SourceError("no source given; name one, or set `sources` in docmill.toml")
+        raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
     spare_memory()
     with ExitStack() as stack:
         stack.enter_context(explain_full_disk(settings.store))
@@ -111,7 +111,7 @@ def _begin(settings: Settings, engine: Engine, folder: Path, how: RunOptions) ->
 
 @dataclass(frozen=True, slots=True)
 class _Discovered:
-    """What the sources hold, and what this run learned about their files for the next one."""
+    """The files in the sources, and what this run learned about them for the next one."""
 
     listings: Sequence[tuple[Source, Listing]]
     expanded: Expansion
@@ -129,7 +129,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
     else:
         with run.step("commit"):
             order = _order(run, changes)
-            del changes  # the commit reads the order: it need not be in memory twice
+            del changes  # the commit reads the order; do not hold it in memory twice
             _commit(run, order)
     if not how.dry_run:
         listed = tuple(f"{source.url}/" for source in opened if source.url)
@@ -138,7 +138,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
 
 
 def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovered:
-    """Look for the files of the sources, fingerprint them, and look into archives."""
+    """List the files in the sources, fingerprint them, and list the members of archives."""
     with run.step("discover"):
         listings = [(source, _listing(run, source, how)) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
@@ -148,7 +148,7 @@ def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovere
 
 
 def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
-    """Plan, parse, split and embed; return what the commit has to change, None if nothing."""
+    """Plan, parse, split and embed. Return the changes to commit, or None if there are none."""
     most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
     with run.step("plan"):
         state = _state(run, how.refresh_contexts)
@@ -161,7 +161,7 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
     with run.step("bind"):
         now = run.started.isoformat("T", "seconds")
         outcome = settle(run.root, run.base, state, todo, run.batches, run.recipe, now)
-        # Once more: only now is it known which documents gave no text.
+        # Check again: which documents gave no text is known only now.
         check_losses(state, todo.lost | {*outcome.gone}, most)
         _count(run.report, state, todo, outcome, embedded)
         if todo.empty:
@@ -170,7 +170,7 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
 
 
 def _skipped(expanded: Expansion) -> Iterator[str]:
-    """Say why files were skipped."""
+    """Yield messages about skipped files."""
     for _, listing in expanded.listings:
         yield from (f"{one.uri}: skipped, {one.reason}: {one.message}" for one in listing.skipped)
 
@@ -184,7 +184,7 @@ def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fi
     def fingerprint(file: Found) -> Fingerprint:
         try:
             return seen.of(file)
-        except OSError:  # the worker that meets it again gives the reason
+        except OSError:  # the worker that reads it again reports the error
             return Fingerprint("", "")
 
     files = [file for _, listing in listings for file in listing.found]
@@ -203,7 +203,7 @@ def _state(run: Run, refresh_contexts: bool) -> State:
 
 
 def _outdated(run: Run) -> Iterator[str]:
-    """Yield the documents with a context that a language model should make again."""
+    """Yield the uris of documents whose context a language model should write again."""
     table = read_table(run.root, run.base, "chunks", ["uri", "context_state"])
     for uri, state in zip(*(column.to_pylist() for column in table.columns), strict=True):
         if state in (STALE, REFUSED):
@@ -227,13 +227,13 @@ def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded:
 
 
 def _rejections(state: State, todo: Plan, outcome: Outcome) -> Iterator[str]:
-    """Say why documents are not in the store as they are now: those of this run, then those of earlier ones."""
+    """Yield messages about documents that are rejected or stale: first those of this run, then earlier ones."""
     for row in outcome.rejects:
         yield f"{row.uri}: {row.reason}: {row.message}"
     for uri in dict.fromkeys((*todo.rejected, *todo.stale)):
         if uri in state.rejects:
             before = state.rejects[uri]
-            yield f"{uri}: {before.reason}: {before.message} (as before)"
+            yield f"{uri}: {before.reason}: {before.message} (in an earlier run)"
 
 
 def _count_chunks(report: Report, moves: ChunkMoves) -> None:

@@ -1,4 +1,4 @@
-"""What a run did, for machines and for people."""
+"""Report: the result of a run, for programs and for people."""
 
 import re
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from docmill.tasks.model.client import Spent
 from docmill.tasks.publishing.gate import GateVerdict
 
 EXIT_DONE = 0
-EXIT_PARTLY = 3  # 1 and 2 are what Python and typer end with for errors
+EXIT_PARTLY = 3  # Python and typer use 1 and 2 for errors
 EXIT_HELD = 4
 
 
 @dataclass(slots=True)
 class Documents:
-    """How many documents of the run's sources became what."""
+    """Numbers of documents in the sources, by outcome."""
 
     added: int = 0
     changed: int = 0
@@ -29,7 +29,7 @@ class Documents:
 
 @dataclass(slots=True)
 class Chunks:
-    """How many chunks of the snapshot came, stayed and went."""
+    """Numbers of chunks added to, kept in and removed from the snapshot."""
 
     added: int = 0
     kept: int = 0
@@ -38,11 +38,12 @@ class Chunks:
 
 @dataclass(slots=True)
 class Report:
-    """One run, done or planned. `seconds` is wall clock by step; `problems` are lines for a person.
+    """The result of an ingest or of a plan.
 
-    `rechunked` are the uris of documents that did not change and are split anew, from their stored text.
-    `model` counts what a language model was asked, or would be: calls, tokens, money. `candidate` is the name under
-    which the gate has held the snapshot back, `gate` what it found.
+    `snapshot` is the number of the committed snapshot, None if nothing was committed. `seconds` is wall-clock time by
+    step. `problems` are messages for a person. `rechunked` lists the uris of unchanged documents that are split anew
+    from their stored text. `model` counts calls, tokens and cost of the language model, made or planned. `candidate` is
+    the name of a snapshot that the gate held back, and `gate` the result of its test.
     """
 
     snapshot: int | None = None
@@ -62,10 +63,10 @@ class Report:
 
     @property
     def exit_status(self) -> int:
-        """Return 0 when every document is in the store as it is now, 3 when some were rejected or are stale.
+        """Return 0 if every document in the store is up to date, 3 if some were rejected or are stale, 4 if gated.
 
-        That is so, too, when a language model should have been asked and was not, or did not answer. It is 4 when
-        the gate has held the snapshot back.
+        3 also means that the language model did not answer or was not asked because of a limit. 4 means that the gate
+        held the snapshot back.
         """
         if self.candidate:
             return EXIT_HELD
@@ -89,7 +90,7 @@ class Report:
         }
 
     def as_text(self) -> str:
-        """Return the summary that a person reads."""
+        """Return a summary for a person."""
         steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items() if seconds >= 0.05)
         will = "would be " if self.dry_run else ""
         lines = [
@@ -109,13 +110,13 @@ class Report:
         return "\n".join(lines)
 
     def _some_rechunked(self) -> str:
-        """Return the documents that are split anew: all of them in a plan, else how many."""
+        """Return the uris of the rechunked documents in a plan, else their number."""
         if self.dry_run:
             return ", ".join(self.rechunked)
         return f"{len(self.rechunked)} from their stored text"
 
     def as_markdown(self) -> str:
-        """Return the summary as Markdown, for a page."""
+        """Return the summary as Markdown."""
         rows = [
             *(f"| documents {name} | {count} |" for name, count in asdict(self.documents).items()),
             *(f"| chunks {name} | {count} |" for name, count in asdict(self.chunks).items()),
@@ -131,7 +132,7 @@ class Report:
         if self.dry_run:
             return "Plan: nothing to do" if not self._work else "Plan: this run would commit a snapshot"
         if self.candidate:
-            return f"Held back as {self.candidate}, the snapshot before stays; docmill publish {self.candidate}"
+            return f"Held back as {self.candidate}; to publish it: docmill publish {self.candidate}"
         return f"Snapshot {self.snapshot} committed" if self.snapshot else "Nothing changed, nothing committed"
 
     @property
@@ -141,24 +142,24 @@ class Report:
 
 
 def artifact_key(flow: str, store: Path) -> str:
-    """Return the key of what a flow leaves about a store: lower case, digits and dashes, as Prefect wants it."""
+    """Return the key of a flow's artifact about a store: lower-case letters, digits and dashes, as Prefect requires."""
     return f"{flow}-" + (re.sub(r"[^a-z0-9]+", "-", store.absolute().name.lower()).strip("-") or "store")
 
 
 def spent(what: Spent, prices: Mapping[Any, float]) -> dict[str, float]:
-    """Return calls, tokens and, where prices are set, money for a report; nothing where no call was due."""
+    """Return calls, tokens and, if prices are set, cost for a report; empty if no call was due."""
     names = ("calls", "failed", "input", "cached", "output", *(["money"] if prices else []))
     found = {name: round(sum(getattr(row, name) for row in what.costs), 6) for name in names} if what.costs else {}
     return {**found, "left": what.left} if what.left else found
 
 
 def unsaid(model: Mapping[str, float]) -> list[str]:
-    """Return what is to be said of prompts that got no answer."""
+    """Return messages about prompts that got no answer."""
     lines = []
     if model.get("failed"):
-        lines.append(f"{model['failed']:g} calls of the language model had no answer; the next run makes them again")
+        lines.append(f"{model['failed']:g} calls to the language model failed; the next run repeats them")
     if model.get("left"):
-        lines.append(f"{model['left']:g} calls are left to make: --max-calls or --max-cost was reached; run again")
+        lines.append(f"{model['left']:g} calls were not made because --max-calls or --max-cost was reached; run again")
     return lines
 
 

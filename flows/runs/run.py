@@ -1,4 +1,4 @@
-"""One run in progress: what its steps share."""
+"""Run: the state that the steps of a run share."""
 
 import time
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from docmill.tasks.sources.object_source import Incoming
 
 @dataclass(slots=True)
 class Run:
-    """One run in progress. `folder` is its staging, `batches` what is finished and of use to it."""
+    """A run in progress. `folder` is its staging folder; `batches` are its finished batches."""
 
     settings: Settings
     root: Path
@@ -44,7 +44,7 @@ class Run:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Add the wall clock of a step to the report, and give back the memory that it took."""
+        """Add the wall-clock time of a step to the report, and return its memory to the system."""
         start = time.perf_counter()
         try:
             yield

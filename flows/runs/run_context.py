@@ -1,4 +1,4 @@
-"""What the process that calls the flow has at hand, and what it wants to know of the run."""
+"""Run context: settings and records that a caller hands to the flow in the same process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,10 @@ from docmill.flows.config.settings import Settings
 
 @dataclass(slots=True)
 class Held:
-    """A run in this process: its settings, kept out of the parameters that the server stores, and its records."""
+    """What the caller of a flow shares with it: its settings and the records of the run.
+
+    The settings stay out of the parameters that the server stores.
+    """
 
     settings: Settings
     flow_run_id: UUID | None = None
@@ -23,13 +26,13 @@ _held: ContextVar[Held | None] = ContextVar("held", default=None)
 
 
 def current() -> Held | None:
-    """Return what the caller of the flow holds; None in a process that Prefect started."""
+    """Return the caller's `Held`, or None in a process that Prefect started."""
     return _held.get()
 
 
 @contextmanager
 def hold(held: Held) -> Iterator[None]:
-    """Hold it while the block runs."""
+    """Make `held` the current one during the block."""
     token = _held.set(held)
     try:
         yield

@@ -1,11 +1,11 @@
-"""Run options: what is asked of one run besides its settings."""
+"""Run options: flags of a single run that are not settings."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What is asked of one run besides its settings; see `docmill.flows.runs.pipeline.ingest`."""
+    """Flags of a single run; see `docmill.flows.runs.pipeline.ingest`."""
 
     dry_run: bool = False
     allow_delete: bool = False

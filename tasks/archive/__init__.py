@@ -1,1 +1,1 @@
-"""Archives and mails: what they hold, found without trusting what they say of themselves."""
+"""Archives and mails: list and extract their members without trusting what they declare."""

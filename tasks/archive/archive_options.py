@@ -1,18 +1,18 @@
-"""Options: what opening an archive may cost, and the account that is kept of it."""
+"""Archive options: limits for opening an archive, and the account of what was used."""
 
 from dataclasses import dataclass, field
 
 from docmill.storage.errors import ConfigError, Rejected
 
-_SMALL_BYTES = 20_000_000  # unpacked: so much harms nobody, and small texts of one repeated line do pack a thousandfold
+_SMALL_BYTES = 20_000_000  # unpacked: harmless, and small texts of one repeated line do compress a thousandfold
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveOptions:
-    """Limits of one outermost archive with all that is nested in it, and the passwords to try.
+    """Limits of one outermost archive with everything nested in it, and the passwords to try.
 
-    `members` and `total_bytes` are counted over all levels, `ratio` (unpacked to packed bytes) for each
-    archive. `depth` is how many levels are opened, `member_bytes` the size of the largest member allowed.
+    `members` and `total_bytes` are counted over all levels, `ratio` (unpacked to packed bytes) for each archive.
+    `depth` is the maximum number of levels, `member_bytes` the maximum size of a member.
     """
 
     members: int = 10_000
@@ -37,7 +37,7 @@ class OverRatio(Rejected):
 
 
 class Account:
-    """What has come out of one outermost archive so far. Sizes that an archive declares are not trusted."""
+    """The members and bytes unpacked so far from one outermost archive. Declared sizes are not trusted."""
 
     def __init__(self, options: ArchiveOptions) -> None:
         self.options = options
@@ -45,13 +45,13 @@ class Account:
         self._bytes = 0
 
     def member(self) -> None:
-        """Count a member; raise OverLimit if it is one too many."""
+        """Count a member; raise OverLimit if there are too many."""
         self._members += 1
         if self._members > self.options.members:
             raise OverLimit("too_large", f"more than {self.options.members} members (archives.max_members)")
 
     def take(self, count: int) -> None:
-        """Count unpacked bytes; raise OverLimit if they are too many."""
+        """Count unpacked bytes; raise OverLimit if there are too many."""
         self._bytes += count
         if self._bytes > self.options.total_bytes:
             raise OverLimit("too_large", f"unpacks to more than {self.options.total_bytes} bytes (archives.max_bytes)")
@@ -67,7 +67,7 @@ class Share:
         self._bytes = 0
 
     def take(self, count: int) -> None:
-        """Count unpacked bytes; raise OverRatio if they are too many for so small an archive."""
+        """Count unpacked bytes; raise OverRatio if there are too many for this archive."""
         self._bytes += count
         ratio = self.options.ratio
         if self._bytes > _SMALL_BYTES and self._bytes > ratio * self._packed:

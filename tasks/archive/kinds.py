@@ -1,4 +1,4 @@
-"""Kinds: which files hold others, first by their beginning when they are hashed, then by all of them when opened."""
+"""Kinds: which files may hold others, first by their beginning when hashed, then by their content when opened."""
 
 import re
 
@@ -27,10 +27,10 @@ _MAIL_NAMES = (".eml", ".msg", ".mbox")
 
 
 def may_hold(name: str, head: bytes) -> str:
-    """Return what a file may be that holds others: "archive", "mail", or "" for neither.
+    """Return the kind of container that a file may be: "archive", "mail", or "" for neither.
 
-    `head` is its first `HEAD_BYTES` bytes. A file that only looks like one is found out when it is opened;
-    one that is missed here is missed for good, so a doubt means "yes".
+    `head` is its first `HEAD_BYTES` bytes. A false positive is corrected when the file is opened; a false negative
+    never is, so a doubt means "yes".
     """
     if head.startswith(_ZIP) or packing(head) or is_tar(head):
         return "archive"
@@ -39,12 +39,12 @@ def may_hold(name: str, head: bytes) -> str:
 
 
 def packing(head: bytes) -> str:
-    """Return how a file is compressed as a whole: "gz", "bz2", "xz", "zst", or "" if it is not."""
+    """Return the compression of a whole file: "gz", "bz2", "xz", "zst", or "" if it has none."""
     return next((name for name, sign in _PACKED.items() if sign.match(head)), "")
 
 
 def is_tar(head: bytes) -> bool:
-    """Return whether a file begins with the header of a tar archive, by the checksum in it.
+    """Return whether a file begins with the header of a tar archive, by its checksum.
 
     Old archives have no other sign, and those that have one have the checksum too.
     """

@@ -1,4 +1,4 @@
-"""Laid members: what a folder says about the archive members that were unpacked into it."""
+"""Laid members: the status of the archive members that were unpacked into a folder."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from docmill.storage.errors import Rejected
 
 DONE = "done.json"
-"""The file that ends an unpacking: an empty list, or the reason and message of its failure."""
+"""The file that marks the end of an unpacking: an empty list, or the reason and message of its failure."""
 
 
 def why_missing(member: Path) -> Rejected:
-    """Return why a member was not laid."""
+    """Return why a member was not unpacked."""
     try:
         reason, message = json.loads((member.parent / DONE).read_bytes())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Listing: everything that a container holds, at any depth, as paths and content hashes.
+"""Listing: the members of a container, at any depth, as paths and content hashes.
 
 This runs in a worker process, the only place where archives are read.
 """
@@ -15,8 +15,8 @@ from docmill.tasks.archive.members import Member, joined
 from docmill.tasks.archive.names import inner_path, shown
 from docmill.tasks.archive.opening import Container, Opened, opened
 
-VERSION = 1  # raise it when what is found in a container, or how it is named, changes
-_MAX_MESSAGE = 300  # characters of what a library says: its sentence fits, bytes that it quotes do not all
+VERSION = 1  # raise it when the members found in a container, or their names, change
+_MAX_MESSAGE = 300  # characters of a library's message: its sentence fits, long quoted bytes do not
 
 Place = tuple[int, ...]
 
@@ -25,9 +25,9 @@ Place = tuple[int, ...]
 class ContainedFile:
     """One file in a container, at any depth.
 
-    `place` holds the numbers of the containers on the way to it, then its own. `name` is its path, `parent`
-    that of the innermost container, empty for the outermost. `reason` says why it cannot be used. A
-    `skipped` one is reported, but could not be a document: a link, say, or a file that another replaces.
+    `place` holds the indexes of the containers on the way to it, then its own. `name` is its path, `parent` that of the
+    innermost container, empty for the outermost. `reason` says why it cannot be used. A `skipped` one is reported, but
+    could not be a document: a link, for example, or a file that another one replaces.
     """
 
     place: Place
@@ -42,7 +42,7 @@ class ContainedFile:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a file holds. `kind` is "archive", "compressed" (one file), "mail", or "" if it holds nothing."""
+    """The contents of a file. `kind` is "archive", "compressed" (one file), "mail", or "" if it holds no files."""
 
     kind: str
     entries: tuple[ContainedFile, ...] = ()
@@ -51,7 +51,7 @@ class Contents:
 
 
 def list_contents(path: Path, name: str, options: ArchiveOptions) -> Contents:
-    """Return what a file called `name` holds; a failure is part of the answer, not an exception."""
+    """Return the contents of a file called `name`; a failure is part of the result, not an exception."""
     return _list(Container(name, path), 1, Account(options))
 
 
@@ -65,19 +65,19 @@ def _list(container: Container, depth: int, account: Account) -> Contents:
             return _judged(found.kind, _last_of_each_name(_entries(found, depth, account)))
     except Exception as error:
         if isinstance(error, OverLimit) and depth > 1:
-            raise  # a limit of the outermost archive refuses that one
+            raise  # a limit of the outermost archive rejects that one
         return _failed(container, explained(error))
 
 
 def _failed(container: Container, why: Rejected) -> Contents:
-    """Refuse an archive; keep a mail, with one entry that says why its attachments cannot be listed."""
+    """Reject an archive; keep a mail, with one entry that says why its attachments cannot be listed."""
     if may_hold(container.name, container.head()) != "mail":
         return Contents("archive", (), why.reason, why.message)
     return Contents("mail", (ContainedFile((0,), "attachments", "", 0, "", why.reason, why.message, skipped=True),))
 
 
 def _too_deep(found: Opened, depth: int) -> Contents:
-    """Refuse an archive; of a mail, which is a document itself, refuse only the attachments."""
+    """Reject an archive; of a mail, which is a document itself, reject only the attachments."""
     message = f"nested in more than {depth} levels (archives.max_depth)"
     if found.kind != "mail":
         return Contents(found.kind, (), "too_large", message)
@@ -127,14 +127,14 @@ def _entries(found: Opened, depth: int, account: Account) -> Iterator[ContainedF
 
 
 def _ends_listing(error: Exception, found: Opened) -> bool:
-    """Return whether an error in one member is one of its whole archive."""
+    """Return whether an error in one member affects its whole archive."""
     if isinstance(error, OverLimit | OverRatio):
         return True
     return not found.apart and not isinstance(error, Rejected)
 
 
 def _with_inner(entry: ContainedFile, data: bytes, depth: int, account: Account) -> Iterator[ContainedFile]:
-    """Yield a file; what it holds instead, if it is an archive itself; or both, if it is a mail."""
+    """Yield a file; the members instead, if it is an archive itself; or both, if it is a mail."""
     inner = _list(Container(entry.name, data), depth + 1, account)
     if inner.reason:
         yield replace(entry, reason=inner.reason, message=inner.message)
@@ -156,7 +156,7 @@ def explained(error: Exception) -> Rejected:
     if isinstance(error, MemoryError):
         return Rejected("memory", "unpacking needs more memory than allowed")
     if isinstance(error, NotImplementedError):
-        return Rejected("unsupported", f"packed in a way that cannot be read: {_said(error)}")
+        return Rejected("unsupported", f"unsupported compression: {_said(error)}")
     if isinstance(error, FileNotFoundError | PermissionError):
         return Rejected("unreadable", error.strerror or str(error))
     return Rejected("corrupt", f"the archive is damaged: {_said(error)}")
@@ -167,7 +167,7 @@ def _said(error: Exception) -> str:
 
 
 def extract(path: Path, name: str, wanted: Mapping[Place, Path], options: ArchiveOptions) -> None:
-    """Write the members at the wanted places to the paths given for them; raise Rejected if that fails."""
+    """Write the members at the wanted places to the given paths; raise Rejected if that fails."""
     account = Account(options)
     try:
         _extract(Container(name, path), wanted, account)

@@ -1,4 +1,4 @@
-"""Members: what an archive holds, in its own order, each read in pieces."""
+"""Members: the files in an archive, in its own order, each read in pieces."""
 
 import stat
 import tarfile
@@ -15,19 +15,19 @@ from docmill.tasks.archive.archive_options import Share
 from docmill.tasks.archive.zip_names import readable_names
 from docmill.tasks.parse.mail.messages import attachments
 
-_PIECE = 1 << 20  # bytes read at once, and so how far a limit is passed before it is noticed
-_LOCAL_HEADER = 30  # bytes before a zip member's name, which is at least so far from the next one
-_ENCRYPTED = 0x1  # the first of a zip member's flags
+_PIECE = 1 << 20  # bytes read at once, and so the most by which a limit is exceeded
+_LOCAL_HEADER = 30  # bytes before a zip member's name, the minimum distance to the next header
+_ENCRYPTED = 0x1  # the lowest of a zip member's flags
 _MODE = 16  # bits below the Unix mode in a zip member's external attributes
 _DAMAGED = tuple(getattr(tarfile, f"{how}HeaderError") for how in ("Invalid", "Truncated", "Empty"))
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of an archive, named as the archive names it.
+    """One file of an archive, with its name in the archive.
 
-    `read` yields its content, which is counted. Call it before asking for the next member: a tar archive is
-    read only once. `skip` says what the member is if it is not a file.
+    `read` yields its content, which is counted. Call it before asking for the next member: a tar archive is read only
+    once. `skip` says what the member is if it is not a file.
     """
 
     name: str
@@ -50,11 +50,11 @@ def _is_folder(info: zipfile.ZipInfo) -> bool:
 
 
 def _check_overlaps(infos: list[zipfile.ZipInfo]) -> None:
-    """Refuse an archive that uses the same bytes for several members, the way to a bomb of any ratio."""
+    """Raise if an archive uses the same bytes for several members, which allows a bomb of any ratio."""
     end = 0
     for info in sorted(infos, key=lambda info: info.header_offset):
         if info.header_offset < end:
-            raise Rejected("corrupt", "members of the zip archive overlap, as in a bomb")
+            raise Rejected("corrupt", "members of the zip archive overlap, as in a zip bomb")
         end = info.header_offset + _LOCAL_HEADER + info.compress_size
 
 
@@ -77,7 +77,7 @@ def _read_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> 
 def _decrypted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> bytes:
     """Return a member opened by the first password that fits.
 
-    A wrong one passes the format's own test one time in 256; then only the checksum tells.
+    A wrong one passes the format's own check one time in 256; then only the checksum reveals it.
     """
     for password in share.options.passwords:
         try:
@@ -85,7 +85,7 @@ def _decrypted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) ->
                 return joined(_pieces(file, share), share.options.member_bytes)
         except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError):
             continue
-    raise Rejected("encrypted", "give its password in [parse.passwords]; none that is there opens it")
+    raise Rejected("encrypted", "no password in [parse.passwords] opens it")
 
 
 def tar_members(stream: BinaryIO, share: Share) -> Iterator[Member]:
@@ -100,12 +100,12 @@ def tar_members(stream: BinaryIO, share: Share) -> Iterator[Member]:
 
 def _read_tar(archive: tarfile.TarFile, info: tarfile.TarInfo, share: Share) -> Iterator[bytes]:
     file = cast(BinaryIO, archive.extractfile(info))
-    # What the archive has of a file was counted as it was read; holes are made here.
+    # The packed bytes of a file were counted as they were read; holes are made here.
     yield from _pieces(file, share) if info.issparse() else iter(partial(file.read, _PIECE), b"")
 
 
 class _Header(tarfile.TarInfo):
-    """A header that must be whole: `tarfile` silently takes a damaged or missing one for the end of the archive."""
+    """A header that must be complete: `tarfile` silently takes a damaged or missing one for the end of the archive."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
@@ -130,12 +130,12 @@ class Counted:
 
 
 def one_member(name: str, stream: BinaryIO, share: Share) -> Iterator[Member]:
-    """Yield the one file that is compressed in a stream."""
+    """Yield the single file in a compressed stream."""
     yield Member(name, partial(_pieces, stream, share))
 
 
 def mail_members(data: bytes, mail_format: str, share: Share) -> Iterator[Member]:
-    """Yield what is attached to a mail."""
+    """Yield the attachments of a mail."""
     for name, content in attachments(data, mail_format):
         share.take(len(content))
         yield Member(name, partial(iter, (content,)))
@@ -152,7 +152,7 @@ def _counted(pieces: Iterator[bytes], share: Share) -> Iterator[bytes]:
 
 
 def joined(pieces: Iterable[bytes], most: int) -> bytes:
-    """Return pieces as one; raise Rejected if they are more than `most` bytes."""
+    """Return pieces as one; raise Rejected if they have more than `most` bytes."""
     kept, size = [], 0
     for piece in pieces:
         size += len(piece)

@@ -1,12 +1,12 @@
-"""Names inside an archive: a path that stays within it, or the reason why a name is refused."""
+"""Member names: a path that stays within the archive, or the reason why a name is rejected."""
 
 import re
 from collections.abc import Callable
 
 from docmill.storage.errors import Rejected
 
-_MAX_CHARACTERS = 1_000  # of a path: in UTF-8 at most 4,000 bytes, and Linux takes 4,096
-_MAX_SHOWN = 200  # characters of a refused name in a message: enough to find the member by
+_MAX_CHARACTERS = 1_000  # of a path: in UTF-8 at most 4,000 bytes, and Linux allows 4,096
+_MAX_SHOWN = 200  # characters of a rejected name in a message: enough to find the member by
 _DRIVE = re.compile(r"[A-Za-z]:")
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|xz|lzma|zst|z)$", re.IGNORECASE)
 _BUNDLED = re.compile(r"\.(?:tgz|tbz2?|txz|tzst)$", re.IGNORECASE)
@@ -21,7 +21,7 @@ _FAULTS: dict[str, Callable[[str], bool]] = {
 def inner_path(name: str) -> str:
     """Return the path of a member below its archive: with forward slashes, without empty steps and dots.
 
-    Raise Rejected `unsafe_path` for a name that leads elsewhere, or that no file could have.
+    Raise Rejected `unsafe_path` for a name that leads outside, or that no file could have.
     """
     path = name.replace("\\", "/")
     for fault, has_fault in _FAULTS.items():
@@ -35,7 +35,7 @@ def _steps(path: str) -> list[str]:
 
 
 def shown(name: str) -> str:
-    """Return a refused name, short and on one line, as a label in a uri or a message."""
+    """Return a rejected name, short and on one line, as a label in a uri or a message."""
     return " ".join(_as_unicode(name.replace("\\", "/").replace("\0", "\\0")).split())[:_MAX_SHOWN]
 
 
@@ -46,5 +46,5 @@ def uncompressed(name: str) -> str:
 
 
 def _as_unicode(name: str) -> str:
-    """Return a name as valid Unicode; escape bytes that are not."""
+    """Return a name as valid Unicode, with invalid bytes escaped."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

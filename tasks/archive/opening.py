@@ -1,4 +1,4 @@
-"""Opening: from a file, or from the bytes of a nested one, to the members that it holds."""
+"""Opening: from a file, or the bytes of a nested one, to its members."""
 
 import bz2
 import gzip
@@ -21,14 +21,14 @@ from docmill.tasks.parse.signatures import binary_kind, kind_of_zip
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A file that may hold others: on disk, or as bytes if it was in another one itself."""
+    """A file that may hold others: on disk, or as bytes if it is nested in another one."""
 
     name: str
     content: Path | bytes
 
     @property
     def size(self) -> int:
-        """Return how many bytes it has."""
+        """Return its size in bytes."""
         return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
 
     def open(self) -> BinaryIO:
@@ -49,7 +49,7 @@ class Container:
 class Opened:
     """A container's kind ("archive", "compressed" or "mail") and its members.
 
-    They stand `apart` if a damaged one leaves the others whole, as in a zip archive but not in a tar.
+    They are `apart` if a damaged one leaves the others readable, as in a zip archive but not in a tar.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Opened:
 
 @contextmanager
 def opened(container: Container, share: Share) -> Iterator[Opened | None]:
-    """Open a container; yield None for a file that holds no others, such as a document that is a zip inside."""
+    """Open a container; yield None for a file that is not one, such as a document in a zip-based format."""
     head = container.head()
     held = may_hold(container.name, head)
     with ExitStack() as stack:
@@ -70,7 +70,7 @@ def opened(container: Container, share: Share) -> Iterator[Opened | None]:
             yield None
         elif how := packing(head):
             content = stack.enter_context(_unpacked(stream, how))
-            is_tarred = is_tar(content.read(HEAD_BYTES))  # which some formats cannot take back: open it once more
+            is_tarred = is_tar(content.read(HEAD_BYTES))  # some streams cannot seek back: open it once more
             again = stack.enter_context(_unpacked(stack.enter_context(container.open()), how))
             yield _compressed(container.name, again, is_tarred, share)
         elif is_tar(head):
@@ -94,7 +94,7 @@ def _zip(container: Container, stream: BinaryIO, share: Share) -> Opened | None:
     except MemoryError:
         raise
     except Exception as error:
-        # A damaged document is its parser's to refuse, a damaged archive is ours.
+        # A damaged document is rejected by its parser, a damaged archive here.
         if container.size > share.options.member_bytes or binary_kind(container.read()) == "zip":
             raise Rejected("corrupt", f"the zip archive cannot be opened: {error}") from error
         return None

@@ -11,23 +11,23 @@ import numpy as np
 
 from docmill.storage.errors import Rejected
 
-METHOD = 99  # the compression method of a zip member that stands for AES
+METHOD = 99  # the compression method of a zip member that means AES
 _EXTRA = 0x9901  # the id of the extra field with the strength and the compression method underneath
 _EXTRA_HEAD = struct.Struct("<2H")  # of any extra field: its id, its size
 _EXTRA_BODY = struct.Struct("<4xBH")  # version (2 bytes), vendor (2 bytes), strength, compression method
 _KEY_BYTES = {1: 16, 2: 24, 3: 32}  # by strength; a salt is half as long
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ROUNDS = 1000  # of PBKDF2, as specified
-_CHECK_BYTES = 2  # behind the salt, by which most wrong passwords are told
-_SEAL_BYTES = 10  # at the end, of an HMAC over what is encrypted
-_BLOCK = 16  # bytes that AES takes at once
-_PIECE = 1 << 20  # bytes inflated at once, and so how far a limit is passed before it is noticed
+_CHECK_BYTES = 2  # after the salt; they detect most wrong passwords
+_SEAL_BYTES = 10  # at the end, of an HMAC over the encrypted data
+_BLOCK = 16  # bytes of an AES block
+_PIECE = 1 << 20  # bytes inflated at once, and so the most by which a limit is exceeded
 _LOCAL_HEADER = 30  # bytes of a member's header before its name and its extra fields
-_LENGTHS = 26  # where in it the lengths of those two are
+_LENGTHS = 26  # the offset in it of the lengths of those two
 
 
 def read_aes(archive: zipfile.ZipFile, info: zipfile.ZipInfo, passwords: tuple[str, ...]) -> Iterator[bytes]:
-    """Yield the content of a member; raise Rejected: `encrypted` if no password opens it, `corrupt`."""
+    """Yield the content of a member; raise Rejected `encrypted` if no password opens it, `corrupt` if damaged."""
     strength, method = _how(info)
     sealed = _raw(archive, info)
     key_bytes = _KEY_BYTES[strength]
@@ -40,7 +40,7 @@ def read_aes(archive: zipfile.ZipFile, info: zipfile.ZipInfo, passwords: tuple[s
         if keys[-_CHECK_BYTES:] == check and hmac.digest(seal_key, secret, "sha1")[:_SEAL_BYTES] == seal:
             yield from _inflated(_deciphered(secret, key), method)
             return
-    raise Rejected("encrypted", "give its password in [parse.passwords]; none that is there opens it")
+    raise Rejected("encrypted", "no password in [parse.passwords] opens it")
 
 
 def _how(info: zipfile.ZipInfo) -> tuple[int, int]:
@@ -53,7 +53,7 @@ def _how(info: zipfile.ZipInfo) -> tuple[int, int]:
             if strength in _KEY_BYTES and method in _METHODS:
                 return strength, method
         extra = extra[_EXTRA_HEAD.size + size :]
-    raise Rejected("unsupported", "encrypted in a way that cannot be read")
+    raise Rejected("unsupported", "unsupported encryption")
 
 
 def _raw(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -68,9 +68,9 @@ def _raw(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def _deciphered(secret: bytes, key: bytes) -> bytes:
-    """Return the plain text: counter mode, with a counter from 1 whose low byte comes first.
+    """Return the plain text: counter mode, with a counter from 1 in little-endian order.
 
-    Libraries have only the counter with its high byte first, so it is enciphered here block by block.
+    Libraries only have big-endian counters, so it is encrypted here block by block.
     """
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 

@@ -1,16 +1,16 @@
-"""Zip names: in UTF-8, in code page 437, or in whatever encoding the packer's machine used."""
+"""Zip names: decode member names in UTF-8, code page 437, or the encoding of the packer's machine."""
 
 import zipfile
 from collections.abc import Sequence
 
 _UTF8 = 0x800  # the flag of a member whose name is in UTF-8
-_SAMPLE = 20_000  # bytes of names that an encoding is guessed by: more take longer and make it no surer
+_SAMPLE = 20_000  # bytes of names for guessing an encoding: more take longer and are no surer
 
 
 def readable_names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
-    """Return the names of members; those that state no encoding are all read in the one that fits them all.
+    """Return the names of members; those without a stated encoding are all decoded in the one that fits them all.
 
-    UTF-8 is tried first, then what a detector finds in all of them, then code page 437, the format's own.
+    UTF-8 is tried first, then an encoding detected from all names, then code page 437, the format's own.
     """
     raw = {name: name.encode("cp437") for info in infos if not (name := _stated(info)).isascii() and not _is_utf8(info)}
     encoding = _encoding(list(raw.values())) if raw else ""

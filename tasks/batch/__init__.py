@@ -1,1 +1,1 @@
-"""Batches: orders of documents, from files to staged chunks and their vectors."""
+"""Batches: groups of documents, from files to staged chunks and their vectors."""

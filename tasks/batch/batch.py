@@ -1,4 +1,4 @@
-"""Batch: some files, from bytes to staged chunks; what splitting and contexts ask of models is answered in between."""
+"""Batch: turn some files from bytes into staged chunks, and answer what splitting and contexts ask of models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ from docmill.tasks.workers.pool import Pool, shared_pool
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a batch is to do; the task that does it reads this from a file.
+    """The input of a batch; the task reads it from a file.
 
-    `unpacks` are the orders that take files out of archives.
+    `unpacks` are the orders that extract members of archives.
     """
 
     folder: Path
@@ -55,7 +55,7 @@ def process_batch(order: Path) -> Path:
 
 
 def _answer_all(pool: Pool, jobs: Sequence[Job], task: Answering) -> list[Processed]:
-    """Return what becomes of the jobs; a document is split again as long as more of what it asks for can be found."""
+    """Return the results of the jobs; documents are split again as long as more of their questions can be answered."""
     jobs, results = list(jobs), _map(pool, jobs)
     tried: set[object] = set()
     while waiting := _waiting(results, tried, task):
@@ -69,12 +69,12 @@ def _answer_all(pool: Pool, jobs: Sequence[Job], task: Answering) -> list[Proces
 
 
 def _waiting(results: Sequence[Processed], tried: set[object], task: Answering) -> dict[int, Processed]:
-    """Return the documents, by their place, that ask for anything that was not looked for yet."""
+    """Return the documents, by index, that ask for anything not yet looked for."""
     return {i: one for i, one in enumerate(results) if not tried.issuperset(_wants(one, task))}
 
 
 def _wants(one: Processed, task: Answering) -> tuple[object, ...]:
-    """Return the texts whose vectors a document asks for, and the prompts, if there is a model to ask."""
+    """Return the texts and, if there is a language model, the prompts that a document asks for."""
     return (*one.asked, *(one.unsaid if task.asking else ()))
 
 
@@ -93,7 +93,7 @@ def _map(pool: Pool, jobs: Sequence[Job]) -> list[Processed]:
 
 
 def _asked_again(job: Job, asking: Processed, answers: Lookup) -> Job:
-    """Return the job that splits a document once more, now that more of what it asked for is known."""
+    """Return the job that splits a document again with the new answers."""
     row = asking.document
     known = replace(job.work, content_hash=row.content_hash, size=row.size, format=row.format, language=row.language)
     lookup = job.lookup.with_all_of(answers.only(asking.asked, asking.unsaid))
@@ -101,13 +101,13 @@ def _asked_again(job: Job, asking: Processed, answers: Lookup) -> Job:
 
 
 def _answered(first: Processed, second: Processed) -> Processed:
-    """Return what a later call made of a document that the first one parsed."""
+    """Merge the result of a later call with that of the first, which parsed the document."""
     document = replace(second.document, parsed=first.document.parsed)
     return replace(second, document=document, parsed=None if document.reason else first.parsed)
 
 
 def _marked(one: Processed, task: Answering) -> Processed:
-    """Mark a document that lacks a reply: its chunks get a key that no plan looks for, so it is split again."""
+    """Mark a document that lacks a reply, so that the next run splits it again: no plan looks for its chunks' key."""
     if not (task.asking and one.unsaid):
         return one
     return replace(one, document=replace(one.document, chunk_key=key_of(one.document.chunk_key, "unsaid")))
@@ -131,7 +131,10 @@ def _draft_table(done: Sequence[Processed]) -> pa.Table:
 
 
 def _key_columns(distinct: Sequence[Processed]) -> dict[str, list[Any]]:
-    """Return the columns that say whose the drafts are and which vectors they have: their own, then their parts'."""
+    """Return the columns with the owners of the drafts and the keys of their vectors.
+
+    A draft's own key comes first, followed by those of its parts.
+    """
     keys = [own for one in distinct for own in one.keys]
     return {
         "chunk_key": [one.document.chunk_key for one in distinct for _ in one.drafts],

@@ -1,4 +1,4 @@
-"""Embed: vectors for the staged chunks whose indexed text has none yet, each distinct text once."""
+"""Embed: compute the missing vectors of staged chunks, each distinct text once."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from docmill.tasks.batch.orders import load_order
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """What embedding did, or would do: distinct texts and their tokens."""
+    """What was embedded, or would be: the numbers of distinct texts and of their tokens."""
 
     texts: int
     tokens: int
@@ -33,9 +33,9 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class EmbedOrder:
-    """Finished batches to embed, the packs that hold vectors already, and the pack to write.
+    """Finished batches to embed, the packs with existing vectors, and the pack to write.
 
-    `texts` are the packs of canonical texts besides those of the batches, where the vectors are to be `late`.
+    `texts` are further packs of canonical texts, needed for `late` vectors.
     """
 
     batches: tuple[Batch, ...]
@@ -77,7 +77,7 @@ def _late(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
 
 
 def unembedded(batches: tuple[Batch, ...], packs: tuple[Path, ...]) -> pa.Table:
-    """Return a staged chunk, or the part of one, for each vector that no pack has yet."""
+    """Return one staged chunk, or part of a chunk, for each vector that no pack has."""
     table = by_vector(pa.concat_tables([DRAFTS.empty_table(), *(batch.chunks() for batch in batches)]))
     missing = Packs(packs).missing(table.column("embedding_key").to_pylist())
     table = table.filter(pc.is_in(table.column("embedding_key"), value_set=pa.array(list(missing), pa.string())))

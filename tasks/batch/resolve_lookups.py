@@ -1,7 +1,7 @@
-"""Answers: what splitters ask for, found between two passes of the workers, each text and each prompt once.
+"""Resolve look-ups: get what splitters ask of models between two passes of the workers, each text and prompt once.
 
-Vectors lie in the same packs as those of chunks, addressed by content: a second run finds all of them, an
-edit embeds the sentences that are new.
+These vectors are in the same packs as those of chunks, addressed by content. So a second run finds all of them, and
+after an edit only new sentences are embedded.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.lookup import Lookup, Vector
 
 ASKED = "embeddings-asked-"
-"""How the names of packs begin that hold what splitters asked for."""
+"""Prefix of the packs with vectors that splitters asked for."""
 _TOKENS = b"tokens"
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The packs that hold vectors already, the pack to write, the embedding model, and the language model."""
+    """The packs with existing vectors, the pack to write, the embedding model, and the language model."""
 
     packs: tuple[Path, ...]
     target: Path
@@ -39,7 +39,7 @@ class Answering:
 
 
 def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: Answering) -> Lookup:
-    """Return the vectors of texts, and the replies to prompts as far as there are any."""
+    """Return the vectors of texts, and the replies to prompts that got one."""
     vectors = vectors_of(texts, task) if texts else {}
     if not prompts or task.asking is None:
         return Lookup(vectors)
@@ -48,7 +48,7 @@ def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: Answering) -> 
 
 
 def vectors_of(texts: Sequence[str], task: Answering) -> dict[str, Vector]:
-    """Return the vector of each distinct text, (dim,) of unit L2 norm; write a pack of those that no pack has."""
+    """Return the vector of each distinct text, (dim,) of unit L2 norm; write the new ones to a pack."""
     distinct = list(dict.fromkeys(texts))
     space = describe_model(task.model, task.revision)
     keys = [embedding_key(text, space.id) for text in distinct]
@@ -71,12 +71,12 @@ def vectors_of(texts: Sequence[str], task: Answering) -> dict[str, Vector]:
 
 
 def _free(path: Path) -> Path:
-    """Return the path, or one beside it where it is taken, as by an earlier try."""
+    """Return the path, or one beside it if it is taken, for example by an earlier try."""
     taken = len(list(path.parent.glob(f"{path.stem}*")))
     return path.with_stem(f"{path.stem}-{taken}") if taken else path
 
 
 def asked_texts(folder: Path) -> Embedding:
-    """Count the texts that splitters asked for in a run and that had to be embedded."""
+    """Count the texts that were embedded in a run because splitters asked for them."""
     found = [pq.read_metadata(path) for path in folder.glob(f"{ASKED}*.parquet")]
     return Embedding(sum(one.num_rows for one in found), sum(int(one.metadata[_TOKENS]) for one in found))

@@ -1,7 +1,7 @@
-"""Unpack: lay the members of an archive that a run has to read into a folder of the run, once for all its batches.
+"""Unpack: extract the needed members of an archive into a folder of the run, once for all batches.
 
-A batch that needs a member unpacks all that was asked of its archive, unless another batch has; so an
-archive that can only be read from its beginning is read once, not once a batch.
+The first batch that needs a member unpacks everything requested from its archive. So an archive that can only be read
+from its beginning is read once, not once a batch.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from docmill.tasks.workers.pool import Pool
 
 @dataclass(frozen=True, slots=True)
 class UnpackOrder:
-    """Which members of the archive at `path` to lay, and into which files of the order's folder."""
+    """The members of the archive at `path` to extract, and their file names in the order's folder."""
 
     path: str
     name: str
@@ -48,7 +48,7 @@ def lay(job: Laying) -> None:
 def unpack(orders: Sequence[Path], pool: Pool, passwords: tuple[str, ...] = ()) -> None:
     """Carry out the orders that no other batch has carried out; return when all are."""
     with ExitStack() as stack:
-        # In one order for everybody, so that no two batches wait for each other.
+        # Every batch takes the locks in the same order, so that no two wait for each other.
         open_ends = [order for order in sorted(orders) if stack.enter_context(_begun(order))]
         jobs = [Laying(load_order(order, UnpackOrder), order.parent, passwords) for order in open_ends]
         for order, result in zip(open_ends, pool.map(lay, jobs), strict=True):
@@ -58,7 +58,7 @@ def unpack(orders: Sequence[Path], pool: Pool, passwords: tuple[str, ...] = ()) 
 
 @contextmanager
 def _begun(order: Path) -> Iterator[bool]:
-    """Wait until nobody else works on an order; say whether it is still to be done."""
+    """Lock an order, and yield whether it is still to be done."""
     with order.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield not (order.parent / DONE).exists()

@@ -1,1 +1,1 @@
-"""Chunking: from regions and their routes to chunks with contexts that fit the model."""
+"""Chunking: from routed regions to chunks with contexts that fit the model."""

@@ -1,4 +1,4 @@
-"""Chunk: split a parsed document, say before each part where it stands, and make sure that it fits the model."""
+"""Chunk: split a parsed document, add a context to each chunk, and make sure that it fits the model."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -31,19 +31,19 @@ from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 CHUNKER_VERSION = 6
-"""Raise it whenever this module makes other chunks of the same spans: all documents are then chunked anew."""
+"""Raise it whenever this module makes other chunks of the same spans: all documents are then chunked again."""
 _SPECIAL_TOKENS = 8  # more than any model adds
-_WINDOWS = 4  # a chunk with parts may be so many times as long as what the model reads at once
+_WINDOWS = 4  # a chunk with parts may be this many times as long as the model's limit
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkOptions:
-    """`token_limit` is the model's, special tokens included; `context_tokens` of it are kept for the context.
+    """`token_limit` is the model's, including special tokens; `context_tokens` of it are reserved for the context.
 
     `sizes_by` is the folder of the tokenizer that counts the strategies' sizes, empty for the model's own, and
-    `sizes_id` is its hash. `late` gives every chunk a window in which its vector is read. Unless `parts` is 0, a
-    chunk of more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the
-    model reads. With `by_model`, a language model sums up; it sees at most `window_tokens` of a document at once.
+    `sizes_id` is its hash. `late` embeds every chunk within a window of its document. Unless `parts` is 0, a chunk of
+    more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the model's
+    limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
     """
 
     token_limit: int
@@ -71,7 +71,7 @@ class ChunkOptions:
 
     @property
     def longest(self) -> int:
-        """Return the most tokens of a chunk, context and special tokens included."""
+        """Return the maximum tokens of a chunk, including context and special tokens."""
         return self.token_limit * (_WINDOWS if self.parts else 1)
 
 
@@ -88,11 +88,11 @@ def chunk_regions(
     options: ChunkOptions,
     lookup: Lookup | None = None,
 ) -> list[Draft]:
-    """Return a document's chunks in order; none has more than `options.longest` tokens, context and all.
+    """Return a document's chunks in order; none has more than `options.longest` tokens, including its context.
 
-    No chunk reaches across regions, unless they have the same route and its strategy `crosses`; then it belongs
-    to the region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text,
-    special ones included. If `lookup` is not complete afterwards, these are not yet the chunks of their strategies.
+    No chunk spans two regions, unless they have the same route and its strategy `crosses`; then it belongs to the
+    region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text, including special ones.
+    If `lookup` is not complete afterwards, these chunks are not yet final.
     """
     tokens = Tokens(parsed.text, tokenizer)
     measure = Tokens(parsed.text, load_tokenizer(options.sizes_by)) if options.sizes_by else tokens
@@ -115,7 +115,7 @@ def _fitter(name: str, setting: Setting, tokens: Tokens, options: ChunkOptions, 
 
 
 def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
-    """Yield the regions that are split as one."""
+    """Yield the groups of regions that are split as one."""
     some: list[Routed] = []
     for one in routed:
         crosses = all(SPLITTERS[own.strategy].crosses for own in one.route.ensemble)
@@ -128,9 +128,9 @@ def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
 
 
 def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[Grown]:
-    """Yield the chunks of regions by each of their strategies.
+    """Yield the chunks of regions for each of their strategies.
 
-    A chunk that two strategies make is the first one's, unless it has levels: chunks refer to those above them.
+    If two strategies make the same chunk, the first one keeps it, unless it has levels: chunks refer to their parents.
     """
     here, seen = part.within(some[0].region.start, some[-1].region.end), set[tuple[Span, str]]()
     for route in some[0].route.ensemble:
@@ -142,7 +142,7 @@ def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[Grown]
 
 
 def _of_document(part: Part, grown: Sequence[Grown]) -> Iterator[Node]:
-    """Yield a summary of the whole document for each contextualizer that sums up, told as its last region is."""
+    """Yield a document summary for each contextualizer that makes summaries, in the settings of its last region."""
     if len(part.outline.headings) > 1:
         last = {one.fitter.teller.context.name: one for one in grown if one.fitter.teller.context.sums_up}
         yield from filter(None, (summary(part, one.fitter, one.telling) for one in last.values()))
@@ -178,7 +178,7 @@ def _drafts(setting: Setting, part: Part, grown: Sequence[Grown], routed: Sequen
 
 
 def _strategy_at(position: int, fallen_back: Sequence[Grown], asked: str) -> str:
-    """Return the strategy that split what is at a position: the one asked for, unless it fell back on another."""
+    """Return the strategy that split the text at a position: the requested one, unless it fell back on another."""
     return next((one.strategy for one in fallen_back if one.part.start <= position < one.part.end), asked)
 
 
@@ -188,7 +188,7 @@ def _with_windows(drafts: Sequence[Draft], tokens: Tokens, room: int) -> list[Dr
 
 
 def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -> tuple[tuple[str, ...], ...]:
-    """Return the keys of the vectors of each chunk of a document's canonical text, one for each of its parts."""
+    """Return the vector keys of each chunk of a document's canonical text, one for each of its parts."""
     if not late:
         return tuple(
             tuple(embedding_key(indexed_text(one.context, part), space_id) for part in part_texts(one.text, one.parts))
@@ -202,7 +202,7 @@ def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -
 
 
 def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
-    """Return the key of all that chunks depend on besides the parsed document and its content type."""
+    """Return the key of everything that chunks depend on besides the parsed document and its content type."""
     splitter = SPLITTERS[route.strategy]
     own = asdict(options_of(route.strategy, route.options))
     name = route.contextualizer or options.contextualizer
@@ -216,7 +216,7 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
 
 
 def asks_model(route: Route, options: ChunkOptions) -> bool:
-    """Say whether contexts or summaries under a route are those of a language model."""
+    """Return whether contexts or summaries under a route come from a language model."""
     context = contextualizer_of(route.contextualizer or options.contextualizer, options.by_model)
     sums_up = context.sums_up or any(options_of(one.strategy, one.options).summaries for one in route.ensemble)
     return context.asks is not None or (options.by_model and sums_up)

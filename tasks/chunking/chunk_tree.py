@@ -1,4 +1,4 @@
-"""Tree: the chunks of a part of a document, what stands below them where a strategy has levels, and summaries."""
+"""Chunk tree: the chunks of a part of a document, the levels below them, and summaries."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,18 +20,18 @@ from docmill.tasks.split.strategies import Splitter
 
 SUMMARY = "summary"
 NOWHERE = Span(0, 0)
-_LEAST_SENTENCES = 5  # of a section with fewer, a summary would be most of what the section says
-_MOST_SENTENCES = 2000  # that are weighed; a longer section would take too long, and its beginning tells its subject
+_LEAST_SENTENCES = 5  # a summary of a shorter section would be most of the section
+_MOST_SENTENCES = 2000  # to rank; a longer section would take too long, and its beginning tells its subject
 _SAID = 3  # sentences in a summary: one as its text, two as its context; more would not fit there
 _PROSE = ("paragraph", "text", "quote", "list_item", "answer", "turn")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A chunk that fits, the role that its strategy gives it, its parent, and what `optimize` did to it.
+    """A fitted chunk, its role, its parent, and what `optimize` did to it.
 
-    `about` is the stretch that a summary sums up. `prompts` is what a language model is asked about a chunk and all
-    below it. `strategy` is the one asked for, "" for that of the region.
+    `about` is the span that a summary covers. `prompts` are those about a chunk and all below it. `strategy` is the one
+    that made it, "" for that of the region.
     """
 
     fitted: Fitted
@@ -44,12 +44,12 @@ class Node:
 
     @property
     def depth(self) -> int:
-        """Return how many chunks stand above this one."""
+        """Return the number of ancestors."""
         return self.parent.depth + 1 if self.parent else 0
 
 
 class Grown(NamedTuple):
-    """The chunks that a splitter made of a part, how they were told, and the strategy that their spans are by."""
+    """The chunks of a part, how their contexts are told, and the name of the strategy that made the spans."""
 
     part: Part
     splitter: Splitter
@@ -69,7 +69,7 @@ class _Grower:
     telling: Telling
 
     def chunks(self, part: Part, spans: Sequence[Span], notes: Mapping[int, str]) -> Iterator[Node]:
-        """Yield the chunk of each span, and those below it after it; `notes` are what `optimize` did, by start."""
+        """Yield the chunk of each span, followed by those below it; `notes` says what `optimize` did, by start."""
         fits = self.fitter.fit(spans, self.telling.lead)
         places = [fitted.span for fitted in fits]
         for number, fitted in enumerate(fits):
@@ -81,7 +81,7 @@ class _Grower:
             yield from self.below(part, self.splitter.levels, node)
 
     def below(self, part: Part, levels: Sequence[Level], parent: Node) -> Iterator[Node]:
-        """Yield the nodes below one, each with its own; one that says what its parent says is left out."""
+        """Yield the nodes below one, each with its own; a node that only repeats its parent is left out."""
         if not levels:
             return
         here = part.within(*parent.fitted.span)
@@ -95,11 +95,11 @@ class _Grower:
 
 
 def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> Grown:
-    """Return the chunks of a part, each before those below it, then the summaries of its sections if asked for."""
+    """Return the chunks of a part, parents first, then the summaries of its sections if enabled."""
     lead = splitter.lead(part) if splitter.lead else nothing
     asked = part.lookup.asked
     proposed = splitter.propose(part, options)
-    # What the split has just asked for is missing: other chunks will take the place of these.
+    # The split has just asked for something missing: other chunks will replace these.
     telling = Telling(lead, part.lookup.asked > asked and not part.lookup.ahead)
     spans, notes = proposed.spans, dict[int, str]()
     if options.optimize is not None:
@@ -111,9 +111,9 @@ def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> Gr
 
 
 def summary(section: Part, fitter: Fitter, telling: Telling) -> Node | None:
-    """Return the most central sentence of a stretch, with a summary of the stretch as its context; None if it is short.
+    """Return the most central sentence of a section, with a summary as its context; None if the section is short.
 
-    The summary is that of a language model where one sums up, else the next central sentences.
+    A language model writes the summary if one is set to, else it is the next central sentences.
     """
     prose = (block for block in blocks(section) if block.kind in _PROSE)
     sentences = [span for block in prose for span in prose_sentences(section.text, block.start, block.end)]
@@ -137,7 +137,7 @@ def _sections(part: Part) -> Iterator[Part]:
 
 
 def in_order(nodes: Sequence[Node]) -> list[tuple[Node, int]]:
-    """Return nodes by start, each before what lies in it, and how many rows before it its parent stands, or 0."""
+    """Return nodes by start, parents first, and how many rows before it each one's parent is, or 0."""
     ordered = sorted(nodes, key=lambda node: (node.fitted.span.start, -node.fitted.span.end, node.depth))
     rows: Mapping[int, int] = {id(node): row for row, node in enumerate(ordered)}
     return [(node, row - rows[id(node.parent)] if node.parent else 0) for row, node in enumerate(ordered)]

@@ -1,4 +1,4 @@
-"""Fitting: from the spans that a splitter proposes to spans that fit the model, each with its context and tokens."""
+"""Fitting: from the spans of a splitter to spans that fit the model, each with its context and token count."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,16 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, cluster_end, cluster_start, trim
 
 _MOST_SAID = 120
-"""The most tokens of an answer in a context: what a summary of 70 words takes. With more, the context would weigh more
-in the vector of a small chunk than the chunk; with fewer, summaries would end within a sentence."""
+"""The maximum tokens of an answer in a context: the length of a 70-word summary.
+
+With more, the context would outweigh a small chunk in its vector; with fewer, summaries would end within a sentence.
+"""
 
 
 class Fitted(NamedTuple):
-    """A span, its context, and the exact number of tokens of both, special ones included.
+    """A span, its context, and the exact number of tokens of both, including special ones.
 
-    `state` is that of what a language model says in it, a word of `docmill.storage.schema.CONTEXT_STATES`.
+    `state` is the state of the language model's part of the context, one of `docmill.storage.schema.CONTEXT_STATES`.
     """
 
     span: Span
@@ -33,7 +35,7 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fitter:
-    """Makes spans fit a model that takes `limit` tokens; what is too long is cut into parts of `size` tokens first."""
+    """Makes spans fit a model that takes `limit` tokens; longer ones are first cut into parts of `size` tokens."""
 
     tokens: Tokens
     setting: Setting
@@ -43,24 +45,24 @@ class Fitter:
 
     @property
     def room(self) -> int:
-        """Return how many tokens the text of a chunk may have."""
+        """Return the maximum tokens of a chunk's text."""
         return self.limit - self.tokens.counter.special - self.setting.budget
 
     def saying(self, span: Span, more: str, lead: Lead) -> Fitted | None:
-        """Return a span with more said in its context, as much of it as fits; None if nothing does."""
+        """Return a span with as much of `more` in its context as fits; None if nothing fits."""
         context = self.teller.context.say(self.setting, span, lead)
         plain = Fitted(span, context, self._totals([span], [context])[0])
         return self._adding(plain, more)
 
     def tell(self, fitted: Fitted, prompts: Sequence[Prompt], waiting: bool) -> Fitted:
-        """Return the same with the answers of a language model added to its context, if known."""
+        """Return `fitted` with the known answers of a language model added to its context."""
         if not prompts:
             return fitted
         more, state = self.teller.said(prompts, waiting)
         return (self._adding(fitted, more) or fitted)._replace(state=state)
 
     def _adding(self, fitted: Fitted, more: str) -> Fitted | None:
-        """Return the same with more said in its context, as much of it as fits; None if nothing does."""
+        """Return `fitted` with as much of `more` added to its context as fits; None if nothing fits."""
         left = self.limit - fitted.tokens - 1
         more = cut_words(more, min(left, _MOST_SAID), self.tokens.counter) if left > 0 else ""
         context = "\n".join(filter(None, (fitted.context, more)))
@@ -72,7 +74,7 @@ class Fitter:
         kept: list[Fitted] = []
         aligned = _aligned(self.tokens.text, spans)
         for one in sorted(self._fitting(aligned, self.size, lead), key=lambda one: (one.span.start, -one.span.end)):
-            if not kept or one.span.end > kept[-1].span.end:  # cutting spans that overlap can leave one in another
+            if not kept or one.span.end > kept[-1].span.end:  # cutting overlapping spans can leave one inside another
                 kept.append(one)
         return kept
 
@@ -85,7 +87,7 @@ class Fitter:
                 yield from self._fitting(_parts(self.tokens, span, size), size // 2, lead)
 
     def _totals(self, spans: Sequence[Span], said: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each indexed text, special ones included."""
+        """Return the number of tokens of each indexed text, including special ones."""
         counter, count = self.tokens.counter, self.setting.count
         if counter.local:
             whole = self.tokens.exact(spans)
@@ -96,16 +98,16 @@ class Fitter:
 
 
 def _aligned(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Return the spans that are not blank, trimmed, with grapheme clusters whole; none lies in its neighbour.
+    """Return the spans that are not blank, trimmed, at grapheme boundaries; none lies within its neighbour.
 
-    Spans that only touch share no cluster: it goes with the first. Those that overlap keep their overlap.
+    A cluster shared by two adjacent spans goes with the first. Overlapping spans keep their overlap.
     """
     found: list[Span] = []
     before = reached = 0
     for proposed in spans:
         span = trim(text, *proposed)
         start, end = cluster_start(text, span.start), cluster_end(text, span.end)
-        if start < reached and before <= span.start:  # the cluster went with the span before
+        if start < reached and before <= span.start:  # the cluster went with the previous span
             start = reached
         if span.start >= span.end or start >= end or (found and start >= found[-1].start and end <= found[-1].end):
             continue
@@ -117,7 +119,7 @@ def _aligned(text: str, spans: Iterable[Span]) -> list[Span]:
 
 
 def _parts(tokens: Tokens, span: Span, size: int) -> list[Span]:
-    """Return two or more parts of a span, of about `size` tokens; two halves for a size of 0, even of one cluster."""
+    """Return two or more parts of a span, of about `size` tokens; a size of 0 halves it, even within a cluster."""
     text = tokens.text
     cuts = windows(text, Piece(*span, 0), Room(tokens, size)) if size else []
     parts = _aligned(text, (Span(part.start, part.end) for part in cut(text, span, 0, cuts)))

@@ -1,4 +1,4 @@
-"""Route: which strategy splits a region of a document: by what the document says, by its name, by what it is."""
+"""Route: the strategy for a region, chosen by the document's front matter, by its path, or by its content type."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,14 @@ from docmill.tasks.detect.scores import CONTENT_TYPES
 from docmill.tasks.split.strategies import nearest, options_of
 
 OWN_KEY = "docmill"
-"""The key of a document's front matter under which it names its own route."""
+"""The key in a document's front matter that sets its route."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """A strategy, its options and a contextualizer, or "" for that of the settings; checked when built.
 
-    The regions are split by the strategies of `also`, too: an ensemble, whose chunks stand side by side.
+    The strategies in `also` split the regions as well: an ensemble, whose chunks are indexed together.
     """
 
     strategy: str
@@ -39,11 +39,11 @@ class Route:
 
     @property
     def ensemble(self) -> tuple["Route", ...]:
-        """Return a route for each of the strategies, itself without the others first."""
+        """Return a route for each strategy, the first one without `also`."""
         return (replace(self, also=()) if self.also else self, *self.also)
 
     def spelled(self) -> str:
-        """Return the strategies with the options that are not off, as a person reads them."""
+        """Return the strategies and their enabled options as text."""
         if self.also:
             return " and ".join(one.spelled() for one in self.ensemble)
         options = asdict(options_of(self.strategy, self.options))
@@ -53,14 +53,14 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """A region, how it is split, and the rule that decided that, in words."""
+    """A region, its route, and the rule that chose the route, in words."""
 
     region: Region
     route: Route
     rule: str
 
     def spelled(self) -> str:
-        """Return the strategies with the options that are not off, as a person reads them."""
+        """Return the strategies and their enabled options as text."""
         return self.route.spelled()
 
     def row(self) -> dict[str, Any]:
@@ -79,11 +79,11 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class RouteTable:
-    """What a document says of itself decides, else the first glob that matches its uri, else a region's content type.
+    """Chooses a route by a document's front matter, else by the first glob that matches its uri, else by content type.
 
-    Globs are written as in .gitignore. Content types are those of `docmill.tasks.detect`; `chosen` are those
-    whose route is not the one that docmill comes with. `options` are a strategy's where a document names it.
-    `contexts` are globs with the contextualizer of documents whose route names none.
+    Globs are written as in .gitignore. Content types are those of `docmill.tasks.detect`; `chosen` are those whose
+    default route was replaced. `options` are those of a strategy named by a document. `contexts` are globs with the
+    contextualizer of documents whose route names none.
     """
 
     by_glob: tuple[tuple[str, Route], ...]
@@ -101,11 +101,11 @@ class RouteTable:
             _compile(glob)
 
     def route(self, uri: str, content_type: str, metadata: Mapping[str, Any] | None = None) -> Route:
-        """Return the route of a content type in a document; raise ConfigError if its own words are wrong."""
+        """Return the route of a content type in a document; raise ConfigError if its front matter is wrong."""
         return self.decide(uri, content_type, metadata or {})[0]
 
     def decide(self, uri: str, content_type: str, metadata: Mapping[str, Any]) -> tuple[Route, str]:
-        """Return the same with the rule that decides, in words."""
+        """Return the route and the rule that chose it, in words."""
         route, rule = self._decide(uri, content_type, metadata)
         named = () if route.contextualizer else self.contexts
         context = next((name for glob, name in named if _compile(glob).match_file(uri)), "")
@@ -132,7 +132,7 @@ class RouteTable:
         return tuple(glob for glob, _ in self.by_glob if _compile(glob).match_file(uri))
 
     def _own(self, metadata: Mapping[str, Any]) -> Route | None:
-        """Return the route that a document's front matter names under `docmill`, or None."""
+        """Return the route that a document's front matter sets under `docmill`, or None."""
         front = metadata.get("front_matter")
         if not isinstance(front, dict) or OWN_KEY not in front:
             return None
@@ -147,7 +147,7 @@ class RouteTable:
 
 
 _GLOBS = 256
-"""Compiled globs that are kept. Settings with more of them compile some again for each document."""
+"""Compiled globs to cache. Settings with more of them compile some again for each document."""
 
 
 @lru_cache(maxsize=_GLOBS)
@@ -174,6 +174,6 @@ _STRATEGIES = {
 
 
 def default_routes() -> RouteTable:
-    """Return the routes that hold where the settings name no other."""
+    """Return the routes in use where the settings name no other."""
     by_type = {kind: Route(_STRATEGIES.get(kind, "structure")) for kind in CONTENT_TYPES}
     return RouteTable(by_glob=(), by_type=by_type, default=Route("structure"))

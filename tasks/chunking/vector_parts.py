@@ -1,4 +1,4 @@
-"""Parts: where a long chunk is divided so that each part has a vector of its own, which fits the model."""
+"""Vector parts: divide a long chunk into parts that fit the model, each with its own vector."""
 
 from docmill.storage.schema import Draft, indexed_text, part_texts
 from docmill.tasks.counting.tokens import Tokens
@@ -9,14 +9,14 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 VERSION = 1
-"""Raise it whenever the same chunk is divided elsewhere: its parts then get new vectors."""
+"""Raise it whenever the same chunk is divided differently: its parts then get new vectors."""
 
 
 def divide(draft: Draft, tokens: Tokens, size: int, limit: int) -> tuple[int, ...]:
-    """Return where in a chunk's text its parts begin, without the first; none if it has at most `size` tokens.
+    """Return the starts of a chunk's parts in its text, without the first; none if it has at most `size` tokens.
 
-    A part has whole sentences, unless one is longer than `size` by itself, and with the chunk's context at most
-    `limit` tokens, special ones included.
+    A part has whole sentences, unless a single one is longer than `size`. With the chunk's context and special tokens,
+    it has at most `limit` tokens.
     """
     span = Span(draft.start_char, draft.end_char)
     own = tokens.exact([span])[0]
@@ -37,6 +37,6 @@ def _starts(tokens: Tokens, span: Span, size: int) -> tuple[int, ...]:
 
 
 def _longest(draft: Draft, tokens: Tokens, starts: tuple[int, ...]) -> int:
-    """Return the most tokens that the model would read of one part, special ones included."""
+    """Return the maximum tokens of a part as the model reads it, including special ones."""
     texts = [indexed_text(draft.context, text) for text in part_texts(draft.text, starts)]
     return max(tokens.counter.counts(texts)) + tokens.counter.special

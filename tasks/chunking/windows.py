@@ -1,8 +1,8 @@
-"""Windows: for each chunk the stretch of its document in which a late vector is read.
+"""Windows: for each chunk, the stretch of its document that is embedded with it in late chunking.
 
-Neighbouring chunks share one as long as they leave a quarter of it to what stands around them, so windows overlap.
-Where one group of chunks ends and the next begins, the text itself decides, as in content-defined chunking
-(Muthitacharoen, Chen and Mazieres, SOSP 2001): an edit moves the windows near it, and soon none any more.
+Neighbouring chunks share a window as long as a quarter of it is left for the text around them, so windows overlap. The
+text itself decides where one group of chunks ends and the next begins, as in content-defined chunking (Muthitacharoen,
+Chen and Mazieres, SOSP 2001): an edit moves only the windows near it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,18 +12,20 @@ from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.spans.span import Span
 
 VERSION = 1
-"""Raise it whenever the same chunks get other windows: their late vectors are then computed anew."""
+"""Raise it whenever the same chunks get other windows: their late vectors are then computed again."""
 _LEAST, _MOST = 3, 6
-"""Eighths of a window that the chunks of one group fill. More leaves too little room for what stands around them; less
-reads the text many times over, as each group has a window of its own. Between the two lie the places that the text can
-choose from: were they closer, an edit would move more windows."""
+"""Eighths of a window that the chunks of one group fill.
+
+More leaves too little room for the text around them; less reads the text many times over, as each group has its own
+window. The text chooses a place between the two: were they closer, an edit would move more windows.
+"""
 _EIGHTHS = 8  # of a whole
 
 
 def windows(tokens: Tokens, spans: Sequence[Span], room: int) -> list[Span]:
     """Return the window of each span, given in order by start; it holds the span and has at most `room` tokens.
 
-    A span that has more than that by itself is its own window.
+    A longer span is its own window.
     """
     found: list[Span] = []
     for group in _groups(tokens, spans, room):
@@ -33,7 +35,7 @@ def windows(tokens: Tokens, spans: Sequence[Span], room: int) -> list[Span]:
 
 
 def _groups(tokens: Tokens, spans: Sequence[Span], room: int) -> Iterator[Sequence[Span]]:
-    """Yield the spans in runs of three eighths to three quarters of a window, longer ones alone."""
+    """Yield the spans in runs of three eighths to three quarters of a window; longer spans are alone."""
     first = 0
     while first < len(spans):
         last = _last(tokens, spans, first, room)
@@ -42,7 +44,7 @@ def _groups(tokens: Tokens, spans: Sequence[Span], room: int) -> Iterator[Sequen
 
 
 def _last(tokens: Tokens, spans: Sequence[Span], first: int, room: int) -> int:
-    """Return where the run that begins with a span ends: of the places where it may, before the span of least hash."""
+    """Return the end of the run that begins with a span: the possible end before the span of least hash."""
     start, end, cuts = spans[first].start, spans[first].end, list[int]()
     for number in range(first + 1, len(spans)):
         wider = max(end, spans[number].end)
@@ -57,7 +59,7 @@ def _last(tokens: Tokens, spans: Sequence[Span], first: int, room: int) -> int:
 
 
 def _around(tokens: Tokens, span: Span, room: int) -> Span:
-    """Return as much as a window holds with the span in the middle, or to one side where the document ends."""
+    """Return a full window with the span in the middle, or to one side at the ends of the document."""
     spare = max(0, room - tokens.exact([span])[0])
     left = tokens.retreat(span.start, spare // 2)
     right = tokens.reach(span.end, spare - tokens.count(left, span.start))

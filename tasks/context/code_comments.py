@@ -1,4 +1,4 @@
-"""Comments: those that say what a file of code is about: before all code, or of a definition that is most of it."""
+"""Code comments: those that say what a source file is about, at its start or at its largest definition."""
 
 import re
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ _ABOVE = re.compile(
     rf"(?:/\*+((?:(?!\*/).)+)\*/\s*|^({_LINES}))(?:[ \t]*(?:@|#?\[)[^\n]*\n)*[ \t]*\Z", re.DOTALL | re.MULTILINE
 )
 _WITHIN = re.compile(r"(?:@[^\n]*\n[ \t]*)*[^\n]*:[ \t]*\n\s*[rRuU]?(?:\"\"\"|''')(.+?)(?:\"\"\"|''')", re.DOTALL)
-_SEARCHED = 4000  # characters at the front, and from a definition on; enough for a licence and the comment after it
-_MOST = 0.5  # a definition that is at least this part of a file is what the file is about
+_SEARCHED = 4000  # characters from the start or from a definition; enough for a licence and the comment after it
+_MOST = 0.5  # a definition that is at least this fraction of a file is what the file is about
 
 
 def comments(text: str, language: str) -> Iterator[Span]:
-    """Yield the spans of what the comments say, without the signs that enclose them."""
+    """Yield the spans of comment text, without the comment markers."""
     yield from _before_code(text)
     definitions = definitions_of(text, language)
     for one in definitions.all if definitions else ():
@@ -45,7 +45,7 @@ def _is_most_of(text: str, one: Definition) -> bool:
 
 
 def _comment_of(text: str, start: int) -> re.Match[str] | None:
-    """Return the comment right above the definition that begins at `start`, else the docstring in it."""
+    """Return the comment directly above the definition that begins at `start`, else its docstring."""
     return _ABOVE.search(text, 0, start) or _WITHIN.match(text, start, start + _SEARCHED)
 
 

@@ -1,4 +1,4 @@
-"""Context: what is said before a chunk for retrieval, so that it can be understood alone, in one of several ways."""
+"""Contextualizers: the registry of the ways to write a chunk's context."""
 
 from docmill.storage.errors import ConfigError
 from docmill.tasks.context.model_prompts import neighbours, path_first, situating
@@ -11,7 +11,7 @@ from docmill.tasks.split.strategies import nearest
 __all__ = ["CONTEXTUALIZERS", "Contextualizer", "Setting", "contextualizer_of", "setting_of"]
 
 STRUCTURAL = 5
-"""The version of the structural context, with which other contexts begin. Prompts have a version of their own."""
+"""The version of the structural context, with which other contexts begin. Prompts have their own version."""
 
 
 def _none(_setting: Setting, _span: Span, _lead: Lead) -> str:
@@ -29,11 +29,11 @@ CONTEXTUALIZERS: dict[str, Contextualizer] = {
     )
 }
 GISTS = Contextualizer("window", STRUCTURAL, path_first, neighbours)
-"""`window` where a language model sums up: it tells the neighbours of a chunk in a sentence each."""
+"""`window` with a language model: it describes the neighbours of a chunk in a sentence each."""
 
 
 def contextualizer_of(name: str, by_model: bool = False) -> Contextualizer:
-    """Return a contextualizer, `by_model` where a language model sums up; raise ConfigError for an unknown name."""
+    """Return a contextualizer, with `by_model` the one whose summaries a model writes; raise ConfigError if unknown."""
     if name not in CONTEXTUALIZERS:
         raise ConfigError(f"contextualizer {name!r} does not exist; {nearest(name, CONTEXTUALIZERS)}")
     return GISTS if by_model and name == GISTS.name else CONTEXTUALIZERS[name]

@@ -1,4 +1,4 @@
-"""Shown: what a language model sees of a document while it is asked about a part of it.
+"""Document view: what a language model sees of a document when asked about a part of it.
 
 It sees the whole document if that fits the window, else the outline and the section around the part.
 """
@@ -13,14 +13,21 @@ from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.spans.span import Span
 
 _OUTLINE_SHARE = 4
-"""The outline of a long document gets one part in so many of the window. With more for it the section around a chunk
-is cut sooner; with less the outline of a long document has only its highest headings."""
+"""The outline of a long document gets one part in this many of the window.
+
+With more for it, the section around a chunk is cut sooner; with less, the outline of a long document has only its
+highest headings.
+"""
 _LINE = 2000
-"""The characters after a cut in which the end of its line is looked for. A longer line is cut where it is: to look on
-would make the stretch much longer than the window."""
+"""The characters after a cut to search for the end of its line.
+
+A longer line is cut within, since looking further would make the stretch much longer than the window.
+"""
 _KEY_LENGTH = 12
-"""The characters of the key in a mark. A text would have to hold a mark with its own key to end it, and 48 bits are
-too many to find such a text by trying."""
+"""The characters of the key in a mark.
+
+A text would have to hold a mark with its own key to end it, and 48 bits are too many to find such a text by trying.
+"""
 
 
 def marked(name: str, text: str) -> str:
@@ -30,7 +37,7 @@ def marked(name: str, text: str) -> str:
 
 
 class Shown:
-    """What is shown of one document, at most about `window` tokens of it; each stretch is put together once."""
+    """What the model sees of one document, at most about `window` tokens; each stretch is built once."""
 
     def __init__(self, parsed: Parsed, outline: Outline, window: int) -> None:
         self._text = parsed.text
@@ -44,7 +51,7 @@ class Shown:
         return estimate(self._text) / max(1, len(self._text))
 
     def around(self, span: Span) -> tuple[str, str]:
-        """Return what is shown with a span, and the key of that."""
+        """Return the text shown with a span, and its key."""
         stretch = self._stretch(span)
         if stretch not in self._made:
             shown = self._draw(*stretch)
@@ -75,7 +82,10 @@ class Shown:
         return (end - start) * self._density <= tokens
 
     def _sections(self, position: int) -> Iterator[tuple[int, int]]:
-        """Yield the sections that hold a position, the largest first; the last holds no other heading before it."""
+        """Yield the sections that hold a position, the largest first.
+
+        The last one has no subsection before the position.
+        """
         headings, path = self._outline.headings, self._outline.path(self._outline.at(position))
         if not path:
             yield 0, headings[0].start if headings else len(self._text)
@@ -84,7 +94,7 @@ class Shown:
 
     @cached_property
     def _section_ends(self) -> list[int]:
-        """Return where the section of each heading ends: at the next one that is not below it."""
+        """Return the end of each heading's section: the next heading that is not below it."""
         headings = self._outline.headings
         ends, open_ = [len(self._text)] * len(headings), list[int]()
         for number, heading in enumerate(headings):
@@ -94,7 +104,7 @@ class Shown:
         return ends
 
     def _cut(self, start: int, end: int, position: int, room: int) -> tuple[int, int]:
-        """Return the part of a stretch around a position; parts are of one length, and end with a line if they can."""
+        """Return the part of a stretch around a position; parts are equally long, and end with a line if possible."""
         length = max(1, int(room / self._density))
         number = (position - start) // length
         first, last = (self._line_end(start + place * length, start, end) for place in (number, number + 1))
@@ -108,7 +118,7 @@ class Shown:
 
     @cached_property
     def _headings(self) -> str:
-        """Return the outline with as many levels as fit; of the highest level as much as fits."""
+        """Return the outline with as many levels as fit, or as much of the highest level as fits."""
         room = int(self._window // _OUTLINE_SHARE / self._density)
         depths = [len(self._outline.path(number)) for number in range(len(self._outline.headings))]
         texts = (heading.text for heading in self._outline.headings)

@@ -1,4 +1,4 @@
-"""Begun: what a chunk begins within, so that it stands before the chunk: a table, a row of it, someone's turn."""
+"""Enclosing block: what a chunk begins in the middle of and should repeat: a table, a row of it, a speaker's turn."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -12,12 +12,12 @@ from docmill.tasks.split.spans.span import Span
 
 _CELL = re.compile(r"(?<!\\)\|")
 _LONGEST_CAPTION = 200  # characters; a longer paragraph is prose, and would fill the context
-_LONGEST_ROW = 2000  # characters in which the cell that names a row is looked for
-_GAP = 4  # characters, an empty line with CRLF; further above a table, other text could stand between
+_LONGEST_ROW = 2000  # characters searched for the cell that names a row
+_GAP = 4  # characters, an empty line with CRLF; further above a table, there could be other text in between
 
 
 def begun(setting: Setting, span: Span) -> str:
-    """Return, line by line, what the chunk began within before it: a table's caption, header and row, or who speaks."""
+    """Return, line by line, what encloses the start of a chunk: a table's caption, header and row, or the speaker."""
     table = _holding(setting.tables, span)
     if table is not None:
         return _within_table(setting, table, span)
@@ -39,7 +39,7 @@ def _speaker(turn: Element) -> str:
 
 
 def _holding(elements: list[Element], span: Span) -> Element | None:
-    """Return the element that a span begins within, but not with."""
+    """Return the element that a span begins inside of, but not at its start."""
     before = bisect_left(elements, span.start, key=lambda element: element.start_char) - 1
     return elements[before] if before >= 0 and span.start < elements[before].end_char else None
 
@@ -50,7 +50,7 @@ def _header(table: Element) -> str:
 
 
 def _row(setting: Setting, table: Element, span: Span, column: int) -> str:
-    """Return the cell that names the row which a span begins within, empty where it begins with a row."""
+    """Return the cell that names the row in which a span begins, "" if it begins with a row."""
     text, rows = setting.parsed.text, setting.rows_of(table)
     number = bisect_right(rows, span.start) - 1
     if number < 0 or rows[number] == span.start:
@@ -63,7 +63,7 @@ def _row(setting: Setting, table: Element, span: Span, column: int) -> str:
 
 
 def _caption(setting: Setting, table: Element) -> str:
-    """Return the short paragraph right above a table that announces it."""
+    """Return the short paragraph directly above a table that introduces it."""
     elements = setting.parsed.elements
     number = bisect_left(elements, table.start_char, key=lambda element: element.start_char) - 1
     above = elements[number] if number >= 0 else None

@@ -1,4 +1,4 @@
-"""Teller: what a language model says of a chunk, if known."""
+"""Model context: the known answers of a language model about a chunk."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from docmill.tasks.split.spans.span import Span
 
 
 class Telling(NamedTuple):
-    """How the chunks of a region are told: what their strategy wants said of each, and whether that is too early.
+    """How to write the contexts of a region's chunks: the strategy's lead, and whether the chunks are provisional.
 
-    While `waiting`, no model is asked: the chunks are not yet those of their strategy.
+    While `waiting`, no model is asked: the chunks are not yet final.
     """
 
     lead: Lead = nothing
@@ -24,18 +24,18 @@ class Telling(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Teller:
-    """A contextualizer and the answers that are known; `by_model` says that a language model sums up."""
+    """A contextualizer and the known answers; `by_model` means that a language model writes summaries."""
 
     context: Contextualizer
     lookup: Lookup
     by_model: bool = False
 
     def prompts(self, setting: Setting, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
-        """Return what is asked about one of several chunks that follow each other."""
+        """Return the prompts about one of several consecutive chunks."""
         return self.context.asks(setting, spans, number) if self.context.asks else ()
 
     def summed_up(self, setting: Setting, about: Span, waiting: bool) -> tuple[str, str]:
-        """Return the summary of a stretch, as `said` does; nothing where no model sums up."""
+        """Return the summary of a section, as `said` does; empty if no model writes summaries."""
         return self.said((summing_up(setting, about),), waiting) if self.by_model else ("", "")
 
     def said(self, prompts: Sequence[Prompt], waiting: bool) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Model: what a language model is asked about a chunk, and how its answer becomes a part of the context."""
+"""Model prompts: what a language model is asked about a chunk, and how its answer enters the context."""
 
 import re
 import unicodedata
@@ -11,16 +11,22 @@ from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.spans.span import Span
 
 VERSION = "1"
-"""Raise it whenever a prompt of this module changes: answers to the old prompt are then asked for anew."""
+"""Raise it whenever a prompt of this module changes: answers to old prompts are then not reused."""
 _MOST_TOKENS = 160
-"""The most tokens of an answer: twice the 70 words that a prompt allows. Fewer would cut answers in languages that take
-more tokens a word; more would pay for a model that ignores the limit."""
+"""The maximum tokens of an answer: twice the 70 words that a prompt allows.
+
+Fewer would cut answers in languages that take more tokens a word; more would pay for a model that ignores the limit.
+"""
 _MOST_CHARACTERS = 1200
-"""The most characters of an answer that are kept: above what `_MOST_TOKENS` tokens of any language have, in case a
-server does not keep to them."""
+"""The maximum characters of an answer to keep, more than `_MOST_TOKENS` tokens of any language have.
+
+It applies if a server ignores the token limit.
+"""
 _MOST_READ = 4 * _MOST_CHARACTERS
-"""The most characters of an answer that are looked at, so that an endless one costs no time. What cleaning takes out
-leaves more than enough of it."""
+"""The maximum characters of an answer to read, so that an endless one costs no time.
+
+Cleaning still leaves more than enough.
+"""
 _INSTRUCTION = """\
 Above is a document, or a section of one with its outline, and here is a chunk of it. Say in one or two sentences, of 50
 words at most, what the chunk is about within the document, so that a search can find it: name what it leaves unnamed.
@@ -38,14 +44,14 @@ _STEERING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-
 
 
 def path_first(setting: Setting, span: Span, lead: Lead) -> str:
-    """Return the structural context in half of the budget: the other half is for what a model says."""
+    """Return the structural context in half of the budget: the other half is for a model's answer."""
     return structural_within(setting, span, lead, setting.budget // 2)
 
 
 def situating(setting: Setting, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
     """Return the prompt that asks what a chunk is about within its document.
 
-    The answer is kept under the chunk's text, the title and the headings above it, so it outlives edits elsewhere.
+    The answer is stored under the chunk's text, the title and the headings above it, so it survives edits elsewhere.
     """
     span = spans[number]
     text = setting.parsed.text[slice(*span)]
@@ -57,7 +63,7 @@ def situating(setting: Setting, spans: Sequence[Span], number: int) -> tuple[Pro
 
 
 def neighbours(setting: Setting, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
-    """Return the prompts that ask for one sentence on the chunk before and one on the chunk after."""
+    """Return the prompts that ask for one sentence each on the chunk before and the chunk after."""
     around = [spans[place] for place in (number - 1, number + 1) if 0 <= place < len(spans)]
     return tuple(_gist(setting.parsed.text[slice(*span)]) for span in around)
 
@@ -74,6 +80,6 @@ def summing_up(setting: Setting, span: Span) -> Prompt:
 
 
 def cleaned(text: str) -> str:
-    """Return what a model said as one line, without characters that steer a terminal or hide text, and not too long."""
+    """Return a model's answer as one line, without control and invisible characters, and not too long."""
     kept = "".join(" " if unicodedata.category(char) in _UNWANTED else char for char in text[:_MOST_READ])
     return " ".join(_STEERING.sub("", kept).split())[:_MOST_CHARACTERS]

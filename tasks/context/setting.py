@@ -1,4 +1,4 @@
-"""Setting: what contextualizers read of a document, and how many tokens they may use."""
+"""Setting: the inputs of a contextualizer: a document and a token budget."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,24 +16,26 @@ from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.syntax.definitions import Enclosing
 
 WINDOW_TOKENS = 16_000
-"""The tokens of a document that a language model sees at once. More costs more with every chunk that is asked about;
-with less, fewer documents are shown as a whole. `[model] window_tokens` sets another number."""
+"""The tokens of a document that a language model sees at once.
+
+With more, every chunk that is asked about costs more; with less, fewer documents are shown whole. `[model]
+window_tokens` sets another number.
+"""
 
 Lead = Callable[[Span], str]
-"""What a strategy wants said of a chunk besides the headings above it, such as the question that it answers."""
+"""What a strategy adds to a chunk's context besides the headings, such as the question that it answers."""
 
 
 def nothing(_span: Span) -> str:
-    """Return the lead of a strategy that has none."""
+    """Return the lead of a strategy that has none: ""."""
     return ""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What contextualizers read: a document, its headings, definitions and tables, and how many tokens they may use.
+    """The inputs of a contextualizer: a document, its headings, definitions and tables, and a token budget.
 
-    `shown` is what a language model sees. `rows`, `done` and `counted` keep results by their inputs, so that none is
-    computed twice.
+    `shown` is what a language model sees. `rows`, `done` and `counted` cache results by their inputs.
     """
 
     parsed: Parsed
@@ -59,16 +61,16 @@ class Setting:
 
     @cached_property
     def own_line(self) -> tuple[str, int]:
-        """Return the document's own line on what it is about, and where it ends."""
+        """Return the document's topic line and its end."""
         return about(self.parsed)
 
     def about(self, span: Span) -> str:
-        """Return the document's own line for a span after it; a span that holds the line needs no repetition."""
+        """Return the document's topic line for a span after it, "" for a span that contains it."""
         line, end = self.own_line
         return line if span.start >= end else ""
 
     def rows_of(self, table: Element) -> list[int]:
-        """Return where the rows of a table begin, without the first."""
+        """Return the starts of a table's rows, without the first."""
         if table.start_char not in self.rows:
             self.rows[table.start_char] = [
                 place for place, _ in table_rows(self.parsed.text, Span(table.start_char, table.end_char))
@@ -76,7 +78,7 @@ class Setting:
         return self.rows[table.start_char]
 
     def headings(self, span: Span) -> tuple[str, ...]:
-        """Return the headings above a span and the signatures of the definitions that it begins within."""
+        """Return the headings above a span and the signatures of the definitions that it begins in."""
         titles = (self.outline.headings[number].text for number in self.outline.over(*span))
         return (*titles, *self.enclosing.signatures(span))
 
@@ -89,11 +91,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Contextualizer:
-    """A way to say where a chunk stands; raise `version` whenever `say` gives another text than before.
+    """A way to write a chunk's context; raise `version` whenever `say` returns a different text.
 
-    `say(setting, span, lead)` gives the context of a chunk. `asks(setting, spans, number)` gives the prompts about one
-    of the chunks `spans`; a language model's answers follow what `say` gives. A contextualizer that `sums_up` adds a
-    summary of each section and of the document.
+    `say(setting, span, lead)` returns the context of a chunk. `asks(setting, spans, number)` returns the prompts about
+    one of the chunks `spans`; a language model's answers follow the text of `say`. A contextualizer that `sums_up` adds
+    a summary of each section and of the document.
     """
 
     name: str
@@ -104,7 +106,7 @@ class Contextualizer:
 
 
 def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int, window: int = WINDOW_TOKENS) -> Setting:
-    """Return what contextualizers read of a document; a language model sees at most `window` tokens of it at once."""
+    """Return the setting of a document; a language model sees at most `window` tokens of it at once."""
     tables = [e for e in parsed.elements if e.kind == "table" and e.attributes.get("header_rows")]
     turns = [e for e in parsed.elements if e.kind == "turn"]
     shown = Shown(parsed, outline, window)

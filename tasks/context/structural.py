@@ -1,4 +1,4 @@
-"""Structural context: the title, the headings above a chunk, and what it begins within."""
+"""Structural context: the title, the headings above a chunk, and the block around its start."""
 
 from itertools import groupby
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _LEFT_OUT = "\u2026"
 
 
 class _Content(NamedTuple):
-    """What a context consists of: the path to a chunk, what it begins within, and the document's own line."""
+    """The parts of a context: the path to a chunk, the block around its start, and the document's own topic line."""
 
     path: tuple[str, ...]
     within: tuple[str, ...]
@@ -22,14 +22,14 @@ class _Content(NamedTuple):
 
 
 def structural(setting: Setting, span: Span, lead: Lead = nothing) -> str:
-    """Return the document's title, the headings above a chunk, and what it begins within.
+    """Return the document's title, the headings above a chunk, and what encloses its start.
 
-    That is the caption, header and row of a table, the speaker and time of a turn, or the signatures of the classes
-    and functions around a piece of code; or what the strategy of the region says, such as the question of an answer.
-    Where neither title nor headings tell what the document is about, its own line on that does.
+    That is the caption, header and row of a table, the speaker and time of a turn, or the signatures of the classes and
+    functions around a piece of code; or the lead of the region's strategy, such as the question of an answer. If
+    neither title nor headings tell what the document is about, its topic line does.
 
-    What the chunk itself says is not repeated. The whole has at most the budget's tokens: middle
-    headings are left out first, the innermost is kept longest.
+    What the chunk itself says is not repeated. The context has at most the budget's tokens: middle headings are left
+    out first, and the innermost is kept longest.
     """
     return structural_within(setting, span, lead, setting.budget)
 
@@ -51,7 +51,7 @@ def _content(setting: Setting, span: Span, lead: Lead) -> _Content:
         path.insert(0, setting.title)
         known.add(setting.title.casefold())
     path += setting.enclosing.signatures(span)
-    # A strategy knows better than the elements do what its chunks begin within.
+    # A strategy knows better than the elements what its chunks begin in.
     within = lead(span) or begun(setting, span)
     new = [one for one in within.splitlines() if one.casefold() not in known]
     line = "" if known else setting.about(span)
@@ -59,7 +59,7 @@ def _content(setting: Setting, span: Span, lead: Lead) -> _Content:
 
 
 def _adds(title: str, known: set[str]) -> bool:
-    """Return whether a title says more than the headings; a document often begins with its title as a heading."""
+    """Return whether a title adds anything to the headings; a document often begins with its title as a heading."""
     return title != "" and title.casefold() not in known
 
 
@@ -83,7 +83,7 @@ def _with_below(setting: Setting, context: str, line: str, budget: int) -> str:
 
 
 def _with_above(setting: Setting, context: str, line: str, budget: int) -> str:
-    """Return a context with as many words of a line above it as the budget allows; too few would say nothing."""
+    """Return a context with as many words of a line above it as the budget allows, but not too few to make sense."""
     words = cut_words(line, budget - setting.count(context), setting.counter)
     if words != line and len(word_ends(words)) < LEAST_WORDS:
         return context
@@ -92,7 +92,7 @@ def _with_above(setting: Setting, context: str, line: str, budget: int) -> str:
 
 
 def _path(setting: Setting, names: list[str], budget: int) -> str:
-    """Return names as a path that fits: with the middle ones left out, or of the last one what fits."""
+    """Return names as a path that fits, without the middle ones, or else the beginning of the last name."""
     count = setting.count
     if count(SEPARATOR.join(names)) <= budget:
         return SEPARATOR.join(names)

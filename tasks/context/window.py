@@ -1,4 +1,4 @@
-"""Window: the structural context, and a sentence of each neighbour."""
+"""Window context: the structural context, and a sentence from each side of the chunk."""
 
 from docmill.tasks.context.setting import Lead, Setting
 from docmill.tasks.context.structural import structural
@@ -7,14 +7,17 @@ from docmill.tasks.split.spans.central_sentences import most_central, prose_sent
 from docmill.tasks.split.spans.span import Span
 
 _AROUND = 1200
-"""The characters looked at on either side of a chunk: several sentences. In fewer there is no choice between sentences;
-in more, the sentence chosen may be about something else, and an edit changes the contexts of chunks further away."""
+"""The characters to look at on either side of a chunk: several sentences.
+
+With fewer, there is no choice between sentences; with more, the sentence chosen may be about something else, and an
+edit changes the contexts of chunks further away.
+"""
 
 
 def window(setting: Setting, span: Span, lead: Lead) -> str:
     """Return the structural context, the most central sentence before a chunk, and the most central one after it.
 
-    Each sentence gets half of the tokens that the structural context leaves. Front matter is not looked at.
+    Each sentence gets half of the tokens that the structural context leaves. Front matter is ignored.
     """
     path = structural(setting, span, lead)
     text, front = setting.parsed.text, setting.parsed.elements[:1]

@@ -1,4 +1,4 @@
-"""Words: where a line may end that is cut to fit, in scripts that part words by spaces and in those that do not."""
+"""Word limits: cut a line to a number of tokens at a word boundary, in scripts with and without spaces."""
 
 import re
 
@@ -12,12 +12,12 @@ _END = re.compile(rf"(?<=[{_UNSPACED}])|(?<=\S)(?=\s|\Z)")
 
 
 def word_ends(text: str) -> list[int]:
-    """Return where words end; each character of Chinese, Japanese, Thai, Lao, Khmer and Burmese counts as one."""
+    """Return the ends of words; each character of Chinese, Japanese, Thai, Lao, Khmer and Burmese counts as one."""
     return [match.start() for match in _END.finditer(text) if is_boundary(text, match.start())]
 
 
 def cut_words(text: str, budget: int, counter: Counter) -> str:
-    """Return as many whole words from the front of a text as a number of tokens allows."""
+    """Return as many whole words from the start of a text as fit the token budget."""
     line = " ".join(text.split())
     ends = [0, *word_ends(line)]
     low, high = 0, len(ends) - 1

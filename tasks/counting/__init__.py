@@ -1,1 +1,1 @@
-"""Counting: how many tokens a text has for a tokenizer, found once a document."""
+"""Counting: the number of tokens of a text, computed once a document."""

@@ -1,4 +1,4 @@
-"""Counter: exact token counts of texts; a tokenizer that keeps words apart is asked about each run of them once."""
+"""Counter: exact token counts of texts; with a tokenizer that separates words, each distinct run is counted once."""
 
 import json
 import re
@@ -13,11 +13,11 @@ from docmill.tasks.counting.character_kinds import DROPPED, SPACES, STOPS
 from docmill.tasks.counting.wordpiece import Runs
 
 _LONG_TEXT = 1 << 16
-"""Characters from which a text is tokenized whole: its runs would fill the memory of runs with words of one use."""
+"""Characters from which a text is tokenized whole: its runs would fill the cache with words used once."""
 _MAX_KNOWN = 200_000
-"""Runs that are remembered before all are forgotten: some tens of megabytes. Fewer ask for common words again."""
+"""Runs to cache before all are forgotten: some tens of megabytes. Fewer count common words again."""
 _TOKENIZERS = 4
-"""Counters that a process keeps: the embedding model's, one to count by, and the same of another store."""
+"""Counters that a process keeps: the embedding model's, one to measure sizes by, and the same of another store."""
 _PARTS = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9\s]")
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
@@ -26,9 +26,9 @@ Counts = np.ndarray[Any, np.dtype[np.int64]]
 class Counter:
     """Exact token counts by one tokenizer, which must not be changed afterwards.
 
-    `local` says that white space and signs part tokens: a text has as many as its runs and signs have, unless one of
-    `added` stands in it, such as "[SEP]". `folds` says that the case of letters does not matter. `special` is how
-    many tokens the model adds to a text; no other figure here includes them.
+    `local` means that white space and signs separate tokens: the count of a text is the sum over its runs and signs,
+    unless it contains one of `added`, such as "[SEP]". `folds` means that case does not matter. `special` is how many
+    tokens the model adds to a text; no other count here includes them.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -54,7 +54,7 @@ class Counter:
         return [len(found) for found in self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def runs(self, runs: Sequence[str], plain: bool) -> Counts:
-        """Return the number of tokens of each run, those of an ASCII text if `plain`; only where they are `local`."""
+        """Return the number of tokens of each run, those of an ASCII text if `plain`; only for a `local` tokenizer."""
         if self._known is None:
             raise ValueError("the tokens of this tokenizer depend on what stands around them")
         if len(self._known) > _MAX_KNOWN:
@@ -71,7 +71,7 @@ def counter_of(tokenizer: Tokenizer) -> Counter:
 
 
 def _is_local(parts: Mapping[str, Any]) -> bool:
-    """Say whether a tokenizer parts words as BERT's does, and no added token reaches beyond its word."""
+    """Return whether a tokenizer separates words as BERT's does, and no added token reaches beyond its word."""
     kinds = [(parts.get(name) or {}).get("type") for name in ("normalizer", "pre_tokenizer", "model")]
     if kinds != ["BertNormalizer", "BertPreTokenizer", "WordPiece"]:
         return False

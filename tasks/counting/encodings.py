@@ -1,7 +1,7 @@
-"""Encodings: tokenizers that count the sizes of chunks in place of the embedding model's own.
+"""Encodings: tokenizers that measure the sizes of chunks in place of the embedding model's own.
 
-One is a `tokenizer.json`, or an encoding of tiktoken whose file is on this machine: nothing is fetched. An encoding
-is made a `tokenizer.json` once, in the user's cache, and that is what the worker processes read.
+An encoding is a `tokenizer.json`, or one of tiktoken whose file is on this machine: nothing is downloaded. A tiktoken
+encoding is converted to a `tokenizer.json` once, in the user's cache, which the worker processes read.
 """
 
 import base64
@@ -28,11 +28,11 @@ PATTERNS = {
     "o200k_base": rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SHORT}?"
     rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_SHORT}?|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_REST}",
 }
-"""How each encoding parts a text before it looks up tokens; source: tiktoken's openai_public."""
+"""How each encoding splits a text before it looks up tokens; source: tiktoken's openai_public."""
 
 
 def counting_folder(name: str) -> str:
-    """Return the folder of the `tokenizer.json` that a setting names: an encoding, such a file, or its folder."""
+    """Return the folder of the `tokenizer.json` for a setting: an encoding, such a file, or its folder."""
     if name in PATTERNS:
         return str(_converted(name, _ranks_file(name)))
     path = Path(name)
@@ -43,7 +43,7 @@ def counting_folder(name: str) -> str:
 
 
 def _ranks_file(name: str) -> Path:
-    """Return tiktoken's own copy of an encoding's file, which it calls by the hash of where it comes from."""
+    """Return the path of tiktoken's copy of an encoding, which is named after the hash of its URL."""
     chosen = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     folder = Path(chosen) if chosen else Path(tempfile.gettempdir()) / "data-gym-cache"
     path = folder / sha1(f"{_SOURCE}{name}.tiktoken".encode(), usedforsecurity=False).hexdigest()
@@ -67,7 +67,7 @@ def _converted(name: str, ranks: Path) -> Path:
 
 
 def byte_pairs(ranks: bytes, pattern: str) -> Tokenizer:
-    """Return the tokenizer of a tiktoken file: lines of a token in base64 and its rank; raise ConfigError."""
+    """Return the tokenizer of a tiktoken file: lines of a base64 token and its rank; raise ConfigError if invalid."""
     try:
         rows = (line.split() for line in ranks.splitlines() if line.strip())
         order = {base64.b64decode(token, validate=True): int(rank) for token, rank in rows}
@@ -85,7 +85,7 @@ def byte_pairs(ranks: bytes, pattern: str) -> Tokenizer:
 
 
 def _merges(order: dict[bytes, int]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the pairs that make tokens, first the tokens of low rank, of each the pairs of low rank."""
+    """Yield the pairs that make tokens: by the rank of the token, then by the ranks of the pair."""
     for token in sorted(order, key=order.__getitem__):
         pairs = [(token[:at], token[at:]) for at in range(1, len(token))]
         known = [pair for pair in pairs if pair[0] in order and pair[1] in order]
@@ -94,10 +94,10 @@ def _merges(order: dict[bytes, int]) -> Iterator[tuple[bytes, bytes]]:
 
 _BYTES = 0x100  # values of a byte
 _SEEN = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, _BYTES)]
-"""Bytes whose characters in Latin-1 can be seen: neither control characters nor spaces nor the soft hyphen."""
+"""Bytes that are visible in Latin-1: no control characters, no spaces and no soft hyphen."""
 
 
 def _letters() -> dict[int, str]:
-    """Return the letter by which byte-level tokenizers write each byte: itself where it can be seen, else one above."""
+    """Return the letter by which byte-level tokenizers write each byte: itself if visible, else one above."""
     unseen = [byte for byte in range(_BYTES) if byte not in _SEEN]
     return {byte: chr(byte) for byte in _SEEN} | {byte: chr(_BYTES + i) for i, byte in enumerate(unseen)}

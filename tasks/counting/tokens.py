@@ -1,7 +1,7 @@
-"""Tokens: what the embedder's tokenizer makes of a document, found once, so that a span's length is a look-up.
+"""Tokens: the tokens of a document, computed once, so that the length of a span is a look-up.
 
-Where words are apart for the tokenizer, the units counted are words, and only very long ones are
-tokenized in place; else they are the tokens of the whole text.
+If the tokenizer separates words, the units are words, and only very long ones are tokenized in place; else the units
+are the tokens of the whole text.
 """
 
 import re
@@ -20,13 +20,13 @@ from docmill.tasks.counting.character_kinds import FALSE_SPACE, RUN, SPACE, SPAC
 from docmill.tasks.counting.counter import counter_of
 
 _LONG_WORD = 64
-"""Characters above which a word is tokenized in place, so that it can be cut: below, a chunk has room for it."""
+"""Characters above which a word is tokenized in place, so that it can be cut: a shorter one fits a chunk."""
 _SLICE = 1 << 18
-"""Characters that are tokenized at once: tokens take many times the memory of text. Fewer cost a call more often."""
+"""Characters to tokenize at once: tokens take many times the memory of text. Fewer need more calls."""
 _FEW = 16
 """Positions below which a search for each is faster than handing the array to numpy."""
 _TOKENIZERS = 4
-"""Tokenizers that a process keeps: the embedding model's, one to count by, and the same of another store."""
+"""Tokenizers that a process keeps: the embedding model's, one to measure sizes by, and the same of another store."""
 _SAFE_CUT = re.compile(r"[ \n,;:.!?/\u4e00-\u9fff\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _WIDE_SPACE = np.array(sorted(ord(c) for c in SPACES if ord(c) > 0x7F), np.uint32)
 
@@ -54,14 +54,14 @@ class Tokens:
         self.text = text
         self.counter = counter_of(tokenizer)
         self._opaque: list[tuple[int, int]] = []  # words cut into tokens that change when the word is cut
-        self._sliced: list[int] = []  # where the text was cut before tokenizing though that may change tokens
+        self._sliced: list[int] = []  # where the text was cut before tokenizing although that may change tokens
         found = [self._by_word(*span) if self.counter.local else self._by_token(*span) for span in self._slices()]
         starts, counts = (np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*found, strict=True))
         self._starts = array("q", starts.tobytes())
         self._before = array("q", np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).tobytes())
 
     def at(self, positions: Sequence[int]) -> list[int]:
-        """Return how many tokens begin before each position; those of a word all begin where it does."""
+        """Return how many tokens begin before each position; those of a word all begin at its start."""
         if len(positions) < _FEW:
             return [self._before[bisect_left(self._starts, position)] for position in positions]
         starts, before = np.frombuffer(self._starts, np.int64), np.frombuffer(self._before, np.int64)
@@ -74,19 +74,19 @@ class Tokens:
         return self._before[bisect_left(self._starts, end, first)] - self._before[first]
 
     def reach(self, start: int, tokens: int) -> int:
-        """Return the last position up to which a span from `start` has at most `tokens` tokens."""
+        """Return the last position such that a span from `start` has at most `tokens` tokens."""
         first = bisect_left(self._starts, start)
         stop = bisect_right(self._before, self._before[first] + tokens, first) - 1
         return self._starts[stop] if stop < len(self._starts) else len(self.text)
 
     def retreat(self, end: int, tokens: int) -> int:
-        """Return the first position from which a span up to `end` has at most `tokens` tokens."""
+        """Return the first position such that a span up to `end` has at most `tokens` tokens."""
         stop = bisect_left(self._starts, end)
         first = bisect_left(self._before, self._before[stop] - tokens, 0, stop + 1)
         return self._starts[first] if first < stop else end
 
     def exact(self, spans: Sequence[tuple[int, int]]) -> list[int]:
-        """Return the number of tokens that each span's text has for itself."""
+        """Return the number of tokens of each span's text, tokenized alone."""
         counts = [self.count(*span) if self._adds_up(*span) else -1 for span in spans]
         unsure = [self.text[slice(*span)] for span, count in zip(spans, counts, strict=True) if count < 0]
         found = iter(self.counter.counts(unsure) if unsure else ())
@@ -98,7 +98,7 @@ class Tokens:
         return self._parts(start) and self._parts(end)
 
     def _parts(self, position: int) -> bool:
-        """Return whether the tokens on both sides are the same, whether the text is cut here or not."""
+        """Return whether cutting the text here leaves the tokens on both sides unchanged."""
         text = self.text
         if not 0 < position < len(text) or text[position - 1] in SPACES or text[position] in SPACES:
             return True
@@ -109,7 +109,7 @@ class Tokens:
         return around < 0 or self._opaque[around][1] <= position
 
     def _slices(self) -> Iterator[tuple[int, int]]:
-        """Yield the text in spans that need little memory, cut where tokens stay the same if there is such a place."""
+        """Yield the text in slices that need little memory, cut where tokens do not change if possible."""
         start, size = 0, len(self.text)
         while size - start > 2 * _SLICE:
             place = _SAFE_CUT.search(self.text, start + _SLICE, start + 2 * _SLICE)
@@ -133,7 +133,7 @@ class Tokens:
         return self._in_tokens(starts + start, units, [(i, start + a, start + b) for i, a, b in long])
 
     def _count_added(self, text: str, starts: Positions, counts: Positions) -> None:
-        """Count those units as a whole that hold tokens which stand for themselves."""
+        """Count the units as a whole that contain added tokens."""
         for added in self.counter.added:
             at = text.find(added)
             while at >= 0:
@@ -143,7 +143,7 @@ class Tokens:
                 at = text.find(added, max(end, at + 1))
 
     def _in_tokens(self, starts: Positions, counts: Positions, long: list[Long]) -> tuple[Positions, Positions]:
-        """Return units and their tokens, with those that are long cut into their tokens."""
+        """Return units and their tokens, with long ones cut into their tokens."""
         all_starts, all_counts, done = list[Positions](), list[Positions](), 0
         for i, start, end in long:
             signs = counts[i] == end - start and self.text[start:end].isascii()  # a rule, such as that of a table
@@ -162,9 +162,9 @@ class Tokens:
 
 
 def _units(kinds: Kinds, text: str) -> tuple[Positions, Flags, Positions, list[Long]]:
-    """Return where runs and signs begin, which are runs, the numbers of those that begin a unit, and the long units.
+    """Return the starts of runs and signs, which are runs, the indexes that begin a unit, and the long units.
 
-    A unit is a word, or of a long or wide one what is between stops.
+    A unit is a word, or, within a long or wide one, the text between stops.
     """
     before = np.concatenate([np.zeros(1, np.uint8), kinds[:-1]]) if len(kinds) else kinds
     parts = np.flatnonzero(kinds > (before == RUN).view(np.uint8))
@@ -184,7 +184,7 @@ def _units(kinds: Kinds, text: str) -> tuple[Positions, Flags, Positions, list[L
 
 
 def _longer(text: str, starts: Positions) -> list[Long]:
-    """Return number, start and end of each unit that is long."""
+    """Return index, start and end of each long unit."""
     ends = np.append(starts[1:], len(text))
     spans = ((i, int(starts[i]), int(ends[i])) for i in np.flatnonzero(ends - starts > _LONG_WORD).tolist())
     found = [(i, a, a + len(FALSE_SPACE.sub("\x01", text[a:b]).rstrip())) for i, a, b in spans]
@@ -192,7 +192,7 @@ def _longer(text: str, starts: Positions) -> list[Long]:
 
 
 def word_bounds(text: str) -> tuple[Positions, Positions]:
-    """Return where the words of `text.split()` begin and end."""
+    """Return the starts and ends of the words of `text.split()`."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     blank = (codes == ord(" ")) | (codes == ord("\x85"))  # each test alone: faster than a search in a set of ten
     blank |= (codes >= ord("\t")) & (codes <= ord("\r"))

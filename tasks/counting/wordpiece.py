@@ -1,7 +1,7 @@
-"""WordPiece: how many tokens a vocabulary makes of a run of characters, found once for each run.
+"""WordPiece: the number of tokens of a run of characters in a vocabulary, computed once for each run.
 
-The tokenizer's model alone is asked about plain letters and digits (Wu et al., "Google's Neural Machine Translation
-System", 2016), at a quarter of what the tokenizer takes, which is given whatever it would normalize first.
+Plain letters and digits are passed to the tokenizer's model alone (Wu et al., "Google's Neural Machine Translation
+System", 2016), in a quarter of the time of the whole tokenizer, which counts text that it would normalize first.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -14,7 +14,7 @@ _AT_ONCE = 10_000
 
 
 class Runs(dict[str, int]):
-    """The number of tokens of each run that was asked for, and of the words that are one token."""
+    """The number of tokens of each run counted so far, and of the words that are one token."""
 
     def __init__(self, tokenizer: Tokenizer, folds: bool) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Runs(dict[str, int]):
         self.update(dict.fromkeys(self._words, 1), **{"": 0})
 
     def __missing__(self, run: str) -> int:
-        """Return the number of tokens of a run that was not asked for before."""
+        """Return the number of tokens of a run that was not counted before."""
         if run.isascii() and run.isalnum():
             found = self[run] = len(self._pieces(run.lower() if self._folds else run))
             return found
@@ -37,7 +37,7 @@ class Runs(dict[str, int]):
         return self[run]
 
     def learn(self, runs: Collection[str]) -> None:
-        """Count those of runs that are not ASCII by one tokenization, half as dear as one each."""
+        """Count the runs that are not ASCII in one tokenization, which is twice as fast as one each."""
         self._tokenize(sorted({run for run in runs if not run.isascii() and run not in self}))
 
     def _tokenize(self, runs: Sequence[str]) -> None:

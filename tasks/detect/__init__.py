@@ -1,1 +1,1 @@
-"""Detection: what a document and each region of it is, with score, runner-up and evidence, and no model."""
+"""Detection: the content type of a document and its regions, with score, runner-up and evidence, without a model."""

@@ -1,4 +1,4 @@
-"""Islands: long tables, listings, logs and dialogues that stand inside other text."""
+"""Islands: long tables, listings, logs and dialogues inside other text."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -8,8 +8,10 @@ from docmill.tasks.detect.line_shapes import SPEAKER, STAMP
 from docmill.tasks.detect.verdict import DATA_LANGUAGES, Verdict, certain, judge, part_features
 
 LONG = 1200
-"""Characters, without the blank ones, from which one of them is a region of its own: more than one chunk has room for.
-Shorter ones would lose the text that explains them; longer ones would be split by the strategy of that text."""
+"""Non-blank characters from which such a block is a region of its own: more than fits one chunk.
+
+Shorter ones would lose the text that explains them; longer ones would be split by the strategy of that text.
+"""
 _NEUTRAL = frozenset({"page_break", "furniture"})
 _OF_KIND = {"table": "table", "turn": "chat", "question": "faq", "answer": "faq"}
 _NAMES = {
@@ -19,18 +21,20 @@ _NAMES = {
     "answer": "questions and answers",
 }
 _LINES, _WIDTH = 200, 200
-"""Lines of a block that are looked at, and characters of each: its beginning tells what it is, in bounded time."""
+"""Lines of a block to look at, and characters of each: its beginning tells what it is, in bounded time."""
 _FEWEST = 4
 """Lines from which a block may be a log or a dialogue: fewer may be an example in a listing."""
 _ALIKE = 0.6
-"""Share of lines that begin alike in a log or a dialogue. A long answer runs over lines without a name; a listing that
-prints some times has less."""
+"""Share of lines with the same kind of beginning in a log or a dialogue.
+
+A long answer has lines without a name; a listing that prints some times has a lower share.
+"""
 _SHAPES = (("chat", SPEAKER), ("log", STAMP))
 """In this order, as a chat with times looks like a log, too."""
 
 
 def islands(parsed: Parsed, outer: Sequence[Element]) -> list[Verdict | None]:
-    """Return the verdict of each outermost element's island, or None; the elements of one island share one object."""
+    """Return the island verdict of each outermost element, or None; the elements of one island share one object."""
     labels: list[Verdict | None] = [None] * len(outer)
     for first, last, kind in _stretches(parsed.text, outer):
         elements = outer[first:last]
@@ -40,12 +44,12 @@ def islands(parsed: Parsed, outer: Sequence[Element]) -> list[Verdict | None]:
 
 
 def _said(text: str, element: Element) -> int:
-    """Return the characters of an element that are not blank, so that a table's padding does not count."""
+    """Return the number of non-blank characters of an element, so that a table's padding does not count."""
     return sum(map(len, text[element.start_char : element.end_char].split()))
 
 
 def _stretches(text: str, outer: Sequence[Element]) -> Iterator[tuple[int, int, str]]:
-    """Yield the runs of elements of one kind; a page's end or furniture within a run does not end it."""
+    """Yield the runs of elements of one kind; page ends and furniture do not interrupt a run."""
     first, last, kind = 0, 0, ""
     for i, element in enumerate(outer):
         if element.kind in _NEUTRAL:
@@ -65,7 +69,7 @@ def _verdict(parsed: Parsed, elements: Sequence[Element], kind: str) -> Verdict:
 
 
 def _name(element: Element, kind: str) -> str:
-    """Return what a person calls an island that begins with an element."""
+    """Return a readable name for an island that begins with an element."""
     if element.kind in _NAMES:
         return _NAMES[element.kind]
     if language := element.attributes.get("language"):
@@ -74,7 +78,7 @@ def _name(element: Element, kind: str) -> str:
 
 
 def _own(text: str, element: Element) -> str:
-    """Return the content type that an element has whatever surrounds it, or nothing."""
+    """Return the content type that an element has in any surroundings, or ""."""
     if element.kind in _OF_KIND:
         return _OF_KIND[element.kind]
     if element.kind == "code" and element.attributes.get("language") in DATA_LANGUAGES:
@@ -90,7 +94,7 @@ def _first_lines(text: str, element: Element) -> list[str]:
 
 
 def _by_shape(lines: Sequence[str]) -> str:
-    """Return the content type that most of the lines look like, or nothing."""
+    """Return the content type that most of the lines look like, or ""."""
     if len(lines) < _FEWEST:
         return ""
     least = _ALIKE * len(lines)

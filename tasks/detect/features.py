@@ -1,4 +1,4 @@
-"""Features: what is counted once in a text and its elements before anything is judged."""
+"""Features: counts of a text and its elements, taken once before anything is judged."""
 
 import re
 from collections import Counter
@@ -9,22 +9,22 @@ from docmill.storage.schema import Element
 from docmill.tasks.detect.type_words import ASKED, WORD
 
 SAMPLE = 60_000
-"""Characters that are judged: some 20 pages. More costs time for long documents; fewer may be front matter alone."""
+"""Characters to judge: some 20 pages. More costs time for long documents; fewer may be front matter alone."""
 _LINES = 2000
-"""Lines that are matched against patterns, so that 60,000 characters of line ends do not cost more than text."""
+"""Lines to match against patterns, so that 60,000 characters of line ends do not cost more than text."""
 _LINES_WITH_BLANKS = 4 * _LINES
-"""Lines that are looked at to find these; a document with more blank lines than that is judged by fewer."""
+"""Lines to look at to find these; a document with more blank lines than that is judged by fewer."""
 _STRETCH = 60
 """Words of a stretch, about a paragraph: shorter ones lack a legal word by chance, longer ones all have one."""
 _WIDTH = 300
-"""Characters of a line or heading that are matched: no pattern is slow on so few, and signs stand at the beginning."""
+"""Characters of a line or heading to match: no pattern is slow on so few, and signs are at the beginning."""
 
 
 class Features:
-    """Counts of one text, of its first 60,000 characters where it is longer; shares are in [0, 1]."""
+    """Counts of the first 60,000 characters of a text; shares are in [0, 1]."""
 
     def __init__(self, text: str, source: str, elements: Sequence[Element], title: str) -> None:
-        """Count; `text` is judged, `source` is what the elements point into."""
+        """Count; `text` is judged, and the elements are spans of `source`."""
         self.text = text[:SAMPLE]
         self.lines = [line[:_WIDTH] for line in self.text.splitlines()[:_LINES_WITH_BLANKS] if line.strip()][:_LINES]
         self._said = WORD.findall(self.text.lower())
@@ -49,7 +49,7 @@ class Features:
                 self.kinds["record"] += size
 
     def _answered(self, titles: Sequence[Element], elements: Sequence[Element]) -> int:
-        """Return how many characters stand under headings that ask, down to the next heading of their level."""
+        """Return how many characters are under headings that ask, down to the next heading of their level."""
         asking = [ASKED.search(heading) is not None for heading in self.headings]
         if not any(asking):
             return 0
@@ -63,7 +63,7 @@ class Features:
         return total
 
     def of_kind(self, *kinds: str) -> float:
-        """Return the share of the text that elements of some kinds take."""
+        """Return the share of the text in elements of some kinds."""
         return min(1.0, sum(self.kinds[kind] for kind in kinds) / self.characters)
 
     def matching(self, pattern: re.Pattern[str]) -> int:
@@ -75,22 +75,22 @@ class Features:
         return self.matching(pattern) / max(1, len(self.lines))
 
     def of_words(self, words: frozenset[str]) -> float:
-        """Return the share of words that are among some."""
+        """Return the share of words that are in a set."""
         return sum(self.vocabulary[word] for word in words) / self.words
 
     def spread(self, words: frozenset[str]) -> float:
-        """Return the share of the text's stretches of 60 words that have at least one of some words."""
+        """Return the share of the text's stretches of 60 words that contain a word of a set."""
         starts = range(0, len(self._said), _STRETCH)
         return sum(not words.isdisjoint(self._said[i : i + _STRETCH]) for i in starts) / max(1, len(starts))
 
     def most_used(self, words: frozenset[str], number: int) -> Sequence[str]:
-        """Return the words among some that occur most."""
+        """Return the most frequent words of a set."""
         found = [word for word in words if self.vocabulary[word]]
         return sorted(found, key=lambda word: (-self.vocabulary[word], word))[:number]
 
 
 def _heading(element: Element, source: str) -> str:
-    """Return what a heading says: its text without marks, if the reader has kept that."""
+    """Return a heading's text without markup, if the reader has kept that."""
     stated = (
         element.attributes.get("text")
         or source[element.start_char : min(element.end_char, element.start_char + _WIDTH)]

@@ -1,4 +1,4 @@
-"""Lawful: how much a text looks like a contract, a licence, a policy or a law, by its words, clauses and name."""
+"""Lawful: score how much a text looks like a contract, licence, policy or law, by its words, clauses and name."""
 
 from docmill.tasks.detect.features import Features
 from docmill.tasks.detect.line_shapes import CLAUSE, LAW
@@ -6,30 +6,43 @@ from docmill.tasks.detect.signs import Score, percent
 from docmill.tasks.detect.type_words import LEGAL, LEGAL_NAME
 
 _WORDS_GAIN, _MOST_BY_WORDS = 32, 0.93
-"""Legal words are full at 3 in 100 (0.93 / 32). With a higher gain a text that mentions a licence is legal; with a
-lower one a policy in plain words is not. The most stays below 1, as words alone prove nothing."""
+"""Legal words give the full score at 3 in 100 (0.93 / 32).
+
+With a higher gain, a text that mentions a licence is legal; with a lower one, a policy in plain words is not. The
+maximum stays below 1, as words alone prove nothing.
+"""
 _EVERYWHERE = 0.6
-"""Share of a text's stretches with a legal word from which they stand everywhere. A README that ends with its licence
-has them in few stretches; a contract has stretches without one, too."""
+"""Share of a text's stretches with a legal word from which they count as everywhere.
+
+A README that ends with its licence has them in few stretches; a contract has stretches without one, too.
+"""
 _DIFFERENT_WORDS = 3
-"""Words of the law, each another one, from which a text is not one that happens to say `warranty`."""
+"""Different legal words from which a text does not merely happen to say `warranty`."""
 _WITHOUT_CLAUSES, _BY_CLAUSES = 0.85, 0.15
-"""What words are worth without numbered clauses, and the most that clauses add. Many policies number nothing: clauses
-that counted for more would hide these; if they counted for nothing, an article about contracts would look like one."""
+"""Score of words without numbered clauses, and the maximum that clauses add.
+
+Many policies number nothing: a higher value of clauses would hide these; if it were zero, an article about contracts
+would look like one.
+"""
 _NAMED_WORDS = 0.01
 """Share of legal words from which a legal name counts. A page of search terms is called `Terms`, too."""
 _BY_NAME, _MOST_BY_NAME = 0.3, 0.85
-"""What a legal name adds to the score of the words, and the most that it lifts them to: it supports them, but a text
-with that name and few of the words must not beat one that is full of them."""
+"""What a legal name adds to the score of the words, and the maximum of the sum.
+
+The name supports the words, but a text with that name and few of the words must not beat one that is full of them.
+"""
 _ARTICLES, _ARTICLE_WORDS, _BY_ARTICLES = 0.15, 0.001, 0.75
-"""The score of a legal name over numbered articles, one line in seven, with one legal word in 1,000: a law in plain
-words. With fewer articles a numbered guide would be one; without any such word, so would a list of conditions."""
+"""The score of a legal name with numbered articles, one line in seven, and one legal word in 1,000.
+
+That is a law in plain words. With fewer articles, a numbered guide would be one; without any such word, so would a list
+of conditions.
+"""
 _NAMING_LINES, _NAMING_HEADINGS = 2, 1
-"""Lines and headings at the beginning in which a document is named. Further down it names other documents."""
+"""Lines and headings at the beginning that may name a document. Further down, they name other documents."""
 
 
 def legal(f: Features) -> Score:
-    """Return how legal a text is: by its words, or by its name together with words or articles."""
+    """Return the legal score of a text: by its words, or by its name together with words or articles."""
     words, clauses, name = f.of_words(LEGAL), f.matching(CLAUSE), _name(f)
     by_words = _by_words(f, words, clauses)
     score = max(by_words, _by_name(by_words, words), _by_articles(f, words)) if name else by_words

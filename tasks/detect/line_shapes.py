@@ -1,4 +1,7 @@
-"""Shapes of lines that tell what a text is; each is matched at the beginning of a line that was cut short."""
+"""Line shapes: patterns for the beginning of a line that tell the content type of a text.
+
+Each is matched on a truncated line.
+"""
 
 import re
 
@@ -25,7 +28,7 @@ LAW = re.compile(
     r"[ \t]*(?:\*\*)?(?:\d{1,2}\.\d{1,2}(?:\.\d{1,2})?\.?|§+ ?\d+[a-z]?\.?|\([a-z]\)|\([ivx]{1,4}\)"
     r"|(?:Section|Article|Artikel) [\dIVX]+[.:]?)(?:\*\*)?[ \t]+[^\W\d_a-z]"
 )
-"""A clause with a number below that of its section; a version's number has no sentence after it."""
+"""A clause with a number below that of its section; a version number has no sentence after it."""
 SIGNATURE = re.compile(
     r"\#{1,6}[ \t].*\(.*\)|\#{1,6}[ \t].*`[\w.]+`|(?:SYNOPSIS|PARAMETERS|RETURNS)\b"
     r"|\.\. (?:function|class|method|py:\w+|attribute|option)::|:param |:returns?:|@param ",
@@ -36,7 +39,7 @@ PART = re.compile(
     r"|properties|exceptions|raises|remarks|requirements|examples?|see also|related links|options|signature)\W*$",
     re.IGNORECASE,
 )
-"""A heading that a page of reference is made of."""
+"""A typical heading of a reference page."""
 DATA = re.compile(
     r"[ \t]*(?:[\"'\w.@/-]+[ \t]*[:=][ \t]*\S*|[\[\]{}(),]+|-[ \t]+\S+|\[[\w.\" -]+\]|</?\w[^<>]*>.*)[ \t,;]*$"
 )

@@ -1,7 +1,7 @@
-"""Regions: the runs of a document's elements that are of one content type; together they are the document.
+"""Regions: runs of a document's elements with one content type; together they cover the document.
 
-A long table, listing, log or dialogue inside other text is a region of its own; a short one stays with
-what surrounds it. Whether one is long depends on itself alone, so that an edit moves only the bounds beside it.
+A long table, listing, log or dialogue inside other text is a region of its own; a short one stays with the text around
+it. Only its own length counts, so that an edit moves only the bounds beside it.
 """
 
 from collections import Counter
@@ -17,25 +17,34 @@ from docmill.tasks.split.parts.blocks import introduces
 from docmill.tasks.split.spans.span import cluster_start
 
 SHORT = 200
-"""Characters below which the rest between two regions goes with one of them: a sentence or two make no chunk worth
-finding. With a higher limit a paragraph between two tables would be split as a table."""
+"""Characters below which the text between two regions joins one of them: a sentence or two make no useful chunk.
+
+With a higher limit, a paragraph between two tables would be split as a table.
+"""
 LONG_SECTION = 1200
-"""Characters from which a section may be of another content type than its document: about a chunk of text. Shorter
-ones have too few words to be judged by."""
+"""Characters from which a section may have another content type than its document: about a chunk of text.
+
+Shorter ones have too few words to judge.
+"""
 _WHOLE = frozenset({"chat", "email", "log", "transcript", "slides", "data"})
-"""What a document is as a whole: a table in a mail is a part of the mail."""
+"""Types of whole documents: a table in a mail is a part of the mail."""
 _SECTIONS = frozenset({"faq", "legal", "chat", "log"})
-"""What a section may be in another document; other types are too alike to part a document by."""
+"""Types that a section of another document may have; other types are too similar to divide a document."""
 _SURE, _AHEAD = 0.8, 0.1
-"""Score of such a section, and how far it is ahead of the next type. A guide with a question for a heading stays below;
-with more, an FAQ with its introduction would, too."""
+"""Score of such a section, and its lead over the next type.
+
+A guide with a question for a heading stays below; with higher values, an FAQ with an introduction would, too.
+"""
 _LEAD = 300
-"""Characters of a block that announces the next one ("These are all of them:"). A longer one says something itself."""
+"""Characters of a block that introduces the next one ("These are all of them:").
+
+A longer one has content of its own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A half-open span of the canonical text and what it is."""
+    """A half-open span of the canonical text and its content type."""
 
     start: int
     end: int
@@ -44,7 +53,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Outermost elements in a row that are of one content type; `island` says that they stand out by themselves."""
+    """Consecutive outermost elements of one content type; `island` marks those that stand out from other text."""
 
     verdict: Verdict
     elements: list[Element]
@@ -52,7 +61,7 @@ class Stretch:
 
 
 def find_regions(parsed: Parsed, file_type: FileType) -> tuple[Region, ...]:
-    """Return the regions of a document, in order, without gaps from its first character to its last."""
+    """Return the regions of a document, in order and without gaps."""
     whole = detect(parsed, file_type)
     if of_format(parsed, file_type) or whole.content_type in _WHOLE:
         return (Region(0, len(parsed.text), whole),)
@@ -65,7 +74,7 @@ def find_regions(parsed: Parsed, file_type: FileType) -> tuple[Region, ...]:
 
 
 def _stretches(parsed: Parsed, whole: Verdict) -> list[Stretch]:
-    """Return a document's stretches: islands first, then sections, then the rest, each of a length worth having."""
+    """Return a document's stretches: islands first, then sections, then the rest, each long enough."""
     outer = list(_outermost(parsed.elements))
     labels = islands(parsed, outer)
     rest = _judge_rest(parsed, outer, labels) if any(labels) else None
@@ -73,7 +82,7 @@ def _stretches(parsed: Parsed, whole: Verdict) -> list[Stretch]:
 
 
 def _judge_rest(parsed: Parsed, outer: Sequence[Element], labels: Sequence[Verdict | None]) -> Verdict | None:
-    """Return what a document is without its islands, None where too little is left to tell."""
+    """Return the verdict on a document without its islands, None if too little text is left."""
     rest = [e for e, label in zip(outer, labels, strict=True) if label is None and e.kind != "front_matter"]
     if _size(rest) < SHORT:
         return None
@@ -93,7 +102,7 @@ def _outermost(elements: Sequence[Element]) -> Iterator[Element]:
 
 
 def _sections(parsed: Parsed, outer: Sequence[Element], whole: Verdict) -> list[Verdict]:
-    """Return for each element the verdict of its section where that surely is something else, else `whole`."""
+    """Return for each element the verdict on its section if that clearly differs, else `whole`."""
     verdicts = [whole] * len(outer)
     if whole.content_type in _SECTIONS:
         return verdicts
@@ -112,7 +121,7 @@ def _is_sure(found: Verdict) -> bool:
 
 
 def _section_bounds(outer: Sequence[Element]) -> Iterator[tuple[int, int]]:
-    """Yield the sections under the highest headings of which there are two."""
+    """Yield the sections under the highest heading level that has two headings."""
     levels = Counter(element.level for element in outer if element.kind == "title")
     level = min((one for one, count in levels.items() if count > 1), default=0)
     begins = [i for i, element in enumerate(outer) if element.kind == "title" and element.level <= level]
@@ -120,7 +129,7 @@ def _section_bounds(outer: Sequence[Element]) -> Iterator[tuple[int, int]]:
 
 
 def _parted(outer: Sequence[Element], labels: Sequence[Verdict | None], sections: Sequence[Verdict]) -> list[Stretch]:
-    """Return the elements in stretches, parted where the verdict is another object."""
+    """Return the elements in stretches with the same verdict object."""
     verdicts = [label or section for label, section in zip(labels, sections, strict=True)]
     inner = [i for i, (before, own) in enumerate(pairwise(verdicts), start=1) if own is not before]
     firsts = [0, *inner] if outer else []
@@ -131,7 +140,7 @@ def _parted(outer: Sequence[Element], labels: Sequence[Verdict | None], sections
 
 
 def _settle(text: str, stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Give headings and lead-ins to what they introduce, and too short stretches to a neighbour."""
+    """Move headings and lead-ins to what they introduce, and merge short stretches with a neighbour."""
     settled: list[Stretch] = []
     carried: list[Element] = []
     for number, one in enumerate(stretches, start=1):
@@ -147,7 +156,7 @@ def _settle(text: str, stretches: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _append(settled: list[Stretch], one: Stretch, short: bool) -> None:
-    """Add a stretch, or let the one before it grow where it is short or of the same content type."""
+    """Append a stretch, or extend the one before it if it is short or of the same content type."""
     if settled and (short or settled[-1].verdict.content_type == one.verdict.content_type):
         settled[-1].elements.extend(one.elements)
     elif one.elements:
@@ -155,7 +164,7 @@ def _append(settled: list[Stretch], one: Stretch, short: bool) -> None:
 
 
 def _without_lead(text: str, one: Stretch, last: bool) -> tuple[list[Element], list[Element]]:
-    """Return the elements, and apart from them the headings and the announcement at the end, for what follows."""
+    """Return the elements, and separately the headings and introduction at the end, which belong to what follows."""
     at = len(one.elements)
     if last or one.island:
         return one.elements, []

@@ -1,7 +1,7 @@
-"""Scores: how much a text looks like each content type: the table of signs, with what each of them is worth.
+"""Scores: how much a text looks like each content type: the table of signs and their weights.
 
 The weights were tuned on one half of a set of labelled documents; `python -m tests.bench.parsing.detect --data FOLDER`
-tells how the other half fares. The highest score wins, so a weight says above all which sign yields to which.
+evaluates the other half. The highest score wins, so a weight mainly decides which sign yields to which.
 """
 
 from collections.abc import Callable
@@ -43,20 +43,20 @@ from docmill.tasks.detect.signs import (
 
 
 class Sign(NamedTuple):
-    """What a sign that is seen fully is worth, where to look for it, and the most that it adds to a score."""
+    """The weight of a sign, the function that looks for it, and its maximum contribution to a score."""
 
     weight: float
     look: Callable[[Features], Seen]
     most: float = 1.0
 
     def weigh(self, features: Features) -> tuple[float, str]:
-        """Return what a text's share of this sign is worth, and what says so."""
+        """Return the weighted amount of this sign in a text, and the evidence."""
         found, evidence, out_of = self.look(features)
         return min(self.most, self.weight * found / out_of), evidence
 
 
 def _first(*table: Sign) -> Callable[[Features], Score]:
-    """Let the first sign that is seen decide alone."""
+    """Let the first sign that is found decide alone."""
     return partial(_score_first, table)
 
 
@@ -67,7 +67,7 @@ def _score_first(table: tuple[Sign, ...], features: Features) -> Score:
 
 
 def _strongest(*table: Sign) -> Callable[[Features], Score]:
-    """Take the highest of some signs; those that are at least half as high are told with it."""
+    """Take the highest of some signs; the evidence includes those at least half as high."""
     return partial(_score_strongest, table)
 
 
@@ -85,43 +85,43 @@ def _total(*table: Sign, least: float = 0.0, most: float) -> Callable[[Features]
 def _score_total(table: tuple[Sign, ...], least: float, most: float, features: Features) -> Score:
     weighed = [sign.weigh(features) for sign in table]
     score = 0.0
-    for own, _ in weighed:  # one after the other: `sum` rounds in another way since Python 3.12
+    for own, _ in weighed:  # one by one, since `sum` rounds differently from Python 3.12 on
         score += own
     return Score(max(least, min(most, score)), tuple(said for _, said in weighed if said))
 
 
 SCORES: dict[str, Callable[[Features], Score]] = {
     "transcript": _first(
-        Sign(1.0, cues),  # nothing else writes an arrow between two times
+        Sign(1.0, cues),  # nothing else has an arrow between two times
         Sign(0.9, speakers),  # below a chat's lines, which begin with a name as well, but also with a time
     ),
     "chat": _strongest(
-        Sign(1.0, spoken_lines),  # the share of lines itself: a chat that is quoted in prose stays below it
-        Sign(1.0, turns),  # a reader knew the format of the export
+        Sign(1.0, spoken_lines),  # the share of lines itself: a chat quoted in prose stays below it
+        Sign(1.0, turns),  # a reader recognised the format of the export
     ),
     "email": _strongest(
         Sign(0.95, mail_headers),  # above all prose, as a mail may hold anything; below a log that quotes headers
         Sign(0.5, quoted_lines),  # Markdown quotes in the same way: supports the headers, seldom wins alone
     ),
     "log": _strongest(
-        Sign(1.0, stamps),  # the share of lines itself: a trace may run over many lines without a time
+        Sign(1.0, stamps),  # the share of lines itself: a trace may have many lines without a time
     ),
     "faq": _strongest(
         Sign(0.9, asking_headings),  # below marked pairs: headings of an essay ask, too
-        Sign(1.0, marked_pairs),  # who writes "Q:" and "A:" says what it is
-        Sign(0.9, bold_questions),  # as headings: bold lines often stand in their place
-        Sign(0.95, question_elements),  # the markup says so, but a page about something else may end with some
-        Sign(0.88, named_faq),  # a name, not a form: less than any form that is full
+        Sign(1.0, marked_pairs),  # "Q:" and "A:" are explicit
+        Sign(0.9, bold_questions),  # as for headings: bold lines often replace them
+        Sign(0.95, question_elements),  # the markup is explicit, but a page about something else may end with some
+        Sign(0.88, named_faq),  # a name, not a form: less than any form at full score
     ),
     "legal": legal,
     "table": _strongest(
-        Sign(0.95, tables),  # below 1, so that questions and answers in the form of a table are found as such
+        Sign(0.95, tables),  # below 1, so that questions and answers in the form of a table win
     ),
     "code": _strongest(
         Sign(0.9, mostly_code),  # below data: a configuration in a fence is code by its element only
     ),
     "data": _first(
-        Sign(0.95, records),  # a reader made records of it: surer than lines that look like keys
+        Sign(0.95, records),  # recognised by a reader: surer than lines that look like keys
         Sign(1.0, keyed_lines),  # the share of lines itself, which comments and prose lower
     ),
     "slides": _strongest(
@@ -132,15 +132,17 @@ SCORES: dict[str, Callable[[Features], Score]] = {
         Sign(0.22, reference_headings, most=0.9),  # for each heading: three make 0.66, five the most
     ),
     "technical": _total(
-        Sign(0.25, some_code),  # any code moves prose towards technique; more, and an article with one line of it
-        Sign(0.8, code_blocks),  # with the sign above a text half of code has 0.65, and a listing the most
+        Sign(
+            0.25, some_code
+        ),  # any code moves prose towards technical text; with more weight, a single line would decide
+        Sign(0.8, code_blocks),  # with the sign above, a text with half code has 0.65, and a listing the maximum
         Sign(8, technical_marks),  # 0.4 for one name or path in 20 words: prose without code that is technical
-        most=0.85,  # below reference and FAQ, whose form says more than their matter
+        most=0.85,  # below reference and FAQ, whose form is stronger evidence than their subject
     ),
     "structured": _total(
-        Sign(1.0, lists_and_tables),  # their share itself
+        Sign(1.0, lists_and_tables),  # the share itself
         Sign(1.0, many_headings, most=0.3),  # headings alone do not make a story an outline
-        most=0.55,  # what is left when nothing says more: any type that is sure of itself beats it
+        most=0.55,  # the default when nothing else is clear: any confident type beats it
     ),
     "narrative": _total(
         Sign(0.35, prose),  # prose alone is less than a technical text with some names and paths
@@ -149,8 +151,10 @@ SCORES: dict[str, Callable[[Features], Score]] = {
         most=0.8,  # below a letter or a contract, which is prose as well
     ),
 }
-"""In the order in which equal scores are settled. With a higher weight a type takes texts of those that its comments
-name; with a lower one it loses its own to them."""
+"""The order breaks ties between equal scores.
+
+With a higher weight, a type takes texts of those that its comments name; with a lower one, it loses its own to them.
+"""
 
 CONTENT_TYPES = (
     "code", "structured", "narrative", "technical", "faq", "chat", "email", "table", "slides", "legal", "log", "data",

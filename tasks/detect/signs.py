@@ -1,6 +1,6 @@
-"""Signs: what a text shows of each content type, as amounts; `scores` says how much each sign is worth.
+"""Signs: measure the signs of each content type in a text; `scores` weighs them.
 
-Each function looks for one sign. Its thresholds stand above it, with what goes wrong on either side.
+Each function looks for one sign. Its thresholds are above it, with what goes wrong on either side.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from docmill.tasks.split.spans.question_patterns import ANSWER, BOLD, QUESTION
 
 
 class Seen(NamedTuple):
-    """How much of a sign a text shows, out of how much, and what says so, in words for a person."""
+    """The amount of a sign in a text, the maximum, and a description of the evidence."""
 
     found: float
     evidence: str
@@ -21,7 +21,7 @@ class Seen(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How much a text looks like a content type, in [0, 1], and what says so."""
+    """The score of a content type in [0, 1], and the evidence."""
 
     score: float
     evidence: tuple[str, ...]
@@ -34,7 +34,7 @@ _ROUNDED_FROM = 0.095
 
 
 def percent(share: float) -> str:
-    """Return a share as a person writes it."""
+    """Return a share as a percentage."""
     places = 0 if share >= _ROUNDED_FROM or not share else 1
     return f"{share:.{places}%}".replace("%", " %")
 
@@ -54,25 +54,25 @@ def cues(f: Features) -> Seen:
 
 
 def speakers(f: Features) -> Seen:
-    """Look for lines that begin with a name that recurs, as in an interview or a play."""
+    """Look for lines that begin with a recurring name, as in an interview or a play."""
     names = Counter(match.group().split(":")[0] for line in f.lines if (match := TURN.match(line)))
-    turns = sum(count for count in names.values() if count > 1)  # who speaks once may be the key of a value
+    turns = sum(count for count in names.values() if count > 1)  # a name that occurs once may be the key of a value
     return _lines(f, turns, f"begin with one of {len(names)} names")
 
 
 def spoken_lines(f: Features) -> Seen:
-    """Look for lines that begin as those of a chat do."""
+    """Look for lines that begin like those of a chat."""
     return _lines(f, f.matching(SPEAKER), "begin with who speaks or when")
 
 
 def turns(f: Features) -> Seen:
-    """Look for elements that a reader took for turns of a dialogue."""
+    """Look for elements that a reader recognised as turns of a dialogue."""
     share = f.of_kind("turn")
     return Seen(share, f"{f.count['turn']} turns of speakers take {percent(share)} of the text")
 
 
 _HEAD_LINES = 40
-"""Lines among which a mail's headers stand. Fewer miss headers below long routing lines; more find quoted mails."""
+"""Lines that may hold a mail's headers. Fewer miss headers below long routing lines; more find quoted mails."""
 _HEADERS = 3
 """Different headers that make a mail. A form or a memo has a `Date:` and a `From:`; a short mail has three or four."""
 
@@ -90,13 +90,13 @@ def quoted_lines(f: Features) -> Seen:
 
 
 _SPOKEN = 0.3
-"""Share of lines with a speaker above which times belong to speech: a chat. A log names a source in a few lines."""
+"""Share of lines with a speaker above which times belong to a chat. A log names a source in a few lines."""
 _STAMPS_IN_SPEECH = 0.1
-"""What a time at the beginning of a line counts for in speech: a chat has one in every line and is no log."""
+"""Weight of a time at the beginning of a line in a chat, which has one in every line and is no log."""
 
 
 def stamps(f: Features) -> Seen:
-    """Look for lines that begin with a time or a level, as those of a log do."""
+    """Look for lines that begin with a time or a level, as in a log."""
     found = _lines(f, f.matching(STAMP), "begin with a time or a level such as ERROR")
     spoken = f.of_lines(SPEAKER) > _SPOKEN or f.matching(CUE) >= _CUES
     share = found.found / found.out_of
@@ -108,12 +108,15 @@ _ASKING_HEADINGS = 2
 _LEAST_ANSWERED = 0.5
 """Share of the text below headings that ask. Below it, the questions are one part of a text about something else."""
 _HEADINGS_GAIN, _ANSWERED_GAIN = 1.6, 1.4
-"""The sign is full from 1/1.6 of the headings and 1/1.4 of the text on. Without this leeway an FAQ would lose
-by its headings for groups and its introduction; with more, a guide with some questions would pass as one."""
+"""The sign is full from 1/1.6 of the headings and 1/1.4 of the text on.
+
+Without this leeway, an FAQ would lose by its group headings and its introduction; with more, a guide with some
+questions would pass as one.
+"""
 
 
 def asking_headings(f: Features) -> Seen:
-    """Look for headings that are questions, below which most of the text stands."""
+    """Look for headings that are questions and have most of the text below them."""
     asked = sum(ASKED.search(heading) is not None for heading in f.headings)
     evidence = f"{asked} of {len(f.headings)} headings are questions"
     if asked < _ASKING_HEADINGS or f.answered < _LEAST_ANSWERED:
@@ -125,7 +128,7 @@ def asking_headings(f: Features) -> Seen:
 _PAIRS = 3
 """Marked questions with answers from which the sign is full. A single "Q:" may be a label of something else."""
 _LONGEST_PAIR = 20
-"""Lines of a question and its answer on average, beyond which they stand in a text about something else."""
+"""Average lines of a question and its answer, beyond which they are part of a text about something else."""
 
 
 def marked_pairs(f: Features) -> Seen:
@@ -136,10 +139,13 @@ def marked_pairs(f: Features) -> Seen:
 
 
 _BOLD_QUESTIONS = 2
-"""Questions in bold type. One is an emphasis."""
+"""Questions in bold type. A single one is an emphasis."""
 _LONGEST_BOLD_PAIR = 4
-"""Lines for each question in bold up to which the sign is full. Bold type marks other things, too, so the answers
-have to be shorter than those that are marked with letters: more lines would take an article with some for an FAQ."""
+"""Lines for each question in bold up to which the sign is full.
+
+Bold type has other uses, too, so the answers have to be shorter than those marked with letters: more lines would take
+an article with some bold for an FAQ.
+"""
 
 
 def bold_questions(f: Features) -> Seen:
@@ -151,12 +157,12 @@ def bold_questions(f: Features) -> Seen:
 
 
 def question_elements(f: Features) -> Seen:
-    """Look for questions that the markup names as such."""
+    """Look for questions that the markup marks as such."""
     return Seen(f.kinds["question"] > 0, f"{f.count['question']} questions stand in the markup")
 
 
 _FIRST_HEADINGS = 2
-"""Headings in which a document says what it is; further down, "FAQ" heads a section of another document."""
+"""Headings in which a document names itself; further down, "FAQ" heads a section of another document."""
 
 
 def named_faq(f: Features) -> Seen:
@@ -182,17 +188,22 @@ def mostly_code(f: Features) -> Seen:
 
 
 _MOSTLY_DATA = 0.6
-"""Share of records, or of lines of keys and values, above which a text is data. A README has some of both in its
-examples; a configuration file with comments has more."""
+"""Share of records, or of lines of keys and values, above which a text is data.
+
+A README has some of both in its examples; a configuration file with comments has more.
+"""
 _LONG_VALUE = 160
-"""Characters of a line on average from which a record's values are prose."""
+"""Average characters of a line from which a record's values are prose."""
 _IN_PROSE, _UNDER_HEADINGS = 0.3, 0.4
-"""Lines of keys count for less by this times the share of paragraphs, and for this much below headings: prose and
-lists have lines with a colon, too. More of them would be data; fewer, and data with comments would not be."""
+"""Discounts on lines of keys: this times the share of paragraphs, and this factor below headings.
+
+Prose and lists have lines with a colon, too. With smaller discounts they would be data; with larger ones, data with
+comments would not be.
+"""
 
 
 def records(f: Features) -> Seen:
-    """Look for records whose values are short; those of long ones are judged by what they say."""
+    """Look for records with short values; long values are judged by their text."""
     share = f.of_kind("record")
     if share <= _MOSTLY_DATA or len(f.text) >= _LONG_VALUE * max(1, len(f.lines)):
         return UNSEEN
@@ -208,15 +219,15 @@ def keyed_lines(f: Features) -> Seen:
 
 
 _RULES = 4
-"""Rules across the page that part slides. An article has one or two, and front matter ends with one."""
+"""Rules across the page that separate slides. An article has one or two, and front matter ends with one."""
 _RULES_PER_HEADING = 0.6
 """Most slides have a heading. Far more headings than rules: sections of an article, some with a rule."""
 _WORDS_OF_A_SLIDE = 100
-"""Words between rules, on average, below which they part slides. More is a page to read."""
+"""Average words between rules, below which they separate slides. More is a page to read."""
 
 
 def ruled_slides(f: Features) -> Seen:
-    """Look for short texts that rules part."""
+    """Look for short texts between rules."""
     rules = f.matching(RULE)
     few_headings = rules >= _RULES_PER_HEADING * len(f.headings)
     if rules < _RULES or not few_headings or f.words >= _WORDS_OF_A_SLIDE * rules:
@@ -228,7 +239,9 @@ _SIGNATURES = 3
 """Signatures that make a reference. A README shows one or two functions."""
 _MANY_SIGNATURES, _SIGNATURES_PER_HEADING = 4, 0.6
 """The sign is full with 4, and with as many as 0.6 of the headings: a heading for each function, and some for groups.
-Fewer, and a guide with a chapter on its functions would pass as a reference."""
+
+With fewer, a guide with a chapter on its functions would pass as a reference.
+"""
 
 
 def signatures(f: Features) -> Seen:
@@ -240,9 +253,9 @@ def signatures(f: Features) -> Seen:
 
 
 _PARTS = 3
-"""Different headings of a reference page. `Options` and `Examples` stand in many guides; a third is more telling."""
+"""Different headings of a reference page. `Options` and `Examples` occur in many guides; a third is more telling."""
 _SHOWN_PARTS = 4
-"""Headings that the evidence names, so that it stays one line."""
+"""Headings to name in the evidence, so that it stays one line."""
 
 
 def reference_headings(f: Features) -> Seen:
@@ -257,7 +270,7 @@ _SOME_CODE = 0.02
 
 
 def some_code(f: Features) -> Seen:
-    """Look for any code; how much there is, `code_blocks` says."""
+    """Look for any code; `code_blocks` measures how much."""
     return Seen(f.of_kind("code") > _SOME_CODE, "")
 
 
@@ -267,7 +280,7 @@ def code_blocks(f: Features) -> Seen:
     return Seen(share, f"{percent(share)} of the text is code" if share else "")
 
 
-_THOUSAND = 1000  # words: for a person a number as "0.021 for each word" says little
+_THOUSAND = 1000  # words: to a person, "0.021 for each word" says little
 
 
 def technical_marks(f: Features) -> Seen:
@@ -287,17 +300,17 @@ def lists_and_tables(f: Features) -> Seen:
 _MANY_HEADINGS = 8
 """Headings that fill the sign in a short text, where one heading in four lines would be full with two of them."""
 _LINES_OF_A_SECTION = 4
-"""Lines for each heading up to which the sign is full: beyond, sections are long enough to be read as prose."""
+"""Lines for each heading up to which the sign is full: longer sections read as prose."""
 
 
 def many_headings(f: Features) -> Seen:
-    """Look for headings that stand close together."""
+    """Look for closely spaced headings."""
     full = max(_MANY_HEADINGS, len(f.lines) / _LINES_OF_A_SECTION)
     return Seen(len(f.headings), f"{len(f.headings)} headings", full)
 
 
 _OTHER_TEXT = 0.5
-"""What quotations, and texts that no reader took for paragraphs, count for as prose: they may be either."""
+"""Weight of quotations, and of text that no reader recognised as paragraphs, as prose: they may be either."""
 
 
 def prose(f: Features) -> Seen:
@@ -311,12 +324,15 @@ def _prose(f: Features) -> float:
 
 
 _TOLD_GAIN, _MOST_TOLD = 3, 0.45
-"""The sign is full at 15 words in 100 (0.45 / 3). A higher gain takes reports for stories; a lower one leaves stories
-below the lists in them. The most leaves room for the share of prose itself."""
+"""The sign is full at 15 words in 100 (0.45 / 3).
+
+A higher gain takes reports for stories; a lower one leaves stories below the lists in them. The maximum leaves room for
+the share of prose itself.
+"""
 
 
 def told_of_people(f: Features) -> Seen:
-    """Look for the words with which people are told of, as far as they stand in prose."""
+    """Look for narrative words about people, in proportion to the share of prose."""
     share = f.of_words(TOLD)
     strength = min(_MOST_TOLD, _TOLD_GAIN * share) * _prose(f)
     return Seen(strength, f"{percent(share)} of the words tell of people")

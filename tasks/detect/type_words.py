@@ -1,4 +1,4 @@
-"""Words that tell what a text is, in English, German, French, Spanish and Italian, all in small letters."""
+"""Type words: words that indicate a content type, in English, German, French, Spanish and Italian, in lower case."""
 
 import re
 
@@ -30,7 +30,7 @@ LEGAL_NAME = re.compile(
     r"|datenschutz\w*|\w*vertrag|AGB|geschäftsbedingungen|contrat|contrato|contratto|conditions générales)\b",
     re.IGNORECASE,
 )
-"""What a legal document calls itself."""
+"""Names of legal documents."""
 
 TOLD = _words(
     "said asked cried replied whispered he she him her his was had were we our my"

@@ -1,4 +1,4 @@
-"""Verdicts: the content type of a text, how sure that is, what it might have been instead, and why."""
+"""Verdicts: the content type of a text, its score, the runner-up, and the reasons."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from docmill.tasks.parse.format import FileType
 from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 
 DETECTOR_VERSION = 3
-"""Part of the keys of chunks: raised when the same text is judged otherwise, so that it is split again."""
+"""Part of the keys of chunks: raise it when verdicts change, so that documents are split again."""
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
 BY_FORMAT = {
     "code": ("code", "the file is source code"),
@@ -27,14 +27,14 @@ BY_FORMAT = {
     "xls": ("table", "the file is a spreadsheet"),
     "ods": ("table", "the file is a spreadsheet"),
 }
-"""Formats whose content is no question."""
+"""Formats that determine the content type."""
 _FIELDS = frozenset({"json", "jsonl", "xml"})
-"""Formats that hold data, unless most of it is text that a reader of them took for paragraphs."""
+"""Formats that hold data, unless most of the content was read as paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A content type with its score in [0, 1], the next best, and phrases that say why."""
+    """A content type with its score in [0, 1], the runner-up, and phrases that give the reasons."""
 
     content_type: str
     score: float
@@ -44,28 +44,28 @@ class Verdict:
 
 
 def judge(features: Features) -> Verdict:
-    """Return what a text is by its content alone."""
+    """Return the content type of a text by its content alone."""
     signs = {kind: score(features) for kind, score in SCORES.items()}
     first, second = sorted(signs, key=lambda kind: -signs[kind].score)[:2]
     return Verdict(first, _rounded(signs[first].score), second, _rounded(signs[second].score), signs[first].evidence)
 
 
 def detect(parsed: Parsed, file_type: FileType) -> Verdict:
-    """Return what a whole document is; a file type that leaves no question decides alone."""
+    """Return the content type of a whole document; an unambiguous file type decides alone."""
     judged = judge(document_features(parsed))
     decided = of_format(parsed, file_type)
     return certain(*decided, judged) if decided else judged
 
 
 def certain(kind: str, because: str, judged: Verdict) -> Verdict:
-    """Return the verdict of what is known to be of a kind; what its text looks like otherwise comes second."""
+    """Return the verdict for a known content type; the type that the text looks like otherwise is the runner-up."""
     other = judged.content_type != kind
     second = (judged.content_type, judged.score) if other else (judged.runner_up, judged.runner_up_score)
     return Verdict(kind, 1.0, *second, (because,))
 
 
 def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
-    """Return the content type that the file type decides, and why, or None."""
+    """Return the content type that the file type determines, and why, or None."""
     form, language = file_type.format, file_type.language
     if form in _FIELDS:
         return ("data", f"the file is {form}, mostly fields") if _mostly_fields(parsed) else None
@@ -80,7 +80,7 @@ def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
 
 
 def _mostly_fields(parsed: Parsed) -> bool:
-    """Say whether more than half of a text is fields and not paragraphs."""
+    """Return whether more than half of a text is fields, not paragraphs."""
     fields = sum(
         element.end_char - element.start_char for element in parsed.elements if element.kind in ("text", "code")
     )
@@ -88,7 +88,7 @@ def _mostly_fields(parsed: Parsed) -> bool:
 
 
 def _asks_and_answers(parsed: Parsed) -> bool:
-    """Say whether a table has a column of questions and one of answers."""
+    """Return whether a table has a column of questions and one of answers."""
     table = next((element for element in parsed.elements if element.kind == "table"), None)
     cells: list[list[object]] = (table and table.attributes.get("cells")) or [[]]
     names = [str(cell) for cell in cells[0]]
@@ -111,7 +111,7 @@ def part_features(
 
 
 _DECIMALS = 3
-"""Of a score where it is shown and stored, so that it is the same in both: fewer hide which of two was ahead."""
+"""Of a score as shown and stored, so that both are equal: fewer hide which of two was ahead."""
 
 
 def _rounded(score: float) -> float:

@@ -1,1 +1,1 @@
-"""One document, from bytes to chunks, as a worker process handles it."""
+"""One document, from bytes to chunks, as processed in a worker process."""

@@ -1,4 +1,4 @@
-"""Trial: how a document would be split, without a store; each step is one call in a worker process."""
+"""Preview: split a document without a store; each step is one call in a worker process."""
 
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -18,12 +18,12 @@ from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.split.parts.lookup import Lookup
 
 _TOLD = 10
-"""Members of an archive that an error names: enough to see how they are written."""
+"""Members of an archive to name in an error: enough to see how they are written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """A file to take out of the archive or mail at `holder`, and where to lay it."""
+    """A member to extract from the archive or mail at `holder`, and the path to write it to."""
 
     holder: Path
     inner: str
@@ -33,7 +33,7 @@ class Taking:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file to read: its bytes stand at `path`, `name` tells with them what it is."""
+    """A file to read: its bytes are at `path`; its type is detected from them and from `name`."""
 
     path: Path
     name: str
@@ -43,7 +43,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a file is and holds, and what its regions are."""
+    """The type, content and regions of a file."""
 
     file_type: FileType
     parsed: Parsed
@@ -53,7 +53,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Splitting:
-    """A document to split, along routes or by one strategy."""
+    """A document to split by routes or by one strategy."""
 
     parsed: Parsed
     routed: tuple[Routed, ...]
@@ -63,21 +63,23 @@ class Splitting:
 
 
 def take(task: Taking) -> None:
-    """Lay a file that an archive or a mail holds; raise Rejected where that cannot be done."""
+    """Extract a member of an archive or a mail; raise Rejected if that fails."""
     contents = list_contents(task.holder, task.holder.name, task.options)
     held = {entry.name: entry for entry in contents.entries if not entry.skipped}
     entry = held.get(task.inner)
     if contents.reason:
         raise Rejected(contents.reason, contents.message)
     if entry is None:
-        raise Rejected("unreadable", f"it holds no {task.inner!r}, but {', '.join(sorted(held)[:_TOLD]) or 'nothing'}")
+        raise Rejected(
+            "unreadable", f"it has no member {task.inner!r}, only {', '.join(sorted(held)[:_TOLD]) or 'nothing'}"
+        )
     if entry.reason:
         raise Rejected(entry.reason, entry.message)
     extract(task.holder, task.holder.name, {entry.place: task.target}, task.options)
 
 
 def read(task: Reading) -> Read:
-    """Return what a file is; raise Rejected where it cannot be used."""
+    """Parse a file and detect its regions; raise Rejected if it cannot be used."""
     data = task.path.read_bytes()
     if len(data) > task.max_bytes:
         raise Rejected("too_large", f"{len(data)} bytes, the limit is {task.max_bytes} (discover.max_file_bytes)")

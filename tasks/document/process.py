@@ -1,4 +1,4 @@
-"""Process: one document, from bytes to chunks, as a worker process does it; so nothing here imports Arrow."""
+"""Process: turn one document from bytes into chunks in a worker process; nothing here imports Arrow."""
 
 import json
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ from docmill.tasks.workers.worker import announce
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One content to process; files of equal content and route share one, and its `key`.
+    """Content to process; files of equal content and route share one work and its `key`.
 
-    `text_key` is set when the canonical text is already stored. `uri` gives the suffix and the route.
-    `place` leads to a member of the archive at `path`; once it is unpacked, `path` is that of the member.
+    `text_key` is set if the canonical text is already stored. `uri` gives the suffix and the route. `place` is the path
+    of a member in the archive at `path`; once it is unpacked, `path` is that of the member.
     """
 
     key: str
@@ -47,7 +47,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What one worker call gets: the work, how to do it, the parsed document where it is stored, and answers."""
+    """The input of one worker call: the work, the recipe, the parsed document if stored, and answers of models."""
 
     work: Work
     recipe: Recipe
@@ -57,10 +57,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Processed:
-    """What one worker call gives: the row, its chunks, the parsed document where it is new, and what it asks.
+    """The result of one worker call: the row, the chunks, the parsed document if it is new, and what it asks of models.
 
-    `keys` are those of each chunk's vectors. While `asked` holds texts whose vectors were missing, or `unsaid`
-    prompts without a reply, the chunks are not yet those of its strategies.
+    `keys` holds the vector keys of each chunk. While `asked` holds texts without vectors, or `unsaid` prompts without
+    replies, the chunks are not yet final.
     """
 
     document: StagedDocument
@@ -72,7 +72,7 @@ class Processed:
 
 
 def process_document(job: Job) -> Processed:
-    """Parse, detect, route, split and contextualize one document, or say why it cannot be used."""
+    """Parse, detect, route, split and contextualize one document, or return the reason for its rejection."""
     if job.stored is not None:
         file_type = FileType(job.work.format, job.work.language)
         announce(_parser_name(file_type))
@@ -89,7 +89,7 @@ def process_document(job: Job) -> Processed:
     except Rejected as why:
         return reject(work, why, file_type)
     finally:
-        del data  # before the text is split: of a large file both together may be too much
+        del data  # before the text is split: both together may exceed the memory limit for a large file
         release()
     return _split(replace(job, work=work), file_type, parsed)
 
@@ -110,7 +110,7 @@ def _split(job: Job, file_type: FileType, parsed: Parsed) -> Processed:
 
 
 def _document(job: Job, file_type: FileType, parsed: Parsed, routed: Sequence[Routed], chunks: int) -> StagedDocument:
-    """Return the row of a document whose regions have their routes, and that was split into so many chunks."""
+    """Return the row of a document, given its routed regions and its chunks."""
     work, recipe = job.work, job.recipe
     text_key = recipe.text_key(work.content_hash, file_type)
     content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in routed))
@@ -145,7 +145,7 @@ def _read(work: Work, limit: int) -> bytes:
     try:
         return Path(work.path).read_bytes()
     except FileNotFoundError as error:
-        raise why_missing(Path(work.path)) if work.place else Rejected("unreadable", "it is gone") from error
+        raise why_missing(Path(work.path)) if work.place else Rejected("unreadable", "the file is gone") from error
     except OSError as error:
         raise Rejected("unreadable", error.strerror or str(error)) from error
 
@@ -155,7 +155,7 @@ def _parser_name(file_type: FileType) -> str:
 
 
 def reject(work: Work, why: Rejected, file_type: FileType | None = None) -> Processed:
-    """Return the row of a document that cannot be used."""
+    """Return the row of a rejected document."""
     document = StagedDocument(
         work_key=work.key,
         content_hash=work.content_hash,

@@ -38,14 +38,14 @@ from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.workers.pool import Limits
 
 _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
-"""Options of parsing that say whether a document is read, and not how."""
+"""Options of parsing that decide whether a document is read, and not how."""
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
-"""Programs that parsers start; a file that needs one is tried again once it is installed."""
+"""Programs that parsers start; a rejected file that needs one is tried again once it is installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that decides what a file's content becomes, besides that content."""
+    """Everything besides a file's content that determines its chunks."""
 
     parse: ParseOptions
     chunk: ChunkOptions
@@ -66,10 +66,10 @@ class Recipe:
         return replace(self, parse=parse, archives=archives)
 
     def attempt_key(self, reason: str, parser: str) -> str:
-        """Return the key under which a rejected file is not tried again.
+        """Return the key that keeps a rejected file from being tried again while it is the same.
 
-        It holds the version of the file's parser, or of all parsers where none was reached, and what the reason
-        depends on.
+        It depends on the version of the file's parser, or of all parsers if none was reached, and on the causes of the
+        reason.
         """
         form = FORMATS.get(parser.split(" ")[0])
         versions = {each.name: each.version for each in (FORMATS.values() if form is None else [form])}
@@ -78,7 +78,7 @@ class Recipe:
         return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, (how, *cause))
 
     def text_key(self, content_hash: str, file_type: FileType) -> str:
-        """Return the key of the canonical text of a content."""
+        """Return the key of the canonical text of some content."""
         if file_type not in self._parsers:
             self._parsers[file_type] = parser_key(file_type, self.parse)
         return key_of("text", content_hash, self._parsers[file_type])
@@ -91,11 +91,11 @@ class Recipe:
         return key_of("work", content_hash, suffix_of(uri), text_key, *split, *named)
 
     def chunk_key(self, text_key: str, uri: str, content_types: Iterable[str], metadata: str) -> str:
-        """Return the key of the chunks of a canonical text with regions of some types; `metadata` is the row's."""
+        """Return the key of the chunks of a canonical text with regions of some types; `metadata` is its row's."""
         said = json.loads(metadata) if OWN_KEY in metadata else {}
         try:
             routes = {kind: self.routes.route(uri, kind, said) for kind in set(content_types)}
-        except ConfigError as error:  # what the document says of itself is wrong now
+        except ConfigError as error:  # the document's front matter has become invalid
             return key_of("no chunks", text_key, str(error))
         return key_of("chunks", text_key, {kind: self._chunker_key(route) for kind, route in routes.items()})
 
@@ -137,11 +137,11 @@ _CAUSES: dict[str, Callable[[Recipe], tuple[Any, ...]]] = {
     "timeout": lambda recipe: (recipe.limits.timeout_s,),
     "memory": lambda recipe: (recipe.limits.memory_mb,),
 }
-"""What a reason depends on besides the parser: a change of it may let the document pass."""
+"""What a reason depends on besides the parser: when it changes, the document may pass."""
 
 
 def suffix_of(uri: str) -> str:
-    """Return the part of a name that may tell a file's type: its suffix, or the whole name without one."""
+    """Return the part of a name that may tell a file's type: its suffix, or the whole name if it has none."""
     name = uri.rpartition("/")[2]
     dot = name.rfind(".")
     return (name[dot:] if 0 < dot < len(name) - 1 else name).lower()

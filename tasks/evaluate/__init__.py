@@ -1,1 +1,1 @@
-"""Evaluation: questions with their answers, measures of the rankings that a search gives, and whether two differ."""
+"""Evaluation: questions with answers, measures of rankings and chunks, and tests of significance."""

@@ -1,4 +1,4 @@
-"""Asking: ask a snapshot questions whose answers are known, and measure what it finds."""
+"""Asking: search a snapshot with questions whose answers are known, and measure the rankings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -15,13 +15,15 @@ from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.evaluate.ranking import Values, measure, measure_of, names_of, ranked
 
 _CHUNKS_PER_DOCUMENT = 5
-"""Chunks that are asked for, for each document of a ranking: several may be of one document. With fewer, a ranking of
-documents ends too early; more only take longer."""
+"""Chunks to request for each document of a ranking: several may be of one document.
+
+With fewer, a ranking of documents ends too early; more only take longer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to search: a mode, other options of `SearchOptions`, and what rewrites a query where these want it."""
+    """One way to search: a mode, other options of `SearchOptions`, and the query rewriter if they need one."""
 
     mode: Mode
     how: SearchArguments = field(default_factory=SearchArguments)
@@ -29,7 +31,7 @@ class Way:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the mode, how a hybrid one fuses, and every other option that is not as it is by default."""
+        """Return the mode, the fusion of a hybrid one, and every other option that differs from its default."""
         own, plain = SearchOptions(mode=self.mode, **self.how), SearchOptions()
         return {
             one.name: getattr(own, one.name)
@@ -38,30 +40,30 @@ class Way:
         }
 
     def spelled(self) -> str:
-        """Return the way as a person reads it."""
+        """Return the way as text for a person."""
         more = self.options
         mode, weight, fusion = (more.pop(name) for name in ("mode", "weight", "fusion"))
         fused = "" if mode != "hybrid" else f" {weight:g}" if fusion == "linear" else f" {fusion}"
         return ", ".join([f"{mode}{fused}", *(f"{name} {value}" for name, value in more.items())])
 
     def ask(self, store: Store, text: str, k: int) -> list[Hit]:
-        """Return the hits of one question."""
+        """Return the hits for one question."""
         return self.ask_all(store, [text], k)[0]
 
     def ask_all(self, store: Store, texts: Sequence[str], k: int) -> list[list[Hit]]:
-        """Return the hits of each question."""
+        """Return the hits for each question."""
         return store.search_all(texts, k, self.mode, rewrite=self.rewrite, **self.how)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingDepth:
-    """How far a ranking is read: `depth` documents or passages, and of their texts so many characters; 0 is all."""
+    """How far a ranking is read: `depth` documents or passages, and a maximum of characters; 0 is all."""
 
     depth: int = 10
     characters: int = 0
 
     def read(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits as far as they are read, the last of them cut."""
+        """Return the hits up to the reading depth, the last of them truncated."""
         if not self.characters:
             return list(hits)
         found, left = [], self.characters
@@ -74,18 +76,18 @@ class ReadingDepth:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What one way to search gave: ids in order by question, and each measure by question."""
+    """The results of one way to search: ranked ids by question, and each measure by question."""
 
     way: Way
     rankings: dict[str, list[str]]
     values: Values
 
     def means(self) -> dict[str, Interval]:
-        """Return each measure's mean with its interval."""
+        """Return each measure's mean with its confidence interval."""
         return {name: interval(values) for name, values in self.values.items()}
 
     def against(self, other: "Evaluation") -> dict[str, Interval]:
-        """Return by how much each measure is higher than another way's."""
+        """Return the difference of each measure to another way."""
         return {name: difference(values, other.values[name]) for name, values in self.values.items()}
 
 
@@ -99,7 +101,7 @@ def check_measures(names: Iterable[str]) -> None:
 def evaluate(
     store: Store, questions: Sequence[Question], ways: Sequence[Way], measures: Sequence[str], reading: ReadingDepth
 ) -> list[Evaluation]:
-    """Ask every question in every way. Raises `QueryError` for a question that cannot be asked, and names it."""
+    """Ask every question in every way. Raises `QueryError`, which names the question, for one that cannot be asked."""
     check_measures(measures)
     excerpts = Excerpts(store, questions)
     return [_evaluate(excerpts, way, measures, reading) for way in ways]
@@ -116,7 +118,7 @@ def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], reading: Re
 
 
 def _answers(store: Store, questions: Sequence[Question], way: Way, k: int) -> list[tuple[Question, list[Hit]]]:
-    """Return the hits of each question; keywords alone find nothing for one of stop words, which a search refuses."""
+    """Return the hits of each question; a query of stop words alone, which a keyword search refuses, has none."""
     language = store.snapshot.keywords.language
     asked = [one for one in questions if way.mode != "keyword" or analyse(one.text, language)]
     try:
@@ -135,7 +137,7 @@ def _ask(store: Store, question: Question, way: Way, k: int) -> list[Hit]:
 
 
 def strangers(store: Store, questions: Iterable[Question]) -> list[str]:
-    """Return the documents that questions name and the snapshot does not hold: nothing that is found answers these."""
+    """Return the documents that questions name and the snapshot lacks: no hit can answer these."""
     uris = store.sql("SELECT uri FROM documents").column(0).to_pylist()
     held = {name for uri in uris for name in names_of(uri)}
     return sorted({target.document for one in questions for target in one.targets if target.document} - held)

@@ -1,4 +1,4 @@
-"""Bootstrap: how sure a mean, or the difference of two, is, by resampling the questions.
+"""Bootstrap: confidence intervals of a mean, or of a difference of means, by resampling the questions.
 
 Source: Smucker, Allan and Carterette, A comparison of statistical significance tests for information retrieval
 evaluation, CIKM 2007.
@@ -12,18 +12,18 @@ import numpy as np
 _RESAMPLES = 10_000
 """Resamplings: the 2.5th percentile rests on 250 of them. With fewer, another seed would move the bounds."""
 _SEED = 20_070_906
-"""Any number: that it is always the same one makes an interval depend on the values alone."""
+"""Any number: a fixed one makes an interval depend on the values alone."""
 _AT_ONCE = 1_000
-"""Resamplings that lie in memory at once, as one row of questions each."""
+"""Resamplings in memory at once, as one row of questions each."""
 _BOUNDS = (0.025, 0.975)
-"""Quantiles of the resampled means between which 95 of 100 lie."""
+"""Quantiles of the resampled means that enclose 95 of 100."""
 _FEWEST = 6
-"""Questions that tell a difference from chance: of 5, all go one way in 6 of 100 cases by chance (sign test)."""
+"""Minimum number of questions for significance: of 5, all agree by chance in 6 of 100 cases (sign test)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean over questions with the interval that holds it in 95 of 100 resamplings."""
+    """A mean over questions with its 95 % confidence interval."""
 
     mean: float
     low: float
@@ -52,9 +52,9 @@ def interval(values: Mapping[str, float]) -> Interval:
 
 
 def difference(values: Mapping[str, float], others: Mapping[str, float]) -> Interval:
-    """Return by how much a measure is higher than another over the same questions, question by question.
+    """Return the mean paired difference of a measure over the same questions.
 
-    The interval of fewer than 6 questions holds 0, however they agree.
+    With fewer than 6 questions, the interval always holds 0.
     """
     found = interval({key: value - others[key] for key, value in values.items()})
     if len(values) >= _FEWEST:

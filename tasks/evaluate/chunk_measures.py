@@ -1,6 +1,6 @@
-"""Chunks: what they are worth by themselves, without any question.
+"""Chunk measures: the quality of chunks without any questions.
 
-Sizes are in tokens of the embedding model, the context included. Shares are of chunks unless something else is said.
+Sizes are in tokens of the embedding model, including the context. Shares are of chunks unless noted otherwise.
 """
 
 import re
@@ -27,24 +27,26 @@ _MARKS = "#*->|_` \t\n\"'\u201c\u201d\u2018\u2019([0123456789.)"
 _WIDESPREAD = 0.1
 """Share of the documents that have a line of boilerplate: a footer may be that of one section of a site only."""
 _FEW_DOCUMENTS = 3
-"""Documents that have such a line at least: in a small store two may quote the same sentence."""
+"""Minimum number of documents with such a line: in a small store, two may quote the same sentence."""
 _SHORTEST_LINE = 4
-"""Characters of such a line: shorter ones are brackets and numbers, which stand in many documents."""
+"""Minimum characters of such a line: shorter ones are brackets and numbers, which occur in many documents."""
 _NEAR = 0.97
-"""Cosine above which chunks say nearly the same, as versions of one page do; lower, and chunks about one matter do."""
+"""Cosine above which chunks say nearly the same, as versions of one page do; lower, and chunks on one topic do, too."""
 _QUANTILES = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
 _TOPICS, _TOPIC_WORDS = 10, 10
-"""Topics of a store, and the first words by which each is judged. With more words, rare ones that share no chunk
-decide; more topics need more chunks than a small store has."""
+"""Topics of a store, and the number of top words by which each is judged.
+
+With more words, rare ones that share no chunk decide; more topics need more chunks than a small store has.
+"""
 _ROUNDS, _TOLERANCE = 200, 1e-3
-"""Where the factorization stops: the first words of a topic are settled long before its weights."""
+"""Where the factorization stops: the top words of a topic are settled long before its weights."""
 
 Shares = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A document with its chunks, in order; of nested chunks those that hold no others."""
+    """A document with its chunks, in order; of nested chunks, the innermost ones."""
 
     uri: str
     parsed: Parsed
@@ -54,7 +56,7 @@ class Written:
 def sizes(chunks: Sequence[ChunkRow], least: int, limit: int) -> dict[str, float]:
     """Return the distribution of sizes; `truncated` counts chunks beyond the model's limit and has to be 0.
 
-    One with parts is read by part; the encoder refuses a part that is too long.
+    A chunk with parts is read by part; the encoder refuses a part that is too long.
     """
     values = np.array([one.tokens for one in chunks])
     whole = np.array([not one.parts for one in chunks])
@@ -70,7 +72,7 @@ def sizes(chunks: Sequence[ChunkRow], least: int, limit: int) -> dict[str, float
 
 
 def spread(document: Written) -> dict[str, float]:
-    """Return the shares of a document's characters that stand in several chunks and in none, white space aside."""
+    """Return the shares of a document's characters that are in several chunks and in none, ignoring white space."""
     text = document.parsed.text
     counts = np.zeros(len(text) + 1, np.int32)
     for chunk in document.chunks:
@@ -86,7 +88,7 @@ def spread(document: Written) -> dict[str, float]:
 
 
 def boundaries(document: Written) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield whether each chunk, by id, begins and ends where a sentence, an element or a line does."""
+    """Yield, by chunk id, whether a chunk begins and ends at a boundary of a sentence, an element or a line."""
     text = document.parsed.text
     spans = [(one.start, one.end) for one in sentences(document.parsed)]
     spans += [(one.start_char, one.end_char) for one in document.parsed.elements]
@@ -99,7 +101,7 @@ def boundaries(document: Written) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 def dependence(chunk: ChunkRow) -> dict[str, float]:
-    """Return the signs that a chunk leans on what is not in it."""
+    """Return the signs that a chunk depends on text outside of it."""
     text = chunk.text.lstrip(_MARKS)
     return {
         "begins with a reference": float(bool(_REFERRING.match(text))),
@@ -112,19 +114,19 @@ def dependence(chunk: ChunkRow) -> dict[str, float]:
 
 
 def duplicates(chunks: Sequence[ChunkRow]) -> dict[str, float]:
-    """Return the share of chunks whose text stood before, white space and case aside."""
+    """Return the share of chunks whose text occurred before, ignoring white space and case."""
     texts = Counter(" ".join(chunk.text.split()).casefold() for chunk in chunks)
     return {"duplicates": 1 - len(texts) / max(1, len(chunks))}
 
 
 def near_duplicates(vectors: npt.NDArray[np.float32]) -> dict[str, float]:
-    """Return the share of chunks that one before has nearly the vector of, by float32 (n, dim) of unit rows."""
+    """Return the share of chunks nearly equal to an earlier one, given float32 (n, dim), rows of unit L2 norm."""
     near = sum(bool((vectors[:row] @ vectors[row] > _NEAR).any()) for row in range(1, len(vectors)))
     return {f"near duplicates (cosine over {_NEAR})": near / max(1, len(vectors))}
 
 
 def boilerplate(documents: Sequence[Written]) -> dict[str, float]:
-    """Return the share of the chunks' characters in lines that a tenth of the documents, three at least, have."""
+    """Return the share of characters in boilerplate: lines in a tenth of the documents, and in three at least."""
     lines = [_lines(one) for one in documents]
     frequency = Counter(line for own in lines for line in set(own) if len(line) >= _SHORTEST_LINE)
     least = max(_FEW_DOCUMENTS, _WIDESPREAD * len(documents))
@@ -151,17 +153,16 @@ def inner_sentences(document: Written) -> Iterator[tuple[str, list[str]]]:
 
 
 def coherence(vectors: npt.NDArray[np.float32]) -> float:
-    """Return the mean cosine of the pairs of a chunk's sentences, float32 (n, dim) of unit rows."""
+    """Return the mean cosine of all pairs of a chunk's sentences, float32 (n, dim), rows of unit L2 norm."""
     count = len(vectors)
     return float(((vectors.sum(axis=0) ** 2).sum() - count) / (count * (count - 1)))
 
 
 def topics(texts: Sequence[str], count: int = _TOPICS, words: int = _TOPIC_WORDS) -> dict[str, float]:
-    """Return how well the first words of topics go together, chunk by chunk: NPMI in [-1, 1], UMass at most 0.
+    """Return how well the top words of topics co-occur in chunks: NPMI in [-1, 1], UMass at most 0.
 
-    Topics are those of a non-negative factorization of tf-idf. Sources: Bouma, Normalized (pointwise) mutual
-    information in collocation extraction, GSCL 2009; Mimno et al., Optimizing semantic coherence in topic models,
-    EMNLP 2011.
+    Topics come from a non-negative factorization of tf-idf. Sources: Bouma, Normalized (pointwise) mutual information
+    in collocation extraction, GSCL 2009; Mimno et al., Optimizing semantic coherence in topic models, EMNLP 2011.
     """
     from sklearn.decomposition import NMF
     from sklearn.exceptions import ConvergenceWarning
@@ -170,7 +171,7 @@ def topics(texts: Sequence[str], count: int = _TOPICS, words: int = _TOPIC_WORDS
     weigh = TfidfVectorizer(analyzer=analyse, min_df=2)
     try:
         weights = weigh.fit_transform(texts)
-    except ValueError:  # no word stands in two chunks
+    except ValueError:  # no word is in two chunks
         return {}
     count = min(count, *weights.shape)
     with warnings.catch_warnings():
@@ -188,7 +189,7 @@ def topics(texts: Sequence[str], count: int = _TOPICS, words: int = _TOPIC_WORDS
 
 
 def _together(counts: npt.NDArray[np.float64], chunks: int) -> tuple[float, float]:
-    """Return NPMI and UMass of a topic's words, the most important first, from the chunks that they share."""
+    """Return NPMI and UMass of a topic's words, the most important first, given the chunks that contain them."""
     npmi, umass = [], []
     for later in range(1, len(counts)):
         for earlier in range(later):

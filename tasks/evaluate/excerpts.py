@@ -1,8 +1,8 @@
-"""Excerpts: how much of the passages that answer a question the first chunks of a ranking hold, by characters.
+"""Excerpts: how much of the answers to a question the first chunks of a ranking contain, in characters.
 
-The measures of Chroma's chunking evaluation: `recall@5`, `precision@5`, `IoU@5` of the first so many chunks, and
-`precision_omega` of a perfect retrieval. They take a chunk for where it stands; with `_first` (`IoU_first@5`) for
-where its text stands first in its document, as the reference does, which knows no other place.
+The measures of Chroma's chunking evaluation: `recall@5`, `precision@5`, `IoU@5` of the first chunks, and
+`precision_omega` of a perfect retrieval. They use the position of a chunk. With `_first` (`IoU_first@5`) they use the
+first occurrence of its text in the document, as does the reference implementation, which knows no positions.
 """
 
 import re
@@ -19,13 +19,13 @@ from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
 from docmill.tasks.evaluate.questions import Question, Target
 
 _AT_A_CUTOFF = re.compile(r"(recall|precision|IoU)(_first)?@([1-9]\d*)")
-_OMEGA = re.compile(r"(precision_omega)(_first)?()")  # the empty group stands for the cutoff, which it does not have
+_OMEGA = re.compile(r"(precision_omega)(_first)?()")  # the empty group is the cutoff, which it lacks
 _SHOWN = 60
-"""Characters of a quotation that an error repeats: enough to find it, short enough for one line."""
+"""Characters of a quotation to show in an error: enough to find it, short enough for one line."""
 
 
 class ExcerptMeasure(NamedTuple):
-    """A measure of excerpts: which, of how many chunks, and whether by first occurrence."""
+    """A measure of excerpts: its name, the number of chunks, and whether by first occurrence."""
 
     name: str
     cutoff: int
@@ -33,7 +33,7 @@ class ExcerptMeasure(NamedTuple):
 
 
 def excerpt_measure(name: str) -> ExcerptMeasure | None:
-    """Return the measure of excerpts of a name, None where it is none."""
+    """Return the measure of excerpts with this name, or None."""
     found = _AT_A_CUTOFF.fullmatch(name) or _OMEGA.fullmatch(name)
     if found is None:
         return None
@@ -43,14 +43,14 @@ def excerpt_measure(name: str) -> ExcerptMeasure | None:
 
 @dataclass
 class Excerpts:
-    """The passages of a store that answer questions. Raises `QueryError` where one is not to be found."""
+    """The passages of a store that answer questions. Raises `QueryError` if one is not found."""
 
     store: Store
     questions: Sequence[Question]
     _texts: dict[str, str] = field(default_factory=dict)
 
     def measure(self, found: Mapping[str, Sequence[Hit]], name: str) -> dict[str, float]:
-        """Return the value of a measure of excerpts by question, of the hits that each has found."""
+        """Return the value of a measure of excerpts for each question, given its hits."""
         chosen = excerpt_measure(name)
         assert chosen is not None
         if chosen.name == "precision_omega":
@@ -68,7 +68,7 @@ class Excerpts:
         return [self._first(one) for one in found] if first else found
 
     def _first(self, one: Passage) -> Passage:
-        """Return where the text of a passage stands first."""
+        """Return the first occurrence of a passage's text."""
         start = self._text(one.document).find(self._text(one.document)[one.start : one.end])
         return Passage(one.document, start, start + one.end - one.start)
 
@@ -92,8 +92,8 @@ class Excerpts:
         if not uri or not target.quotation:
             said = f"document {target.document!r} is not in the store" if target.document else "it names no document"
             raise QueryError(
-                f"question {question.id}: {said if not uri else 'it quotes nothing'};"
-                " recall@5, IoU@5 and the like need a passage of a document"
+                f"question {question.id}: {said if not uri else 'it has no quotation'};"
+                " recall@5, IoU@5 and the like need a quoted passage of a document"
             )
         found = locate(self._text(uri), target)
         if found is None:
@@ -113,7 +113,7 @@ class Excerpts:
 
 
 def locate(text: str, target: Target) -> tuple[int, int] | None:
-    """Return the span of a quotation: where the target says, else where it stands first, white space aside."""
+    """Return the span of a quotation: the target's position, else the first occurrence, ignoring white space."""
     if target.start >= 0 and text[target.start : target.start + len(target.quotation)] == target.quotation:
         return target.start, target.start + len(target.quotation)
     words = map(re.escape, target.quotation.split())
@@ -122,6 +122,6 @@ def locate(text: str, target: Target) -> tuple[int, int] | None:
 
 
 def _around(chunks: Sequence[Passage], wanted: Sequence[Passage]) -> list[Passage]:
-    """Return the chunks of the documents that passages are of."""
+    """Return the chunks of the documents that contain these passages."""
     documents = {one.document for one in wanted}
     return [one for one in chunks if one.document in documents]

@@ -1,7 +1,7 @@
-"""Facts: what a right answer says, as single statements, and whether what a search found bears each of them out.
+"""Fact prompts: split right answers into facts, and check whether the hits support each fact.
 
-Whether a text bears a statement out is what decides in FActScore (Min et al., EMNLP 2023); how many there are
-follows from the length of the right answer.
+Support by a text is the criterion of FActScore (Min et al., EMNLP 2023); the number of facts follows from the length of
+the right answer.
 """
 
 import re
@@ -12,13 +12,14 @@ from docmill.tasks.model.prompt import Prompt
 CHARACTERS_PER_FACT = 250
 """Characters of a passage for each fact, two or three sentences: more facts repeat each other, fewer leave some out."""
 MOST_FACTS = 8
-"""Facts of a passage: those of one long answer must not outweigh all others, and each is judged for each ranking."""
+"""Maximum facts of a passage: one long answer must not outweigh all others, and each fact is judged for each ranking.
+"""
 LONGEST_PASSAGE = 8000
-"""Characters of a passage that are read: four times what the most facts are asked of."""
+"""Characters of a passage to read: four times the length that yields the maximum number of facts."""
 _LONGEST_FACT = 400
 """Characters of a fact: a longer line is several of them, or an explanation."""
 _TOKENS_PER_FACT = 80
-"""Tokens that a fact may take: one sentence. Fewer cut off the last facts; more cost only if a model says too much."""
+"""Maximum tokens of a fact: one sentence. Fewer cut off the last facts; more cost only if a model says too much."""
 _TOKENS_PER_VERDICT = 8
 """Tokens of a line such as "(12) true", with room for other signs around the number."""
 _TOKENS_AROUND_VERDICTS = 16
@@ -37,7 +38,7 @@ _ASK_VERDICTS = (
 
 
 def facts_wanted(passage: str) -> int:
-    """Return how many facts are asked of a passage: one for each 250 characters, 8 at most."""
+    """Return how many facts to ask for: one for each 250 characters, 8 at most."""
     return min(MOST_FACTS, max(1, round(len(passage) / CHARACTERS_PER_FACT)))
 
 
@@ -55,14 +56,14 @@ def read_facts(reply: str, count: int) -> tuple[str, ...]:
 
 
 def verdict_prompt(excerpts: Sequence[str], facts: Sequence[str]) -> Prompt:
-    """Return the prompt that has facts judged by what was found."""
+    """Return the prompt that checks facts against the hits."""
     numbered = "\n".join(f"({number}) {fact}" for number, fact in enumerate(facts, start=1))
     parts = (_ASK_VERDICTS, "Excerpts:\n" + "\n\n---\n\n".join(excerpts), f"Statements:\n{numbered}")
     return Prompt(parts, purpose="judgement", max_tokens=_TOKENS_AROUND_VERDICTS + len(facts) * _TOKENS_PER_VERDICT)
 
 
 def read_verdicts(reply: str, count: int) -> tuple[bool, ...]:
-    """Return the verdicts on so many facts in order; nothing where the reply does not give each exactly one."""
+    """Return the verdicts on `count` facts in order; empty unless the reply has exactly one for each."""
     found = [(int(number), word.lower() == "true") for number, word in _VERDICT.findall(reply)]
     if sorted(number for number, _ in found) != list(range(1, count + 1)):
         return ()

@@ -1,9 +1,9 @@
-"""Judged: what a language model thinks of the chunks that a search gives, as RAGAS asks it.
+"""Judged: a language model's rating of retrieved chunks, as in RAGAS.
 
 | measure | of a question |
 |---|---|
-| context precision | the mean over the ranks of chunks that helped of the share of such chunks down to that rank |
-| context relevance | the share of the sentences of what was found that the question needs |
+| context precision | the mean, over the ranks of useful chunks, of the share of useful chunks up to that rank |
+| context relevance | the share of the retrieved sentences that the question needs |
 
 Sources: Es, James, Espinosa Anke and Schockaert, RAGAS: Automated Evaluation of Retrieval Augmented Generation, EACL
 2024 (relevance); the definition of `context_precision` in RAGAS' documentation.
@@ -20,7 +20,7 @@ from docmill.tasks.model.prompt import Answer, Prompt
 
 _PURPOSE = "judge"
 _MOST = 100
-"""Sentences of what was found for a question that a model is shown: a list that it can number without an error."""
+"""Retrieved sentences in one prompt: a list that a model can number without an error."""
 _YES_TOKENS = 5
 """Tokens of the answer `yes` or `no`, with a sign before and after it."""
 _NUMBERS_TOKENS = 300
@@ -37,7 +37,7 @@ Ask = Callable[[Sequence[Prompt]], Mapping[Prompt, Answer]]
 
 
 def context_precision(found: Mapping[str, Sequence[Hit]], questions: Sequence[Question], ask: Ask) -> dict[str, float]:
-    """Return the context precision by question; a question without all of its verdicts is left out."""
+    """Return the context precision by question, without questions that lack a verdict."""
     prompts = {q.id: [_useful(q, hit) for hit in found[q.id]] for q in questions}
     answers = ask(list(chain.from_iterable(prompts.values())))
     verdicts = {key: _verdicts(some, answers) for key, some in prompts.items()}
@@ -45,13 +45,13 @@ def context_precision(found: Mapping[str, Sequence[Hit]], questions: Sequence[Qu
 
 
 def _verdicts(prompts: Sequence[Prompt], answers: Mapping[Prompt, Answer]) -> list[bool] | None:
-    """Return whether each passage was useful, None where one reply is missing or cannot be read."""
+    """Return whether each passage was useful; None if a reply is missing or unreadable."""
     said = [_yes(answers.get(prompt)) for prompt in prompts]
     return None if None in said else [bool(one) for one in said]
 
 
 def average_precision(useful: Sequence[bool]) -> float:
-    """Return the mean of the precisions at the ranks that hold something useful, 0 where none does."""
+    """Return the mean of the precisions at the ranks of useful chunks, 0 if there is none."""
     ranks = [rank for rank, one in enumerate(useful, start=1) if one]
     return sum(count / rank for count, rank in enumerate(ranks, start=1)) / len(ranks) if ranks else 0.0
 
@@ -68,7 +68,7 @@ def _yes(answer: Answer | None) -> bool | None:
 
 
 def context_relevance(found: Mapping[str, Sequence[Hit]], questions: Sequence[Question], ask: Ask) -> dict[str, float]:
-    """Return the context relevance by question; a question whose reply cannot be read is left out."""
+    """Return the context relevance by question, without questions whose reply is unreadable."""
     shown = {q.id: _sentences(found[q.id])[:_MOST] for q in questions}
     prompts = {q.id: _needed(q, shown[q.id]) for q in questions if shown[q.id]}
     answers = ask(list(prompts.values()))
@@ -88,7 +88,7 @@ def _needed(question: Question, sentences: Sequence[str]) -> Prompt:
 
 
 def _numbers(answer: Answer | None, most: int) -> set[int] | None:
-    """Return the numbers that a model has chosen, None for a reply that is no list of them."""
+    """Return the numbers in a model's answer; None if the reply is not a list of numbers."""
     text = answer.text.strip().strip(".").lower() if answer else ""
     if text == "none":
         return set()

@@ -1,7 +1,6 @@
-"""Overlap: how much of the passages that answer a question the retrieved chunks hold, and how much else.
+"""Overlap: how much of the reference passages the retrieved chunks contain, and how much else.
 
-Source: Smith and Troynikov, Evaluating Chunking Strategies for Retrieval, Chroma, 2024. All lengths are in
-characters.
+Source: Smith and Troynikov, Evaluating Chunking Strategies for Retrieval, Chroma, 2024. All lengths are in characters.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ class Passage(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """What the retrieved chunks are worth for one question, each from 0 to 1."""
+    """The measures of the retrieved chunks for one question, each from 0 to 1."""
 
     recall: float
     precision: float
@@ -25,11 +24,11 @@ class Overlap(NamedTuple):
 
 
 def overlap(retrieved: Sequence[Passage], references: Sequence[Passage]) -> Overlap:
-    """Return the measures of the chunks retrieved for a question, given its references, of which there is one at least.
+    """Return the measures of the chunks retrieved for a question, given its references, at least one.
 
-    With N the length of the union of what chunks and references share: recall is N over the length of all
-    references, precision N over that of all chunks, said twice or not, IoU N over that of all chunks and of
-    what of each reference none holds.
+    Let N be the length of the union of all intersections of chunks and references. Recall is N over the length of all
+    references. Precision is N over the length of all chunks, with repetitions. IoU is N over the length of all chunks
+    plus that of the parts of references that no chunk contains.
     """
     found = length(shared(retrieved, references))
     wanted = sum(one.end - one.start for one in references)
@@ -39,10 +38,10 @@ def overlap(retrieved: Sequence[Passage], references: Sequence[Passage]) -> Over
 
 
 def precision_omega(chunks: Iterable[Passage], references: Sequence[Passage]) -> float:
-    """Return the precision of a perfect retrieval: of all chunks that share anything with a reference.
+    """Return the precision of a perfect retrieval: all chunks that intersect a reference.
 
-    It is the length of the union of what they share over that of the union of these chunks and the references. As in
-    the reference implementation, a chunk that only ends where one begins shares something, too.
+    It is the length of the union of the intersections over that of the union of these chunks and the references. As in
+    the reference implementation, a chunk that merely ends where a reference begins counts as intersecting.
     """
     touching = [chunk for chunk in chunks if any(_touch(chunk, one) for one in references)]
     return length(shared(touching, references)) / length([*touching, *references])
@@ -53,7 +52,7 @@ def _touch(one: Passage, other: Passage) -> bool:
 
 
 def shared(passages: Sequence[Passage], others: Sequence[Passage]) -> list[Passage]:
-    """Return what passages have in common with others, which may overlap."""
+    """Return the intersection of passages with others, which may overlap."""
     return [
         Passage(one.document, start, end)
         for one in passages
@@ -65,7 +64,7 @@ def shared(passages: Sequence[Passage], others: Sequence[Passage]) -> list[Passa
 
 
 def length(passages: Iterable[Passage]) -> int:
-    """Return the number of characters that lie in at least one passage."""
+    """Return the number of characters that are in at least one passage."""
     total, document, reached = 0, "", 0
     for one in sorted(passages):
         reached = reached if one.document == document else 0

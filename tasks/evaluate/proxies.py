@@ -1,6 +1,6 @@
-"""Proxies: questions made from the documents themselves, where nobody has written any. They ask for what is there.
+"""Proxies: generated questions, for documents without real ones.
 
-A title asks for its document, a heading for the passage below it, a question of an FAQ for its answer, the rarest
+A title asks for its document, a heading for the passage below it, an FAQ's question for its answer, and the rarest
 words of a sentence for that sentence. Real questions use other words than their answers; these do not.
 """
 
@@ -19,21 +19,23 @@ from docmill.tasks.evaluate.phrases import sentences
 from docmill.tasks.evaluate.questions import Question, Target
 
 _QUOTED = 80
-"""Characters of a passage that answer a heading: a chunk that holds its beginning has found it. A longer quotation
-might be cut by chunks, and none would hold it."""
+"""Characters of the passage that answers a heading: a chunk that holds its beginning has found it.
+
+A longer quotation might be cut by chunks, and none would hold it.
+"""
 _WORDS = 6
-"""Rare words of a question: with fewer, several sentences fit; with more, the question is the sentence itself."""
+"""Rare words in a question: with fewer, several sentences fit; with more, the question is the sentence itself."""
 _SENTENCE = (40, 400)
-"""Characters of a sentence that is asked for. Shorter ones lack six words; longer ones are lists without a stop."""
+"""Characters of a sentence to ask for. Shorter ones lack six words; longer ones are lists without a stop."""
 _CHARACTERS_PER_QUESTION = 2000
-"""Characters of a document for each sentence that is asked for, so that a long document does not have most of them."""
+"""Characters of a document for each sentence to ask for, so that a long document does not dominate."""
 _LONGEST = 200
 """Characters of a question: a longer heading is a paragraph in bold."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSource:
-    """A document to make questions from."""
+    """A document to generate questions from."""
 
     uri: str
     parsed: Parsed
@@ -49,7 +51,7 @@ def proxies(sources: Sequence[QuestionSource], most: int) -> list[Question]:
 
 
 def _askable(text: str) -> bool:
-    """Say whether a search takes a text, unlike 🎉 and headings as long as a page."""
+    """Return whether a search accepts a text, unlike 🎉 and headings as long as a page."""
     try:
         check_query(text)
     except QueryError:
@@ -73,7 +75,7 @@ def _question(text: str, target: Target) -> Question:
 
 
 def _pairs(source: QuestionSource, asks: str, answers: Sequence[str]) -> Iterator[Question]:
-    """Yield a question for each element of a kind that one of other kinds follows."""
+    """Yield a question for each element of one kind that is followed by an element of other kinds."""
     text, elements = source.parsed.text, source.parsed.elements
     for one, after in pairwise(elements):
         if one.kind == asks and after.kind in answers:
@@ -83,13 +85,13 @@ def _pairs(source: QuestionSource, asks: str, answers: Sequence[str]) -> Iterato
 
 
 def _quoted(text: str, element: Element) -> str:
-    """Return the first words of an element, as many as stand on its first line."""
+    """Return the first words of an element, as many as are on its first line."""
     line = text[element.start_char : element.end_char].strip().split("\n", 1)[0]
     return line if len(line) <= _QUOTED else line[:_QUOTED].rsplit(" ", 1)[0]
 
 
 def _distinctive(source: QuestionSource, frequency: Counter[str], documents: int) -> Iterator[Question]:
-    """Yield the rarest words of the sentences that have the rarest, at most one for each 2,000 characters."""
+    """Yield the rarest words of the sentences with the rarest words, at most one for each 2,000 characters."""
     text = source.parsed.text
     found = []
     for start, end in _sentences(source.parsed):
@@ -100,7 +102,7 @@ def _distinctive(source: QuestionSource, frequency: Counter[str], documents: int
 
 
 def _rarest(sentence: str, frequency: Counter[str], documents: int) -> tuple[float, str] | None:
-    """Return how rare the rarest words of a sentence are together, and these in their order; None for too few words."""
+    """Return the total rarity of a sentence's rarest words, and these words in order; None for too few words."""
     words = list(dict.fromkeys(word for word in sentence.split() if analyse(word)))
     rare = {word: _rarity(word, frequency, documents) for word in words}
     chosen = sorted(words, key=lambda word: -rare[word])[:_WORDS]
@@ -111,10 +113,10 @@ def _rarest(sentence: str, frequency: Counter[str], documents: int) -> tuple[flo
 
 
 def _rarity(word: str, frequency: Counter[str], documents: int) -> float:
-    """Return the inverse document frequency of a word, of its rarest term if it is a compound."""
+    """Return the inverse document frequency of a word, or of the rarest term of a compound."""
     return max(math.log(documents / max(1, frequency[term])) for term in analyse(word))
 
 
 def _sentences(parsed: Parsed) -> Iterable[tuple[int, int]]:
-    """Yield the sentences of a middle length."""
+    """Yield the sentences of medium length."""
     return (one for one in sentences(parsed) if _SENTENCE[0] <= one.end - one.start <= _SENTENCE[1])

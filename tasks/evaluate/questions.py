@@ -1,4 +1,4 @@
-"""Questions with what answers them, from the files in which people keep such things.
+"""Questions and their answers, read from common file formats.
 
 | given | is read as |
 |---|---|
@@ -21,19 +21,19 @@ from docmill.storage.errors import QueryError
 from docmill.storage.retrieval.candidates.search_options import check_query
 
 _FIELD_LIMIT = 10_000_000
-"""Characters of a field of a CSV file: a passage may be as long as a document, and Python's limit is 131,072."""
+"""Maximum characters of a CSV field: a passage may be as long as a document, and Python's limit is 131,072."""
 _SHOWN = 60
-"""Characters of a wrong line that an error repeats: enough to find it, short enough for one line."""
+"""Characters of a wrong line to show in an error: enough to find it, short enough for one line."""
 _JUDGEMENT_LENGTHS = (3, 4)
-"""Parts of a line of BEIR's judgements, and of TREC's, which has a 0 after the id."""
+"""Fields of a line of BEIR's judgements, and of TREC's, which has a 0 after the id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What answers a question: a document, a passage quoted word for word, or a passage of a document.
+    """An answer to a question: a document, a verbatim passage, or a passage of a document.
 
-    `document` is a uri, or the name of one without its folders or its suffix. `grade` is above 0. `start` is where
-    the quotation begins in its document, -1 where that is not said.
+    `document` is a uri, or its name without folders or suffix. `grade` is above 0. `start` is the position of the
+    quotation in its document, -1 if unknown.
     """
 
     document: str = ""
@@ -44,7 +44,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question and its targets, of which there is at least one."""
+    """A question and its targets, at least one."""
 
     id: str
     text: str
@@ -54,17 +54,17 @@ class Question:
 def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
     """Return the questions of a file or folder in their order.
 
-    Raises `QueryError` where none can be read, and for one that no search would answer.
+    Raises `QueryError` if none can be read, or if no search could answer one.
     """
     try:
         found = list(_load(path, qrels))
     except OSError as error:
         raise QueryError(f"{error.filename}: cannot be read: {error.strerror}") from error
     if not found:
-        raise QueryError(f"{path}: no question with a target; see the README on evaluation for the forms")
+        raise QueryError(f"{path}: no question with an answer; the README's section on evaluation lists the formats")
     again = next((key for key, count in Counter(one.id for one in found).items() if count > 1), None)
     if again is not None:
-        raise QueryError(f"{path}: {again!r} is the id of two questions; give each its own")
+        raise QueryError(f"{path}: {again!r} is the id of two questions; ids must be unique")
     for one in found:
         try:
             check_query(one.text)
@@ -81,12 +81,12 @@ def _load(path: Path, qrels: Path | None) -> Iterator[Question]:
     elif qrels is not None:
         yield from _judged(_trec_topics(path), _judgements(qrels))
     else:
-        path.stat()  # of a missing file that is the first thing to say
-        raise QueryError(f"{path}: questions without answers; name their qrels with --qrels FILE")
+        path.stat()  # report a missing file first
+        raise QueryError(f"{path}: questions without answers; give their qrels with --qrels FILE")
 
 
 def _text(path: Path) -> str:
-    """Return the text of a file, line ends as they are; a byte order mark is none of it."""
+    """Return the text of a file with its line ends, without a byte order mark."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -103,7 +103,7 @@ def _beir(folder: Path, qrels: Path | None) -> Iterator[Question]:
     texts = [_beir_query(place, line) for place, line in _lines(folder / "queries.jsonl")]
     judged = sorted((folder / "qrels").glob("test*.tsv")) or sorted(folder.glob("qrels/*.tsv"))
     if not (qrels or judged):
-        raise QueryError(f"{folder / 'qrels'}: no judgements (*.tsv) there; name them with --qrels FILE")
+        raise QueryError(f"{folder / 'qrels'}: no judgements (*.tsv); give them with --qrels FILE")
     yield from _judged(texts, _judgements(qrels or judged[0]))
 
 
@@ -126,7 +126,7 @@ def _trec_topics(path: Path) -> Iterator[tuple[str, str]]:
 def _judgements(path: Path) -> dict[str, dict[str, Target]]:
     """Read TREC's `id 0 document grade` or BEIR's `id document grade`; grades of 0 and less are no answers.
 
-    Where tabs part a line, names may hold spaces.
+    If tabs separate the fields, names may contain spaces.
     """
     found: dict[str, dict[str, Target]] = defaultdict(dict)
     for number, (place, line) in enumerate(_lines(path)):
@@ -135,7 +135,7 @@ def _judgements(path: Path) -> dict[str, dict[str, Target]]:
         if grade is None:
             if number == 0 and len(parts) in _JUDGEMENT_LENGTHS:
                 continue  # BEIR's header
-            raise QueryError(f"{place}: not an id, a document and a whole number: {line[:_SHOWN]!r}")
+            raise QueryError(f"{place}: expected an id, a document and an integer, got {line[:_SHOWN]!r}")
         if grade > 0:
             found[parts[0]][parts[-2]] = Target(document=parts[-2], grade=grade)
     return found
@@ -147,7 +147,7 @@ def _parts(line: str) -> list[str]:
 
 
 def _grade(parts: Sequence[str]) -> int | None:
-    """Return the grade of a judgement, None where the parts are none."""
+    """Return the grade of a judgement, or None if these are not its fields."""
     try:
         return int(parts[-1]) if len(parts) in _JUDGEMENT_LENGTHS else None
     except ValueError:
@@ -177,7 +177,7 @@ def _check_columns(path: Path, names: Sequence[str]) -> None:
 
 
 def _csv_question(row: Mapping[str | None, str | None], number: int, place: str) -> Iterator[Question]:
-    """Yield the question of a row, if it has one with a target; fields without a column count for nothing."""
+    """Yield the question of a row, if it has one with a target; fields without a column are ignored."""
     fields = {name.strip().lower(): value or "" for name, value in row.items() if name is not None}
     targets = tuple(_targets(fields, place))
     if fields["question"].strip() and targets:

@@ -1,7 +1,7 @@
-"""Ranking: from the hits of a search to the measures of information retrieval, by ir_measures.
+"""Ranking: retrieval measures of the hits of a search, computed by ir_measures.
 
-Where a target is a quotation, the first chunk that holds it answers it; else a document's best chunk stands
-for the document.
+If a target is a quotation, the first chunk that contains it answers it; else the best chunk of a document represents
+the document.
 """
 
 import re
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from ir_measures import Measure
 
 MEASURES = ("nDCG@10", "R@5", "R@10", "RR", "AP", "Success@1", "Success@5")
-"""nDCG, recall, reciprocal rank, average precision and hit rate, as ir_measures writes them."""
+"""nDCG, recall, reciprocal rank, average precision and hit rate, in the notation of ir_measures."""
 
 Ranked = Sequence[str]
 Values = dict[str, dict[str, float]]
 
 
 def ranked(question: Question, hits: Sequence[Hit]) -> list[str]:
-    """Return ids in the order of the hits: of targets where they are answered, else of what was found instead.
+    """Return ids in the order of the hits: those of the targets that they answer, else of the documents found.
 
-    What is found a second time is left out, be it a document or a passage.
+    Repeated documents and passages are left out.
     """
     found: list[str] = []
     targets, by_document = _keys(question), not any(target.quotation for target in question.targets)
@@ -40,13 +40,13 @@ def ranked(question: Question, hits: Sequence[Hit]) -> list[str]:
 
 
 def answers(hit: Hit, target: Target) -> bool:
-    """Return whether a chunk is of the target's document and holds its quotation, white space aside."""
+    """Return whether a chunk is in the target's document and contains its quotation, ignoring white space."""
     at_home = not target.document or target.document in names_of(hit.uri)
     return at_home and (not target.quotation or _flat(target.quotation) in _flat(hit.text))
 
 
 def names_of(uri: str) -> tuple[str, str, str]:
-    """Return how a document may be named: by its uri, without folders, without its suffix as well."""
+    """Return the names of a document: its uri, without folders, and without its suffix as well."""
     path = PurePosixPath(uri)
     return uri, path.name, path.stem
 
@@ -60,7 +60,7 @@ def _keys(question: Question) -> dict[str, Target]:
 
 
 def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measures: Iterable[str]) -> Values:
-    """Return each measure's value for each question, by measure and question id; a question not ranked has 0."""
+    """Return the values by measure and question id; a question without a ranking has 0."""
     import ir_measures
 
     known = {name: measure_of(name) for name in measures}
@@ -79,23 +79,23 @@ def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measu
     values = {one: {question.id: 0.0 for question in questions} for one in known.values()}
     for metric in ir_measures.iter_calc(list(values), qrels, run):
         values[metric.measure][metric.query_id] = metric.value
-    return {name: dict(values[one]) for name, one in known.items()}  # RR and MRR are one measure by two names
+    return {name: dict(values[one]) for name, one in known.items()}  # RR and MRR are two names of one measure
 
 
 @cache
 def measure_of(name: str) -> "Measure":
-    """Return a measure of ir_measures by its name; raise ConfigError for one that it does not know or compute here."""
+    """Return a measure of ir_measures by its name; raise ConfigError if it is unknown or cannot be computed here."""
     import ir_measures
 
     hint = f"; for example {', '.join(MEASURES)}"
     try:
         found = ir_measures.parse_measure(name)
     except (ValueError, NameError, SyntaxError) as error:
-        raise ConfigError(f"measure {name!r} is not known{hint}") from error
-    try:  # what else is wrong with it the library says when it computes it, and of a cutoff of 0 it dies
+        raise ConfigError(f"measure {name!r} is unknown{hint}") from error
+    try:  # the library reports other mistakes only when it computes, and crashes on a cutoff of 0
         found.validate_params()  # type: ignore[no-untyped-call]
         if found.params.get("cutoff", 1) < 1:
-            raise ValueError("it looks at no hit")
+            raise ValueError("its cutoff must be at least 1")
         list(ir_measures.iter_calc([found], [ir_measures.Qrel("1", "a", 1)], [ir_measures.ScoredDoc("1", "a", 1.0)]))
     except Exception as error:
         said = (str(error) or type(error).__name__).splitlines()[0]
@@ -106,8 +106,8 @@ def measure_of(name: str) -> "Measure":
 def run_file(questions: Iterable[Question], rankings: Mapping[str, Ranked], tag: str) -> str:
     """Return rankings as a TREC run file: `query Q0 document rank score tag`.
 
-    A document that answers has the name that its question gives it, so that the qrels of that name fit; a passage is
-    `target-0`, `target-1` ... in the order of its question's. White space in a name, which would part it, is `%20`.
+    A document that is an answer has its name in the question, so that it matches the qrels; a passage is `target-0`,
+    `target-1` ... in the order of the question's targets. White space in a name, which would split it, is `%20`.
     """
     names = {(one.id, key): target.document for one in questions for key, target in _named(one).items()}
     return "".join(

@@ -1,1 +1,1 @@
-"""A language model behind one small interface: parts of a prompt in, text and usage out, each content paid for once."""
+"""A language model behind one small interface: prompts in, text and usage out, each prompt paid for once."""

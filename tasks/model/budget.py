@@ -1,4 +1,4 @@
-"""Budget: what calls cost, and how many of them a run may make."""
+"""Budget: the cost of calls, and how many of them a run may make."""
 
 import threading
 from collections.abc import Mapping
@@ -10,17 +10,17 @@ from docmill.tasks.model.clients.completion import Usage
 from docmill.tasks.model.prompt import Prompt, estimate
 
 LEAST_CACHED = 4096
-"""The fewest tokens that every model of a provider takes into its cache."""
+"""The minimum prefix, in tokens, that every model of a provider caches."""
 _PRICED_TOKENS = 1e6
-"""Prices are for so many tokens, as providers list them."""
+"""Prices are for this many tokens, as in providers' price lists."""
 _FALLBACK = {"cached": "input", "written": "input"}
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most calls and the most money of a run; None is no bound. `prices` are for a million tokens.
+    """The maximum calls and cost of a run; None is no limit. `prices` are for a million tokens.
 
-    Prices are of `input`, `cached`, `written` and `output`; the middle two are as `input` where they are not given.
+    Prices are of `input`, `cached`, `written` and `output`; `cached` and `written` default to `input`.
     """
 
     prices: Mapping[Any, float] = field(default_factory=dict)
@@ -29,10 +29,10 @@ class Budget:
 
     def __post_init__(self) -> None:
         if self.max_cost is not None and not self.prices:
-            raise ConfigError("a bound of cost needs prices: set [model.prices], at least input and output")
+            raise ConfigError("max_cost needs prices: set [model.prices], at least input and output")
 
     def money(self, usage: Usage) -> float:
-        """Return what tokens cost; 0 where there are no prices."""
+        """Return the cost of tokens; 0 without prices."""
         plain = usage.input - usage.cached - usage.written
         parts = {"input": plain, "cached": usage.cached, "written": usage.written, "output": usage.output}
         return sum(count * self._price(name) for name, count in parts.items()) / _PRICED_TOKENS
@@ -42,7 +42,7 @@ class Budget:
 
 
 class Purse:
-    """What is left of a budget while calls are under way; used from several threads."""
+    """The remainder of a budget during a run; used from several threads."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
@@ -51,7 +51,7 @@ class Purse:
         self._money = 0.0
 
     def admit(self, prompt: Prompt) -> bool:
-        """Say whether a call may be made, and set aside what it will cost at most, by estimate."""
+        """Return whether a call is within the budget, and reserve its estimated maximum cost."""
         budget, expected = self._budget, self._expected(prompt)
         with self._lock:
             if budget.max_calls is not None and self._calls >= budget.max_calls:
@@ -63,7 +63,7 @@ class Purse:
         return True
 
     def settle(self, prompt: Prompt, usage: Usage) -> None:
-        """Put what a call did cost in the place of what was set aside for it."""
+        """Replace the reserved cost of a call by its actual cost."""
         with self._lock:
             self._money += self._budget.money(usage) - self._expected(prompt)
 
@@ -72,9 +72,9 @@ class Purse:
 
 
 class Forecast:
-    """What the prompts of a run will cost, at most: an answer as long as it may be, and nothing in a cache by chance.
+    """The maximum cost of a run's prompts: answers of full length, and no accidental cache hits.
 
-    Only what is marked to be cached counts as cached, from the second prompt on, where it is long enough for that.
+    Only parts marked for caching count as cached, from the second prompt on, if they are long enough.
     """
 
     def __init__(self, provider: str) -> None:

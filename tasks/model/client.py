@@ -1,6 +1,6 @@
-"""Desk: where a run asks its language model; answers are kept, and what was paid for once is not asked again.
+"""Desk: a run's access to its language model; answers are stored, and no prompt is paid for twice.
 
-One desk serves contexts, cuts, summaries, expanded questions, facts and judgements:
+One desk serves contexts, cuts, summaries, expanded queries, facts and judgements:
 
     with Desk(Asking(model, root)) as desk:
         answers = desk.ask([Prompt(("Say it in other words.", question), purpose="expand", max_tokens=60)])
@@ -31,10 +31,10 @@ from docmill.tasks.model.schedule import Turns
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Which model is asked, in which store what it says is kept (in none without `root`), and what it may cost.
+    """How to call a model: which one, the store for its answers (none without `root`), and the budget.
 
-    `run` names the run in the ledger of costs. Without `calls` what would be asked is counted only. `refresh` asks
-    again where an answer is out of date or cannot be used.
+    `run` names the run in the ledger of costs. Without `calls`, the calls are only counted. `refresh` asks again for
+    answers that are stale or unusable.
     """
 
     model: ModelOptions
@@ -47,19 +47,19 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What a model was asked, or would be, by purpose, and how many prompts the budget left unasked."""
+    """The calls made, or planned, by purpose, and the number of prompts left unasked by the budget."""
 
     costs: tuple[CostRow, ...] = ()
     left: int = 0
 
 
 def model_key(model: ModelOptions) -> str:
-    """Return the key of what decides a reply besides the prompt."""
+    """Return the key of everything that determines a reply besides the prompt."""
     return key_of("model", model.provider, model.model)
 
 
 class Desk:
-    """A model, the answers that are kept, and a budget; used from any number of threads."""
+    """A model, its stored answers, and a budget; used from any number of threads."""
 
     def __init__(self, asking: Asking) -> None:
         self._asking = asking
@@ -86,9 +86,9 @@ class Desk:
         self.close()
 
     def ask(self, prompts: Sequence[Prompt]) -> dict[Prompt, Answer]:
-        """Return the answers by prompt; a prompt whose call fails, or is beyond the budget, is left out.
+        """Return the answers by prompt, without those whose call fails or exceeds the budget.
 
-        Raises `ConfigError` for a client that is not installed, a key that is not set or was refused.
+        Raises `ConfigError` if the client is not installed, or its key is missing or was refused.
         """
         keys = {prompt: self._key(prompt) for prompt in prompts}
         kept = self._kept(list(keys.values()))
@@ -107,7 +107,7 @@ class Desk:
         return Spent(tuple(costs_of(self._asking.run, name, self._entries)), len(self._left))
 
     def close(self) -> Spent:
-        """Let no call begin any more, wait for those under way, save what they said, and return what was spent."""
+        """Stop new calls, wait for those in progress, save their answers, and return what was spent."""
         with self._idle:
             self._closed = True
             for turns in self._running:
@@ -135,7 +135,7 @@ class Desk:
         return key_of("reply", model_key(self._asking.model), list(prompt.identity))
 
     def _kept(self, keys: Sequence[str]) -> dict[str, Answer]:
-        """Return the answers that earlier runs kept."""
+        """Return the stored answers of earlier runs."""
         with self._lock:
             missing = self._packs.missing(keys)
             held = [key for key in dict.fromkeys(keys) if key not in missing]
@@ -152,7 +152,7 @@ class Desk:
         return answer is None or (self._asking.refresh and stale)
 
     def _count(self, due: Mapping[str, Prompt]) -> None:
-        """Note what prompts would cost at most, were they asked."""
+        """Count the maximum cost of prompts."""
         for key, prompt in due.items():
             with self._lock:
                 self._counted.add(key)
@@ -205,7 +205,7 @@ class Desk:
         self._keep(entry)
 
     def _keep(self, entry: PaidCall) -> None:
-        """Write down an answer, or a failure."""
+        """Save an answer, or a failure."""
         if self._journal is not None:
             self._journal.add(entry)
         with self._lock:
@@ -239,7 +239,7 @@ def shared_desk(asking: Asking) -> Desk:
 
 
 def close_shared(run: str) -> Spent:
-    """Close the desk of a run, if any batch has opened it, and return what was spent."""
+    """Close the desk of a run, if a batch has opened it, and return what was spent."""
     with _sharing:
         desk = _shared.pop(run, None)
     return desk.close() if desk else Spent()

@@ -1,11 +1,12 @@
-"""Journal: each answer is on the disk as soon as it is paid for; at the end of a run it becomes a pack of answers.
+"""Journal: each answer is written to disk as soon as it is paid for; the end of a run turns it into a pack.
 
 ```
-cache/replies/<run>.jsonl     the journal of a run that is going on, locked by its process
+cache/replies/<run>.jsonl     the journal of a running ingest, locked by its process
 cache/replies/<run>.parquet   a pack of answers, found by key
-cache/costs/<run>.json        what they cost, until a snapshot's table `costs` has it
+cache/costs/<run>.json        their cost, until a snapshot's table `costs` has it
 ```
-They lie apart from what a snapshot names: a run that fails, or is killed, keeps what it paid for.
+
+These files are separate from those of snapshots: a run that fails, or is killed, keeps what it paid for.
 """
 
 import fcntl
@@ -28,13 +29,13 @@ SHARED = "replies"
 """Where an object store has the packs of all its machines; see `docmill.storage.objects.shared_files`."""
 
 _MONEY_DECIMALS = 9
-"""Of a sum of prices of single tokens, each some millionths: fewer lose them, more show the error of addition."""
+"""Of a sum of prices of single tokens, each some millionths: fewer lose them, more show rounding errors."""
 _COLUMNS = pa.schema([("key", pa.string()), ("text", pa.string()), ("basis", pa.string())])
 
 
 @dataclass(frozen=True, slots=True)
 class PaidCall:
-    """One call: the key of its answer, the answer, and what it cost. A call that failed has no key."""
+    """One call: the key of its answer, the answer, and its cost. A failed call has no key."""
 
     purpose: str
     key: str = ""
@@ -48,7 +49,7 @@ class PaidCall:
 
 
 class Journal:
-    """What one run pays for, written down by several threads."""
+    """The paid calls of one run, written by several threads."""
 
     def __init__(self, root: Path, run: str, model: str) -> None:
         self._path = root / REPLIES / f"{run}.jsonl"
@@ -64,7 +65,7 @@ class Journal:
             self._write(self._file, asdict(entry))
 
     def close(self) -> None:
-        """Turn the journal into a pack of answers and a note of what they cost."""
+        """Turn the journal into a pack of answers and a note of their cost."""
         if self._file is not None:
             fold(self._path)
             self._file.close()
@@ -83,18 +84,18 @@ class Journal:
 
 
 def recover(root: Path) -> None:
-    """Fold the journals that runs left behind which were killed."""
+    """Fold the journals of killed runs."""
     for path in sorted((root / REPLIES).glob("*.jsonl")):
         with path.open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:  # its run is going on
+            except OSError:  # its run is still active
                 continue
             fold(path)
 
 
 def fold(path: Path) -> None:
-    """Write the pack and the costs of a journal, and remove it; doing so twice is as doing it once."""
+    """Write the pack and the costs of a journal, and remove it; idempotent."""
     lines = list(_lines(path))
     if lines:
         head, entries = lines[0], [PaidCall(**line) for line in lines[1:]]
@@ -104,7 +105,7 @@ def fold(path: Path) -> None:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the lines that were written whole."""
+    """Yield the lines that were written completely."""
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             yield json.loads(line)

@@ -1,4 +1,4 @@
-"""Ledger: what language models cost since the last commit, whoever asked them, until the table `costs` has it."""
+"""Ledger: the cost of language models since the last commit, until the table `costs` has it."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from docmill.tasks.model.journal import COSTS, recover
 
 
 def pending(root: Path) -> list[Path]:
-    """Return the notes of costs that no snapshot has, as far as this process knows; fold what killed runs left."""
+    """Return the notes of costs that no snapshot has; first fold the journals of killed runs."""
     recover(root)
     return sorted((root / COSTS).glob("[!.]*.json"))
 
@@ -21,6 +21,6 @@ def read(notes: Sequence[Path]) -> tuple[CostRow, ...]:
 
 
 def clear(notes: Sequence[Path]) -> None:
-    """Remove notes whose rows a snapshot has."""
+    """Remove notes whose rows are in a snapshot."""
     for note in notes:
         remove(note)

@@ -1,20 +1,20 @@
-"""Prompt: what a language model is asked, under what its answer is kept, and the answer."""
+"""Prompt: a question to a language model, the key of its answer, and the answer."""
 
 from dataclasses import dataclass
 
 LONGEST_REPLY = 2048
-"""Tokens of a reply for which nothing else is said. Fewer cut answers off; for more a budget sets aside too much."""
+"""Maximum tokens of a reply by default. Fewer cut answers off; for more, a budget reserves too much."""
 _BYTES_PER_TOKEN = 4
 """OpenAI's rule of thumb for English. It counts bytes here, as a character of another script takes more tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One call: its parts, those first that many calls share, and the most tokens of its answer.
+    """One call: its parts, shared prefix first, and the maximum tokens of its answer.
 
-    The answer is kept under `about`, or under the parts where that is empty: what an answer should outlive
-    stands in the parts alone. `basis` is the key of that, and an answer of another basis is out of date.
-    `purpose` is what the ledger of costs calls it. One that takes `partly` has use for an answer that was cut off.
+    The answer is stored under `about`, or under the parts if that is empty: text whose edits an answer should survive
+    is only in the parts. `basis` is the key of that text, and an answer with another basis is stale. `purpose` is its
+    name in the ledger of costs. A prompt that takes `partly` can use a truncated answer.
     """
 
     parts: tuple[str, ...]
@@ -26,23 +26,23 @@ class Prompt:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Return what the answer is kept under, besides the model."""
+        """Return the key of the answer, without the model."""
         return self.about or self.parts
 
     @property
     def tokens(self) -> int:
-        """Return an estimate of the tokens of its input: one for four bytes."""
+        """Return the estimated tokens of its input: one for four bytes."""
         return sum(map(estimate, self.parts))
 
 
 def estimate(text: str) -> int:
-    """Return about how many tokens a text has for a language model whose tokenizer is not known."""
+    """Return the estimated tokens of a text for a language model with an unknown tokenizer."""
     return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said, empty where it cannot be used, and the basis on which it said that."""
+    """The answer of a model, "" if it is unusable, and the basis of the prompt."""
 
     text: str
     basis: str = ""

@@ -1,4 +1,4 @@
-"""Rewrite: other wordings of a query, from a language model; each query is paid for once."""
+"""Query wordings: rephrasings of a query by a language model; each query is paid for once."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _ASKED = (
 _MOST_TOKENS = 200
 """Tokens of three lines, each with room for a long query."""
 _MOST_WORDINGS = 3
-"""Wordings that are searched for: as many as are asked for, whatever else the model adds."""
+"""Maximum rephrasings to search for, whatever else the model adds."""
 _MARK = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)])\s+")
 
 
@@ -32,6 +32,6 @@ class Rewriter:
 
 
 def wordings(said: str) -> list[str]:
-    """Return the first lines of a reply that have words in them, without bullets, numbers and quotation marks."""
+    """Return the first lines of a reply that contain words, without bullets, numbers and quotation marks."""
     lines = [_MARK.sub("", line, count=1).strip(" \t\"'") for line in said.splitlines()]
     return [line for line in lines if any(map(str.isalnum, line))][:_MOST_WORDINGS]

@@ -1,4 +1,4 @@
-"""Turns: in which order prompts are asked, so that a provider can keep what many of them begin with."""
+"""Schedule: the order of prompts, such that a provider can cache their common prefix."""
 
 import threading
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from docmill.tasks.model.prompt import Prompt
 class Turns:
     """Hands prompts to several threads, in order.
 
-    Of those that begin alike, which is all parts but the last, the first goes alone; the others follow once it
-    is answered, before anything later.
+    Of the prompts with the same prefix (all parts but the last), the first goes alone; the others follow once it is
+    answered, before any later ones.
     """
 
     def __init__(self, prompts: Sequence[Prompt]) -> None:
@@ -26,7 +26,7 @@ class Turns:
         self._changed = threading.Condition()
 
     def take(self) -> tuple[int, Prompt] | None:
-        """Return the next prompt and its number; wait while none may begin, return None when none is left."""
+        """Return the next prompt and its index; wait while none may start, return None when none is left."""
         with self._changed:
             self._changed.wait_for(lambda: self._ready or self._left == 0)
             if not self._ready:
@@ -37,14 +37,14 @@ class Turns:
             return number, self._prompts[number]
 
     def done(self, number: int) -> None:
-        """Let those begin that waited for a prompt."""
+        """Release the prompts that waited for this one."""
         with self._changed:
             for place, other in enumerate(self._behind.pop(number, ()), start=1):
                 heappush(self._ready, (number, place, other))
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Hand out nothing more."""
+        """Hand out no more prompts."""
         with self._changed:
             self._ready, self._behind, self._left = [], {}, 0
             self._changed.notify_all()

@@ -1,1 +1,1 @@
-"""Parsing: from a file's bytes to its canonical text, the typed spans of it, and its metadata."""
+"""Parsing: from a file's bytes to its canonical text, typed elements and metadata."""

@@ -1,7 +1,7 @@
-"""Canvas: canonical text written as Markdown, piece by piece, and an element for each piece.
+"""Canvas: canonical text written as Markdown, piece by piece, with an element for each piece.
 
-All formats except text, Markdown and source code are drawn on a canvas, so their canonical texts look alike
-and their spans are exact by construction.
+All formats except text, Markdown and source code are drawn on a canvas, so their canonical texts look alike and their
+spans are exact by construction.
 """
 
 import re
@@ -31,7 +31,7 @@ class Canvas:
         self._in_list = False
 
     def heading(self, text: str, level: int, box: Box | None = None, **attributes: Any) -> None:
-        """Write a heading; level 1 is the highest. Its plain text is its attribute `text`."""
+        """Write a heading; level 1 is the highest. Its plain text is stored in its attribute `text`."""
         text = " ".join(text.split())
         if text:
             signs = "#" * max(1, min(level, _LOWEST_HEADING))

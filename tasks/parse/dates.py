@@ -1,4 +1,4 @@
-"""Dates: as people and programs write them, in ISO 8601."""
+"""Dates: convert dates written by people and programs to ISO 8601."""
 
 import re
 from datetime import datetime
@@ -16,9 +16,9 @@ _FORMS_OF_MONTHS = ("%B %Y", "%b %Y", "%B, %Y")
 
 
 def iso_date(written: str) -> str:
-    """Return a date in ISO 8601, as exact as it was written; return the text itself if it cannot be read as a date.
+    """Return a date in ISO 8601, as exact as it was written, or the text itself if it is not a known date.
 
-    Dates such as 03/04/2021, whose month cannot be told from its day, stay as they are.
+    Ambiguous dates such as 03/04/2021 are returned unchanged.
     """
     written = " ".join(written.split())
     match = _ISO.match(written)

@@ -1,4 +1,4 @@
-"""Decode: bytes to text, with the chosen encoding and a count of damage, so that mojibake never passes unseen."""
+"""Decode: bytes to text, with the chosen encoding and a count of damage, so that mojibake is never missed."""
 
 import codecs
 import re
@@ -14,11 +14,11 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Control characters that texts do not have: they do have tabs, ends of lines and files, and escapes to colours.
+# Control characters that do not occur in texts, unlike tabs, ends of lines and files, and escapes for colours.
 _CONTROLS = bytes(set(range(ord(" "))) - set(b"\t\n\v\f\r\x1a\x1b")) + b"\x7f"
 _HIGH = bytes(range(128, 256))  # all that are not ASCII
 _SAMPLE = 200_000
-"""Bytes from which the kind of text is told: statistics need some pages, and chardet is slow on a whole book."""
+"""Bytes used to detect the kind of text: statistics need some pages, and chardet is slow on a whole book."""
 _ESCAPES = re.compile(rb"\x1b\$[@B(]")  # to Japanese letters, in bytes of ASCII
 _BY_ESCAPES = "iso2022_jp_2"
 _MAX_CONTROLS = 0.005
@@ -42,7 +42,7 @@ _STRAY_ZEROS = 0.02  # share of zeros in the lower bytes of UTF-16, above which 
 
 
 class Decoded(NamedTuple):
-    """Text without its byte order mark, the encoding, and how many bytes were no text in it."""
+    """Text without its byte order mark, the encoding, and the number of invalid bytes."""
 
     text: str
     encoding: str
@@ -50,14 +50,14 @@ class Decoded(NamedTuple):
 
     @property
     def metadata(self) -> dict[str, object]:
-        """Return what a document's metadata says of its encoding."""
+        """Return the entries about the encoding for a document's metadata."""
         return {"encoding": self.encoding} | ({"undecodable_bytes": self.damage} if self.damage else {})
 
 
 def decode(data: bytes, declared: str = "") -> Decoded:
     """Return the text of a file: by byte order mark, zero bytes, escapes, UTF-8, `declared`, then statistics.
 
-    Newlines stay as they are in the file. Raise Rejected `undecodable` if the data is no text.
+    Newlines are unchanged. Raise Rejected `undecodable` if the data is not text.
     """
     mark, encoding = _mark_of(data)
     encoding = encoding or _wide(data)
@@ -96,12 +96,12 @@ def _python_name(declared: str) -> str:
         name = codecs.lookup(declared).name
     except (LookupError, ValueError):
         return ""
-    # The WHATWG reads these labels as their supersets, and so do all browsers.
+    # The WHATWG maps these labels to their supersets, as do all browsers.
     return {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030"}.get(name, name)
 
 
 def _wide(data: bytes) -> str:
-    """Return the kind of UTF-16 or UTF-32 that a text without byte order mark is in, by the places of its zeros.
+    """Return the UTF-16 or UTF-32 encoding of a text without byte order mark, by the positions of its zeros.
 
     Return "" if the text would consist of control characters.
     """
@@ -153,7 +153,7 @@ def _with_damage(data: bytes, encoding: str) -> Decoded:
     if damage and encoding.startswith("utf"):
         damage -= data.count("\ufffd".encode(encoding))
     if damage > max(2, len(text) * _MAX_DAMAGE):
-        raise Rejected("undecodable", f"marked or shaped as {encoding}, but {damage} places are no {encoding}")
+        raise Rejected("undecodable", f"looks like {encoding}, but {damage} places are not valid {encoding}")
     return Decoded(text, encoding, max(damage, 0))
 
 
@@ -174,7 +174,7 @@ def forget_statistics() -> None:
 
 
 def _guess(data: bytes) -> Decoded:
-    """Return the text in the likeliest encoding: Western European, where too few bytes are beyond ASCII to tell."""
+    """Return the text in the likeliest encoding: Western European if too few bytes are non-ASCII to tell."""
     import chardet
 
     high = len(data) - len(data.translate(None, _HIGH))
@@ -182,5 +182,5 @@ def _guess(data: bytes) -> Decoded:
         return Decoded(text, "cp1252", 0)
     encoding = _python_name(chardet.detect(data[:_SAMPLE])["encoding"] or "")
     if not encoding:
-        raise Rejected("undecodable", "not UTF-8, and no other encoding is likely")
+        raise Rejected("undecodable", "not UTF-8, and no other encoding fits")
     return _with_damage(data, encoding)

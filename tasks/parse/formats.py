@@ -1,4 +1,4 @@
-"""Formats: those that can be parsed; a new one is a function, and an entry here."""
+"""Formats: the registry of parsers; a new format is a function and an entry here."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -9,7 +9,7 @@ from docmill.tasks.parse.languages import LANGUAGES
 
 
 def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
-    """Return the parser named `room.module.function`; its libraries are imported when it is first called."""
+    """Return the parser named `room.module.function`; its libraries are imported on its first call."""
     module, name = function.rsplit(".", 1)
 
     def parse(data: bytes, options: ParseOptions) -> Parsed:

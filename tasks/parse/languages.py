@@ -1,4 +1,4 @@
-"""Languages: those of programs, with their suffixes, interpreters, and words that tell them apart."""
+"""Languages: programming languages with their suffixes, interpreters, and distinctive words."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ def _language(suffixes: str, sign: str, interpreters: str = "") -> Language:
     )
 
 
-# A sign is one line that a text in the language is likely to have and a text in another is not.
+# A sign is a line that is likely in this language and unlikely in others.
 LANGUAGES: dict[str, Language] = {
     "python": _language(
         ".py .pyi .pyw",
@@ -159,7 +159,7 @@ _SHARED = {".h": ("cpp", "objectivec", "c"), ".m": ("objectivec", "matlab")}
 
 
 def language_of_suffix(suffix: str, text: str) -> str:
-    """Return the language of a suffix or whole file name; where several share it, the text decides."""
+    """Return the language of a suffix or whole file name; if several share it, the text decides."""
     for name in _SHARED.get(suffix, ())[:-1]:
         if signs(name, text):
             return name
@@ -167,11 +167,11 @@ def language_of_suffix(suffix: str, text: str) -> str:
 
 
 def signs(name: str, text: str) -> int:
-    """Return how many signs of a language a text has."""
+    """Return the number of signs of a language in a text."""
     return sum(1 for _ in LANGUAGES[name].sign.finditer(text))
 
 
 def language_of_interpreter(text: str) -> str:
-    """Return the language of a script's `#!` line, else nothing."""
+    """Return the language of a script's `#!` line, else ""."""
     match = re.match(r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(?:\S*/)?([A-Za-z]+)", text)
     return BY_INTERPRETER.get(match[1], "") if match else ""

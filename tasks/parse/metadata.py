@@ -1,4 +1,4 @@
-"""Facts: what a document says of itself, brought into the form of the columns."""
+"""Metadata: a document's own author, dates and language, in the form of the columns."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _ALIKE = {3: str.lower, 4: str.title, 2: str.upper}
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Author, dates in ISO 8601 and language as BCP 47; each empty where it is not stated or not to be understood."""
+    """Author, dates in ISO 8601 and language as BCP 47; each empty if unknown."""
 
     author: str
     created: str
@@ -25,7 +25,7 @@ class Facts:
 
 
 def facts_of(metadata: Mapping[str, Any]) -> Facts:
-    """Return the columns that a document's metadata fill."""
+    """Return the columns for a document's metadata."""
     return Facts(
         author=_names(metadata.get("author")),
         created=as_date(metadata.get("created")),
@@ -35,7 +35,7 @@ def facts_of(metadata: Mapping[str, Any]) -> Facts:
 
 
 def _names(value: Any) -> str:
-    """Return one name or several, as a line; of a table the `name`."""
+    """Return one name or several in one line; of a table, its `name`."""
     if isinstance(value, Mapping):
         return _names(value.get("name"))
     if isinstance(value, list | tuple):
@@ -44,7 +44,7 @@ def _names(value: Any) -> str:
 
 
 def as_date(value: Any) -> str:
-    """Return a date or a time in ISO 8601, no more exact than it was stated."""
+    """Return a date or a time in ISO 8601, as exact as it was stated."""
     text = " ".join(str(value or "").split())
     if part := _PART_OF_A_DATE.match(text):
         return _date(*part.groups())

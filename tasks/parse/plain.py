@@ -15,22 +15,29 @@ _HEADING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MAX_HEADING = 120
-"""Characters of a heading with its rest. A longer block that begins like one is a paragraph ("Section 2 of the act
-provides ..."); with less, long chapter titles are lost."""
+"""Maximum characters of a heading.
+
+A longer block that begins like one is a paragraph ("Section 2 of the act provides ..."); with less, long chapter titles
+are lost.
+"""
 _SAMPLE = 20_000
 """Characters by which a text is judged to be prose. A smaller sample may all be one table or one heading."""
 _MIN_LINES = 10
-"""Lines that a text needs to be judged. In fewer, a comment in code or the message of a log reads like prose."""
+"""Minimum lines to judge a text. With fewer, a comment in code or the message of a log reads like prose."""
 _WORDY = 5
-"""Words of a line of prose, which half of the lines must have. Statements of code have fewer; with more, verse and
-narrow columns are no prose."""
+"""Words of a line of prose; half of the lines must have as many.
+
+Statements of code have fewer; with more, verse and narrow columns are no prose.
+"""
 _LETTERS = 0.85
-"""The share of letters among the signs of prose. The rest are stops and digits; code and logs have more of both, and
-tables of numbers most."""
+"""The share of letters among the characters of prose.
+
+The rest are stops and digits; code and logs have more of both, and tables of numbers most.
+"""
 
 
 def parse_text(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines as they are, with a paragraph for each run of lines.
+    """Return the decoded file, newlines unchanged, with a paragraph for each run of lines.
 
     A short block such as "CHAPTER IV" or "Article 2. Fees", alone between blank lines, is a title.
     """
@@ -57,7 +64,7 @@ def paragraphs(text: str) -> list[Element]:
 
 
 def is_prose(text: str) -> bool:
-    """Return whether a text of some length is made of lines of words, as neither code nor a log is."""
+    """Return whether a text of some length consists of lines of words, unlike code or logs."""
     lines = [line.split() for line in text[:_SAMPLE].splitlines() if line.strip()]
     if len(lines) < _MIN_LINES:
         return False
@@ -86,9 +93,9 @@ def _heading_level(block: str) -> int:
 
 
 def _is_sentence(rest: str) -> bool:
-    """Return whether "Chapter 4" is the beginning of a sentence, such as "Chapter 4 showed that ...".
+    """Return whether "Chapter 4" begins a sentence, such as "Chapter 4 showed that ...".
 
-    In a heading the rest begins with a capital letter, and does not end in a stop unless all of it is in capitals.
+    In a heading, the rest begins with a capital letter, and does not end in a stop unless all of it is in capitals.
     """
     if not rest:
         return False

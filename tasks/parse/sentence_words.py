@@ -1,8 +1,8 @@
-"""Sentences: what `unstructured` asks of a text, answered without the spaCy model that it would download.
+"""Sentence words: replacements for the spaCy functions of `unstructured`, whose model it would download.
 
-It asks for the sentences of a text, for its words, and whether one of them is a verb. The answers only
-decide what is narrative text, what a title, and what neither. `install` must come before the first
-import of `unstructured.partition`.
+`unstructured` asks for the sentences and words of a text, and whether one of them is a verb. The answers only decide
+what is narrative text, what a title, and what neither. Call `install` before the first import of
+`unstructured.partition`.
 """
 
 import os
@@ -11,10 +11,10 @@ import sys
 from functools import lru_cache
 from types import ModuleType
 
-_KNOWN = 128  # texts: `unstructured` asks several times in a row for the same one, and then no more
-_SHORTEST = 5  # letters of a verb that is known by its ending: "wing", "shed" and "late" only look like one
+_KNOWN = 128  # texts: `unstructured` asks for the same one several times in a row, and never again
+_SHORTEST = 5  # letters of a verb recognised by its ending: "wing", "shed" and "late" only look like one
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
-# Endings of verbs in English, with which many nouns end as well; those that are common are listed below.
+# English verb endings, shared by many nouns; the common nouns are listed below.
 _VERB_ENDINGS = ("ing", "ed", "ize", "izes", "ise", "ises", "ify", "ifies", "ate", "ates")
 _NOT_VERB_WORDS = """
     thing things nothing something anything everything string strings king kings ring rings spring wing wings
@@ -64,7 +64,7 @@ def word_tokenize(text: str) -> list[str]:
 
 @lru_cache(maxsize=_KNOWN)
 def pos_tag(text: str) -> list[tuple[str, str]]:
-    """Return each word with `VB` where it looks like an English verb, else `NN`."""
+    """Return each word with `VB` if it looks like an English verb, else `NN`."""
     return [(word, "VB" if _is_verb(word) else "NN") for word in word_tokenize(text)]
 
 
@@ -72,13 +72,13 @@ def _is_verb(word: str) -> bool:
     small = word.lower()
     if small in _VERBS or small.endswith(("n't", "n’t")):
         return True
-    # A capital tells a name or a title: "Reading", "United".
+    # A capital marks a name or a title: "Reading", "United".
     by_ending = len(small) >= _SHORTEST and small.endswith(_VERB_ENDINGS)
     return by_ending and small not in _NOT_VERBS and word[:1].islower()
 
 
 def install() -> None:
-    """Put these three functions where `unstructured` looks for its own; switch off its telemetry."""
+    """Install these functions in `unstructured`, and switch off its telemetry."""
     os.environ |= {"DO_NOT_TRACK": "true", "SCARF_NO_ANALYTICS": "true", "UNSTRUCTURED_DISABLE_NOTICE": "1"}
     name = "unstructured.nlp.tokenize"
     if getattr(sys.modules.get(name), "docmill", False):

@@ -4,7 +4,7 @@ import io
 import struct
 import zipfile
 
-# Offset, bytes, kind; the first that fits counts, so what is more exact stands above.
+# Offset, bytes, kind; the first match wins, so more specific ones come first.
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"%PDF-", "pdf"),
     (0, b"{\\rtf", "rtf"),
@@ -44,7 +44,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\0\x01\0\0\0", "font"),
     (0, b"OTTO", "font"),
 )
-# For files that hold texts and are not read: which files to give instead.
+# Which files to give instead of unsupported ones that hold text.
 INSTEAD = {
     "7z": "7z archives are not read; zip and tar archives are",
     "rar": "rar archives are not read; zip and tar archives are",
@@ -83,7 +83,7 @@ _ZIP_FOLDERS = (
 )
 _OPEN_DOCUMENT = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "graphics": "odg"}
 _PDF_LEEWAY = 1024
-"""Bytes in which a PDF's header may begin: so many Acrobat allows before it (PDF 1.7, implementation note 13)."""
+"""Bytes within which a PDF's header may begin, as Acrobat allows (PDF 1.7, implementation note 13)."""
 _PDF_BINARY = 100_000
 """Bytes of such a file that must have a zero, as streams have: a text about PDF may have the header, too."""
 _MAX_MIMETYPE = 100  # bytes: all names of media types are shorter
@@ -92,7 +92,7 @@ _BITMAP_HEADER = 14
 _BITMAP_SIZE = slice(2, 6)
 # The header of each member of a zip archive, whose name follows it (APPNOTE 4.3.7).
 _MEMBER = b"PK\x03\x04"
-_MEMBER_HEADER = 30  # bytes, at the end of which the lengths of its name and of extra fields stand
+_MEMBER_HEADER = 30  # bytes; the lengths of its name and of extra fields are at the end
 _MEMBER_NAME_LENGTH = slice(26, 28)
 _EMPTY_ZIP = b"PK\x05\x06"
 
@@ -112,7 +112,7 @@ def binary_kind(data: bytes) -> str:
 
 
 def _is_bitmap(data: bytes) -> bool:
-    """Return whether data is a BMP: its two letters also begin texts, so the file's size must be right, too."""
+    """Return whether data is a BMP: its two letters also begin texts, so the file size must match, too."""
     whole = len(data) > _BITMAP_HEADER and int.from_bytes(data[_BITMAP_SIZE], "little") == len(data)
     return whole and data.startswith(b"BM")
 
@@ -123,7 +123,7 @@ def _is_late_pdf(data: bytes) -> bool:
 
 
 def _ole_kind(data: bytes) -> str:
-    """Return the kind of a compound file by its outermost streams, of a damaged one by any names in it."""
+    """Return the kind of a compound file by its top-level streams, or of a damaged one by any names in it."""
     import olefile
 
     try:
@@ -143,7 +143,7 @@ def _zip_kind(data: bytes) -> str:
 
 
 def kind_of_zip(archive: zipfile.ZipFile) -> str:
-    """Return the kind of document in a zip container, "zip" if it is a mere archive of files."""
+    """Return the kind of document in a zip container, "zip" for a plain archive of files."""
     names = archive.namelist()
     declared = b""
     if "mimetype" in names:
@@ -164,7 +164,7 @@ def _kind_of_names(names: list[str], declared: str) -> str:
 
 
 def _broken_zip_names(data: bytes) -> list[str]:
-    """Return member names of an archive whose directory cannot be read, from the members' own headers."""
+    """Return the member names of an archive with an unreadable directory, from the members' own headers."""
     names, at = [], 0
     while (at := data.find(_MEMBER, at)) >= 0:
         header, at = data[at : at + _MEMBER_HEADER], at + _MEMBER_HEADER

@@ -1,4 +1,4 @@
-"""Spans: the rules that the elements of every parsed document obey."""
+"""Span checks: the invariants of the elements of every parsed document."""
 
 from docmill.storage.schema import Parsed
 
@@ -9,10 +9,10 @@ KINDS = frozenset(_KIND_WORDS.split())
 
 
 def faults(parsed: Parsed) -> list[str]:
-    """Return the rules that a document's elements break: a correct parser breaks none.
+    """Return the invariants that a document's elements violate; a correct parser violates none.
 
-    Each element is inside the text and not empty. They are ordered by start. One either contains
-    another or does not overlap it. Pages and lines never run backwards.
+    Each element is inside the text and not empty. Elements are ordered by start. One either contains another or does
+    not overlap it. Pages and lines never run backwards.
     """
     found: list[str] = []
     ends: list[int] = []

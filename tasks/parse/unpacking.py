@@ -1,4 +1,4 @@
-"""Unpacking: the size to which a zip container may grow, checked before a library opens it."""
+"""Unpacking: check the unpacked size of a zip container before a library opens it."""
 
 import io
 import zipfile
@@ -6,18 +6,18 @@ import zipfile
 from docmill.storage.errors import Rejected
 
 _MAX_RATIO = 200
-"""Times that a container may grow: XML shrinks to a tenth or a fiftieth, a file made to fill memory to a thousandth."""
+"""Maximum compression ratio: XML shrinks to a tenth or a fiftieth, a zip bomb to a thousandth."""
 _SMALL = 50_000_000
-"""Bytes unpacked up to which the ratio does not matter: they fit into memory, and empty sheets shrink very well."""
+"""Unpacked bytes up to which the ratio does not matter: they fit into memory, and empty sheets shrink very well."""
 _MAX_MEMBERS = 20_000
 """Members of a container: a book or a large deck has some thousands, and each costs time of its own."""
 _ENCRYPTED = 0x1  # bit of a member's flags (APPNOTE 4.4.4)
 
 
 def check_container(data: bytes, limit: int) -> zipfile.ZipFile:
-    """Return the opened container; raise Rejected if its members are too many, too large or locked.
+    """Return the opened container; raise Rejected if its members are too many, too large or encrypted.
 
-    Sizes are those that its directory declares: `zipfile` does not read a member beyond them.
+    Sizes are those declared in its directory: `zipfile` does not read a member beyond them.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))

@@ -1,1 +1,1 @@
-"""Publishing: what a run has to do, and how its results become one committed snapshot."""
+"""Publishing: plan a run, and commit its results as one snapshot."""

@@ -1,4 +1,4 @@
-"""The gate: whether a snapshot that is about to be committed answers known questions worse than the one before."""
+"""Gate: check whether a new snapshot answers the gate's questions worse than the one before."""
 
 import re
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from docmill.tasks.evaluate.bootstrap import Interval
 from docmill.tasks.evaluate.questions import Question
 
 _DEPTH = 10
-"""Documents of a ranking, where the measure names no cutoff: a first page of results."""
+"""Length of a ranking if the measure names no cutoff: a first page of results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Questions, the measure of their answers, and how much lower it may be than in the snapshot before."""
+    """Questions, the measure, and how much it may drop against the previous snapshot."""
 
     questions: tuple[Question, ...]
     metric: str
@@ -30,7 +30,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """The measure before and after, and the difference over the same questions."""
+    """The measure before and after, and the paired difference over the questions."""
 
     metric: str
     questions: int
@@ -41,11 +41,11 @@ class GateVerdict:
 
     @property
     def worse(self) -> bool:
-        """Say whether the drop is no chance, and larger than allowed."""
+        """Return whether the drop is significant and larger than allowed."""
         return self.change.verdict == "worse" and -self.change.mean > self.max_drop
 
     def spelled(self) -> str:
-        """Return the finding as a person reads it."""
+        """Return the verdict as a sentence for a person."""
         moved = f"{self.change.mean:+.3f} [{self.change.low:+.3f}, {self.change.high:+.3f}], {self.change.verdict}"
         return f"{self.metric} {self.before:.3f} → {self.after:.3f} over {self.questions} questions: {moved}"
 

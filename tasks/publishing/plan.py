@@ -1,7 +1,7 @@
-"""Plan: compare what the sources offer with what the store holds, and say what has to be done.
+"""Plan: compare the files in the sources with the documents in the store, and decide what to do.
 
-A file whose content the store knows, under any name, is never read twice: its rows are copied
-(renamed, copied, restored), or only its chunks are made again (another route or strategy).
+A file whose content is in the store, under any name, is not read again: its rows are copied (renamed, copied,
+restored), or only its chunks are made again (other route or strategy).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,9 +39,9 @@ Known = KnownDocument | StagedDocument
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the store and its staging hold before a run; rows by uri.
+    """The state of the store and its staging before a run; rows by uri.
 
-    `outdated` are documents to split again although nothing has changed, because their contexts are out of date.
+    `outdated` are unchanged documents to split again, because their contexts are stale.
     """
 
     documents: Mapping[str, KnownDocument]
@@ -52,7 +52,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One file to bring in: by `work`, or from what is `known` already."""
+    """One file to ingest: by `work`, or from the `known` row of the same content."""
 
     file: Found
     content_hash: str
@@ -62,11 +62,10 @@ class Planned:
 
 @dataclass(slots=True)
 class Plan:
-    """What a run will do. Every uri of the sources stands in one list; `moved` maps a new name to the old one.
+    """What a run will do. Every uri of the sources is in one list; `moved` maps a new name to the old one.
 
-    `rechunked` are those of `planned` whose content is the same and that are split again, by another route.
-    `orphaned` maps a document whose archive is no archive any more to that file: what becomes of the
-    document depends on what becomes of the file.
+    `rechunked` are those of `planned` with unchanged content that are split again by another route. `orphaned` maps a
+    document whose archive is no longer an archive to that file: the outcome of the file decides that of the document.
     """
 
     unchanged: list[str] = field(default_factory=list)
@@ -86,19 +85,19 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        """Say whether there is nothing to commit."""
+        """Return whether there is nothing to commit."""
         return not (self.planned or self.deleted or self.forgotten or self.orphaned)
 
     @property
     def lost(self) -> set[str]:
-        """Return the documents that leave, and not for another name."""
+        """Return the documents that are removed and not renamed."""
         return set(self.deleted) - set(self.moved.values())
 
 
 def plan(
     state: State, sources: Sequence[tuple[Source, Listing]], hashes: Mapping[str, str], recipe: Recipe, retry: bool
 ) -> Plan:
-    """Return what has to be done for `sources`, given the content hash of each uri; `retry` tries rejects again."""
+    """Return the plan for `sources`, given the content hash of each uri; `retry` tries rejects again."""
     result = Plan()
     contents = KnownContents(state, recipe)
     files = _unique(file for _, listing in sources for file in listing.found)
@@ -134,7 +133,7 @@ def _check_owner(file: Found, row: KnownDocument | None) -> None:
 
 
 def _still_rejected(before: RejectRow | None, file: Found, content_hash: str, recipe: Recipe) -> bool:
-    """Say whether a file was rejected before, and another try with this recipe would end in the same way."""
+    """Return whether a file was rejected before and this recipe would reject it again."""
     if before is None or (file.reason and before.reason != file.reason):
         return False
     key = recipe.attempt_key(before.reason, before.parser)
@@ -142,13 +141,13 @@ def _still_rejected(before: RejectRow | None, file: Found, content_hash: str, re
 
 
 def _refused(file: Found, content_hash: str) -> StagedDocument:
-    """Return the row of a file that could not be taken out of its archive, or of an archive that cannot be opened."""
+    """Return the row of a file that could not be extracted, or of an archive that cannot be opened."""
     work = Work(key="", uri=file.uri, path=file.path, size=file.size, content_hash=content_hash)
     return replace(reject(work, Rejected(file.reason, file.message)).document, parsed=False)
 
 
 class KnownContents:
-    """Stored contents by (content hash, suffix), and the keys of all chunks that exist."""
+    """Stored contents by (content hash, suffix), and the keys of all existing chunks."""
 
     def __init__(self, state: State, recipe: Recipe) -> None:
         self.recipe = recipe
@@ -161,14 +160,14 @@ class KnownContents:
         self._by_chunks |= {row.chunk_key: row for row in state.documents.values()}
 
     def content(self, uri: str, content_hash: str, row: KnownDocument | None) -> Known | None:
-        """Return a row of this content whose text is stored as today's parsers would make it."""
+        """Return a row of this content whose text is what today's parsers would produce."""
         known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
         if known is None:
             return None
         return known if known.text_key == self.recipe.text_key(content_hash, file_type(known)) else None
 
     def chunks(self, uri: str, known: Known) -> Known | None:
-        """Return the row whose chunks are those of this text under the route of `uri`, unless they are outdated."""
+        """Return the row with the chunks of this text under the route of `uri`, unless they are stale."""
         if uri in self._outdated:
             return None
         return self._by_chunks.get(self.recipe.chunk_key(known.text_key, uri, known.content_types, known.metadata))
@@ -180,7 +179,7 @@ def file_type(known: Known) -> FileType:
 
 
 def _place(file: Found, content_hash: str, row: KnownDocument | None, contents: KnownContents, result: Plan) -> None:
-    """Find out what is known of a file, and put it into the list of what is to be done with it."""
+    """Look a file up among the stored contents, and add it to the matching list of the plan."""
     known = contents.content(file.uri, content_hash, row)
     chunked = contents.chunks(file.uri, known) if known else None
     held = _held(row, content_hash)
@@ -200,7 +199,7 @@ def _held(row: KnownDocument | None, content_hash: str) -> KnownDocument | None:
 
 def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -> Work:
     text_key = known.text_key if known else ""
-    identity = content_hash or file.path  # what could not be read is like nothing else
+    identity = content_hash or file.path  # an unreadable file is different from every other
     return Work(
         key=recipe.work_key(file.uri, identity, text_key),
         uri=file.uri,
@@ -224,14 +223,14 @@ def _absent(
 
 
 def _is_expected(uri: str, row: KnownDocument | RejectRow, sources: Sequence[tuple[Source, Listing]]) -> bool:
-    """Say whether the sources would offer a file if it existed; what could not be looked at tells nothing."""
-    if getattr(row, "status", "") == "restored":  # brought back by hand, and stays until its file is back
+    """Return whether the sources would list a file if it existed; an unreachable source tells nothing."""
+    if getattr(row, "status", "") == "restored":  # restored by undelete; stays until its file is back
         return False
     return any(s.name == row.source and s.covers(uri) and not listing.hides(uri) for s, listing in sources)
 
 
 def _place_absent(absent: Sequence[str], state: State, files: Mapping[str, Found], result: Plan) -> None:
-    """Part the documents that are deleted from those of an archive that may still hold them."""
+    """Separate deleted documents from those of an archive that may still hold them."""
     tried = {*result.rejected, *result.stale}
     owners = _orphaned(state, absent, files, result)
     for uri in absent:
@@ -244,25 +243,25 @@ def _place_absent(absent: Sequence[str], state: State, files: Mapping[str, Found
 
 
 def _orphaned(state: State, absent: Iterable[str], files: Mapping[str, Found], result: Plan) -> dict[str, str]:
-    """Return documents with the file that they were in, where that is not, or not yet, known to hold nothing."""
+    """Return documents with the file that they were in, if that file is not, or not yet, known to be empty."""
     open_ends = _open_ends(files, result)
     owners = {uri: _owner(uri, files) for uri in absent if state.documents[uri].parent}
     return {uri: owner for uri, owner in owners.items() if owner in open_ends}
 
 
 def _open_ends(files: Mapping[str, Found], result: Plan) -> set[str]:
-    """Return the files that are to be read, or cannot be; an empty one says all there is to say."""
+    """Return the files that are still to be read or were rejected; an empty one is settled."""
     waiting = (planned.file.uri for planned in result.planned if planned.work or planned.file.reason)
     return {uri for uri in (*waiting, *result.rejected, *result.stale) if files[uri].reason != "empty"}
 
 
 def _owner(uri: str, files: Mapping[str, Found]) -> str:
-    """Return the file of today whose path a uri continues."""
+    """Return the file in the sources that contains the member `uri`."""
     return next((above for above in map(str, PurePosixPath(uri).parents) if above in files), "")
 
 
 def _pair_moves(state: State, result: Plan) -> dict[str, str]:
-    """Take a new name of a content for a move when a name that had it is gone."""
+    """Record a move for each new name of some content, if an old name of it is gone."""
     gone: dict[tuple[str, str], list[str]] = {}
     for uri in reversed(result.deleted):
         gone.setdefault((state.documents[uri].content_hash, suffix_of(uri)), []).append(uri)
@@ -275,7 +274,7 @@ def _pair_moves(state: State, result: Plan) -> dict[str, str]:
 
 
 def check_losses(state: State, lost: Iterable[str], limit: float) -> None:
-    """Refuse a run in which a source would lose more than the fraction `limit` of its documents."""
+    """Raise `SourceError` if a source would lose more than the fraction `limit` of its documents."""
     held = _count(row.source for row in state.documents.values())
     for source, count in _count(state.documents[uri].source for uri in lost).items():
         if count > limit * held[source]:

@@ -1,4 +1,4 @@
-"""Publish: turn what a run has staged into one committed snapshot."""
+"""Publish: commit what a run has staged as one snapshot."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_tabl
 
 @dataclass(frozen=True, slots=True)
 class PublishOrder:
-    """Everything that a commit needs: it travels to the step as a file."""
+    """Everything that a commit needs; it is passed to the step as a file."""
 
     root: Path
     base: Snapshot | None
@@ -38,7 +38,7 @@ class PublishOrder:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a commit gives back: the snapshot's number, or the name under which the gate has held it back."""
+    """The result of a commit: the snapshot's number, or the candidate's name if the gate held it back."""
 
     snapshot: int | None
     moves: ChunkMoves = NO_MOVES
@@ -47,9 +47,9 @@ class Published:
 
 
 def publish_run(order: Path) -> Published:
-    """Commit what an order describes, clear the staging that it came from, and tidy up where that is due.
+    """Commit an order, clear its staging, and vacuum if due.
 
-    What the gate does not let through is kept as a candidate, and the staging with it, for the next run.
+    If the gate rejects the snapshot, it is kept as a candidate, together with the staging, for the next run.
     """
     task = load_order(order, PublishOrder, {Rewrite: Rewriter})
     notes = ledger.pending(task.root)
@@ -65,7 +65,7 @@ def publish_run(order: Path) -> Published:
 def publish_snapshot(
     root: Path, base: Snapshot | None, snapshot: Snapshot, retention: Retention, gate: Gate | None
 ) -> Published:
-    """Commit a snapshot that was prepared, or keep it as a candidate where the gate says so."""
+    """Commit a prepared snapshot, or keep it as a candidate if the gate rejects it."""
     finding = judge(root, base, snapshot, gate) if gate and base else None
     if finding and finding.worse:
         return Published(None, candidate=candidates.keep(root, snapshot), finding=finding)
@@ -86,7 +86,7 @@ def gather(
     space: EmbeddingSpace,
     folder: Path,
 ) -> Changes:
-    """Return what a run changes, without touching the store; its chunks wait in `folder`."""
+    """Return the changes of a run without touching the store; its chunks are written to `folder`."""
     written = set(outcome.documents.column("document_id").to_pylist())
     before = {row.document_id for row in state.documents.values()}
     deleted = {state.documents[uri].document_id for uri in (*plan.deleted, *outcome.gone)}
@@ -101,7 +101,7 @@ def gather(
 
 
 def artifact_paths(root: Path, base: Snapshot | None, kind: str) -> tuple[Path, ...]:
-    """Return the packs of a kind that a run can take from: the snapshot's, then those of unfinished runs."""
+    """Return the packs of a kind that a run can reuse: the snapshot's, then those of unfinished runs."""
     committed = [root / piece.file.path for piece in base.artifacts[kind]] if base else []
     staged = staging.text_packs(root) if kind == "texts" else staging.embedding_packs(root)
     return (*committed, *staged)

@@ -1,6 +1,6 @@
-"""Reembed: a store's vectors made anew by another model, beside the old ones until one snapshot switches to them.
+"""Reembed: compute a store's vectors with another model beside the old ones, and switch in one snapshot.
 
-What is finished lies in staging, found by content as always, so a run that was killed goes on where it was.
+Finished vectors are in staging, addressed by content, so a run that was killed resumes where it stopped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,15 +36,15 @@ from docmill.storage.writer.commit import join_artifacts, vector_rows
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.publish import Published, publish_snapshot
 
-_TABLES = ("chunks", "deleted_chunks")  # what was deleted comes back with a vector of the new space
+_TABLES = ("chunks", "deleted_chunks")  # deleted chunks are restored with a vector of the new space
 _OWNERS = ("documents", "deleted")
 _TEXTS_AT_ONCE = 2048
-"""Texts of a pack: that much is lost when a run is killed. Smaller packs are more files for every later look-up."""
+"""Texts in a pack: this much is lost when a run is killed. Smaller packs mean more files for every later look-up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reembedded:
-    """What was done: how many texts were embedded, and what became of the snapshot, None where nothing had to be."""
+    """The result: the number of embedded texts, and the commit, None if nothing was needed."""
 
     embedded: int
     published: Published | None
@@ -52,7 +52,7 @@ class Reembedded:
 
 @dataclass(frozen=True, slots=True)
 class CommitTerms:
-    """What a commit has to keep to, as in an ingest."""
+    """The terms of a commit, as in an ingest."""
 
     retention: Retention
     gate: Gate | None = None
@@ -65,10 +65,10 @@ def reembed(
     terms: CommitTerms,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reembedded:
-    """Give every chunk of the newest snapshot a vector of `space`, and commit one snapshot with these.
+    """Give every chunk of the newest snapshot a vector of `space`, and commit them as one snapshot.
 
-    Readers and older snapshots stay with the old vectors. Raises `StoreError`, with nothing done, where the model
-    takes fewer tokens than a chunk has.
+    Readers and older snapshots keep the old vectors. Raises `StoreError` before any change if a chunk exceeds the
+    model's token limit.
     """
     with writer_lock(snapshots.existing(root), terms.wait_s):
         complete(root)
@@ -79,7 +79,7 @@ def reembed(
         if base.space.id == space.id:
             return Reembedded(0, None)
         if base.space.late != space.late:
-            raise StoreError("late vectors need the windows that an ingest notes; ingest into a new store")
+            raise StoreError("late vectors need windows, which this store lacks; ingest into a new store")
         embedded = _embed(root, base, space, progress or (lambda *_: None))
         snapshot = _switched(root, base, space, embedded)
         return Reembedded(embedded, publish_snapshot(root, base, snapshot, terms.retention, terms.gate))
@@ -87,7 +87,7 @@ def reembed(
 
 @dataclass(frozen=True)
 class VectorSource:
-    """What vectors are made from: the rows of `by_vector`, as texts or, in a late space, as windows of texts."""
+    """The input of the embedding: rows by vector, as texts or, in a late space, as windows of texts."""
 
     root: Path
     base: Snapshot
@@ -114,7 +114,7 @@ class VectorSource:
         return pack_embeddings(self.keys(table), made)
 
     def check(self, table: pa.Table, encoder: Encoder) -> None:
-        """Refuse rows that the model would have to cut off."""
+        """Raise if the model would truncate a row."""
         encoder.check([window.text for window in self.windows(table)] if self.space.late else _texts(table))
 
     def windows(self, table: pa.Table) -> list[Window]:
@@ -133,7 +133,7 @@ def _pieces(base: Snapshot) -> Iterator[StoredPiece]:
 
 
 def _embed(root: Path, base: Snapshot, space: EmbeddingSpace, progress: Callable[[int, int], None]) -> int:
-    """Write packs with the vectors that neither the store nor staging has; return how many texts that took."""
+    """Write packs with the vectors that neither the store nor staging has; return the number of embedded texts."""
     source = VectorSource(root, base, space)
     packs = Packs([*(root / p.file.path for p in base.artifacts["embeddings"]), *staging.embedding_packs(root)])
     left = [*_lacking(source, packs)]
@@ -168,7 +168,7 @@ def _lacking(source: VectorSource, packs: Packs) -> Iterator[tuple[StoredPiece, 
 
 
 def _groups(root: Path, left: Sequence[tuple[StoredPiece, pa.Array]]) -> Iterator[pa.Table]:
-    """Yield rows, as many at a time as one pack holds."""
+    """Yield rows in groups that fit one pack."""
     held: list[pa.Table] = []
     for piece, rows in left:
         held.append(by_vector(read_piece(root, piece)).take(rows))

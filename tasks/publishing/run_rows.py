@@ -1,4 +1,4 @@
-"""Rows: bind chunks that are known by content to the documents of a run, and say what the run changes."""
+"""Run rows: assign the chunks, which are stored by content, to the documents of a run, and collect its changes."""
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ Result = DocumentRow | StagedDocument
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run brings: rows of documents and rejects, and the uris of documents that became stale or are gone."""
+    """The result of a run: rows of documents and rejects, and the uris of documents that became stale or are gone."""
 
     documents: pa.Table
     rejects: list[RejectRow]
@@ -35,14 +35,14 @@ class Outcome:
 
 
 class _Owner(NamedTuple):
-    """A document that holds chunks."""
+    """A document that owns chunks."""
 
     document_id: str
     uri: str
 
 
 class _OwnedRun(NamedTuple):
-    """The chunks of one key as one document holds them: `length` rows of a table from `first` on."""
+    """The chunks of one key in one document: `length` rows of a table from `first` on."""
 
     owner: _Owner
     first: int
@@ -63,10 +63,10 @@ def settle(
     recipe: Recipe,
     now: str,
 ) -> Outcome:
-    """Return what became of every planned file, given the finished batches, of which one is in memory at a time.
+    """Return the outcome of every planned file, given the finished batches; one batch is in memory at a time.
 
-    A document that was good and cannot be used any more keeps its last good version, as stale, and so
-    do those that were in an archive which cannot be used any more.
+    A document that was good and is now rejected keeps its last good version as stale. The same holds for documents in
+    an archive that is now rejected.
     """
     tables: list[pa.Table] = []
     rejects: list[RejectRow] = []
@@ -100,7 +100,7 @@ def _was_parsed(result: Result) -> bool:
 
 
 def _fallen(state: State, plan: Plan, rejects: Sequence[RejectRow]) -> tuple[list[str], list[str]]:
-    """Return the documents that become stale, and those that leave with an archive that holds nothing any more."""
+    """Return the documents that become stale, and those that are removed with an archive that is now empty."""
     bad = {row.uri for row in rejects} | {*plan.rejected, *plan.stale}
     stale = [row.uri for row in rejects if row.uri in state.documents]
     stale += [uri for uri, owner in plan.orphaned.items() if owner in bad]
@@ -110,7 +110,7 @@ def _fallen(state: State, plan: Plan, rejects: Sequence[RejectRow]) -> tuple[lis
 def _results(
     root: Path, base: Snapshot | None, plan: Plan, batches: Sequence[Batch]
 ) -> Iterator[list[tuple[Planned, Result]]]:
-    """Yield every planned file with what its content became: those without work, then those of each batch."""
+    """Yield every planned file with its result: first those without work, then batch by batch."""
     yield _known_results(root, base, plan)
     waiting = _waiting(plan)
     for batch in reversed(batches):
@@ -120,14 +120,14 @@ def _results(
 
 
 def _known_results(root: Path, base: Snapshot | None, plan: Plan) -> list[tuple[Planned, Result]]:
-    """Return the planned files without work; of a document in the store the whole row is read only here."""
+    """Return the results of planned files without work. Whole rows of stored documents are read only here."""
     known = [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
     held = _rows(root, base, [one.uri for _, one in known if isinstance(one, KnownDocument)])
     return [(planned, held[one.uri] if isinstance(one, KnownDocument) else one) for planned, one in known]
 
 
 def _waiting(plan: Plan) -> dict[str, list[Planned]]:
-    """Return the planned files by the key of the work that they wait for."""
+    """Return the planned files by the key of their pending work."""
     waiting: dict[str, list[Planned]] = {}
     for planned in plan.planned:
         if planned.work:
@@ -136,7 +136,7 @@ def _waiting(plan: Plan) -> dict[str, list[Planned]]:
 
 
 def _rows(root: Path, base: Snapshot | None, uris: Collection[str]) -> dict[str, DocumentRow]:
-    """Return the rows that a snapshot has of documents, by uri."""
+    """Return a snapshot's rows of documents, by uri."""
     if base is None or not uris:
         return {}
     touched = {bucket_of(document_key(uri), base.buckets) for uri in uris}
@@ -188,7 +188,7 @@ def _reject(file: Found, staged: StagedDocument, before: RejectRow | None, recip
 
 
 def reject_table(state: State, plan: Plan, outcome: Outcome) -> pa.Table:
-    """Return the rejects after a run: those of files that are good again, or gone, leave."""
+    """Return the rejects after a run, without files that are good again or gone."""
     settled = {planned.file.uri for planned in plan.planned} | set(plan.forgotten) | set(plan.unchanged)
     kept = [row for uri, row in state.rejects.items() if uri not in settled]
     return to_table([*kept, *outcome.rejects], REJECTS)
@@ -197,7 +197,7 @@ def reject_table(state: State, plan: Plan, outcome: Outcome) -> pa.Table:
 def chunk_tables(
     root: Path, base: Snapshot | None, batches: Sequence[Batch], documents: pa.Table
 ) -> Iterator[pa.Table]:
-    """Yield the chunks of documents as rows, from finished batches and from the chunks already committed."""
+    """Yield the chunks of documents as rows, from finished batches and from the committed chunks."""
     owners: dict[str, list[_Owner]] = {}
     names = ("chunk_key", "chunks", "document_id", "uri")
     for key, count, *owner in zip(*(documents.column(name).to_pylist() for name in names), strict=True):
@@ -208,7 +208,7 @@ def chunk_tables(
 
 
 def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[_Owner]]) -> pa.Table:
-    """Return chunks, those of a key together and in order, as rows of all documents that hold them."""
+    """Return the chunks, grouped by key and in order, as rows of every document that owns them."""
     keys = drafts.column("chunk_key").to_numpy(zero_copy_only=False)
     runs = [_OwnedRun(one, *run) for key, *run in zip(*_runs(keys), strict=True) for one in owners[key]]
     table = drafts.take(pa.array(_order(runs)))
@@ -225,24 +225,24 @@ def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[_Owner]]) -> pa.Table
 
 
 def _order(runs: Iterable[_OwnedRun]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the rows of runs, one run after the other; a run that several documents hold comes for each of them."""
+    """Return the row numbers of consecutive runs; a run owned by several documents is repeated for each."""
     return np.concatenate([np.zeros(0, np.int64), *(np.arange(run.first, run.first + run.length) for run in runs)])
 
 
 def _chunk_ids(table: pa.Table, runs: Iterable[_OwnedRun]) -> list[str]:
-    """Return the id of each row of a table in which runs follow each other; it names the document and what is found."""
+    """Return the id of each row of a table of consecutive runs, a hash of the document and the chunk."""
     indexed = map(indexed_text, table.column("context").to_pylist(), table.column("text").to_pylist())
     found = (chunk_keys(run.owner.document_id, itertools.islice(indexed, run.length)) for run in runs)
     return list(itertools.chain.from_iterable(found))
 
 
 def _parents(table: pa.Table) -> list[int]:
-    """Return the row of the chunk that each row is in, -1 if none; `above` says how many rows up that is."""
+    """Return the parent's row of each row, -1 if none; `above` counts the rows up to it."""
     return [row - above if above else -1 for row, above in enumerate(table.column("above").to_pylist())]
 
 
 def _children(ids: Sequence[str], parents: Sequence[int]) -> pa.Array:
-    """Return the ids of the rows that each row is the parent of."""
+    """Return, for each row, the ids of the rows whose parent it is."""
     found: list[list[str]] = [[] for _ in ids]
     for chunk_id, parent in zip(ids, parents, strict=True):
         if parent >= 0:
@@ -251,7 +251,7 @@ def _children(ids: Sequence[str], parents: Sequence[int]) -> pa.Array:
 
 
 def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[str], list[int], list[int]]:
-    """Return each distinct key of a sorted column, where its run begins, and how long it is."""
+    """Return each distinct key of a sorted column, the start of its run, and its length."""
     if not len(keys):
         return [], [], []
     firsts = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1])
@@ -259,7 +259,7 @@ def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[st
 
 
 def _drafts(root: Path, base: Snapshot | None, batches: Sequence[Batch], wanted: set[str]) -> Iterator[pa.Table]:
-    """Yield the chunks of the wanted keys, each key in one table, where they are sorted by key and position."""
+    """Yield the chunks of the wanted keys, sorted by key and position; one key is never spread over two tables."""
     left = set(wanted)
     for batch in reversed(batches):
         table = batch.chunks()
@@ -280,7 +280,7 @@ def _only(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
 
 
 def _committed(root: Path, base: Snapshot, wanted: set[str]) -> Iterable[pa.Table]:
-    """Yield committed chunks with the key that their document carries; one document stands for each key."""
+    """Yield committed chunks with the key of their document; one document is enough for each key."""
     documents: dict[str, str] = {}
     for piece in base.tables.get("documents", ()):
         table = _only(read_piece(root, piece, ["chunk_key", "document_id"]), "chunk_key", wanted)

@@ -1,1 +1,1 @@
-"""Sources: from folders and globs to files and what is in them, read only where something may have changed."""
+"""Sources: from folders and globs to files and their members, read only if they may have changed."""

@@ -1,4 +1,4 @@
-"""Discover: walk a source and say which files it offers, and which it does not, with the reason."""
+"""Discover: walk a source and list its files, and the skipped paths with the reason."""
 
 import glob
 import os
@@ -14,16 +14,16 @@ from docmill.tasks.sources.object_source import open_prefix
 from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, PathRules, Skipped, Source, readable
 
 _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
-"""What every store holds once it has a snapshot."""
+"""Files and folders of every store with a snapshot."""
 
 _Item = os.DirEntry[str]
 
 
 def open_source(argument: str) -> Source:
-    """Return the source that `PATH`, `GLOB` or `NAME=PATH` names; a path may be an address `s3://BUCKET/PREFIX`."""
+    """Return the source for `PATH`, `GLOB` or `NAME=PATH`; a path may be an address `s3://BUCKET/PREFIX`."""
     name, where = _named(argument)
     if not where:
-        raise SourceError("a source is empty text; give a folder, a file or a glob")
+        raise SourceError("a source is an empty string; give a folder, a file or a glob")
     if is_address(where):
         return open_prefix(argument, where, name)
     path = Path(where)
@@ -37,7 +37,7 @@ def open_source(argument: str) -> Source:
 
 
 def is_far(argument: str) -> bool:
-    """Say whether the source that an argument names lies on an object store."""
+    """Return whether an argument names a source on an object store."""
     return is_address(_named(argument)[1])
 
 
@@ -63,9 +63,9 @@ def _source(name: str, root: Path, pattern: str) -> Source:
 
 
 def discover(source: Source, options: DiscoverOptions) -> Listing:
-    """List the files of a source, following links but no loops, and not into a store.
+    """List the files of a source; follow links but no loops, and skip the store.
 
-    Raises `SourceError` where it cannot be listed, and where a glob or a named file offers nothing.
+    Raises `SourceError` if it cannot be listed, or if a glob or a named file matches nothing.
     """
     rules = PathRules(options)
     listing = Listing([], [], rules)
@@ -78,7 +78,7 @@ def discover(source: Source, options: DiscoverOptions) -> Listing:
     if source.pattern and not listing.found and not options.may_be_empty:
         skipped = "".join(f"; {s.uri}: {s.message}" for s in listing.skipped if source.covers(s.uri))
         raise SourceError(
-            f"source {source.root / source.pattern} offers no file{skipped}; check its name and [discover],"
+            f"source {source.root / source.pattern} has no files{skipped}; check its name and [discover],"
             " or give --allow-delete"
         )
     listing.found.sort(key=lambda file: file.uri)
@@ -87,7 +87,7 @@ def discover(source: Source, options: DiscoverOptions) -> Listing:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """One walk over a source by some patterns; what it passes over is added to `listing`."""
+    """One walk over a source by some patterns; skipped paths are added to `listing`."""
 
     source: Source
     rules: PathRules
@@ -114,7 +114,7 @@ class Walk:
                 yield child, entry
 
     def _children(self, uri: str, folder: Path, required: bool) -> list[_Item]:
-        """Return what is in a folder, by name; nothing where it is not to be read. Only a required one raises."""
+        """Return the entries of a folder, by name; empty if it cannot be read, unless it is `required`."""
         try:
             with os.scandir(folder) as entries:
                 children = sorted(entries, key=lambda entry: entry.name)

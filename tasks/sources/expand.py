@@ -1,7 +1,7 @@
-"""Expand: put the files that are in archives and mails among the files that a source offers.
+"""Expand: list the members of archives and mails among the files of a source.
 
-An archive is a folder: its members take its place. A mail is a document, and what is attached to it
-are others. A worker process looks into an archive, once for each content.
+An archive is a folder: its members take its place. A mail is a document, and its attachments are further ones. A worker
+process looks into an archive, once for each content.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ Listed = tuple[Source, Listing]
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What the sources offer with the files within files, and the content hash of each uri."""
+    """The files of the sources, including members, and the content hash of each uri."""
 
     listings: list[Listed]
     hashes: dict[str, str]
@@ -37,9 +37,9 @@ def expand(
     retry: bool,
     bring: Callable[[Iterable[str]], None],
 ) -> Expansion:
-    """Return the sources' files and the files in them; `retry` tries again to open those that could not be opened.
+    """Return the sources' files and their members; `retry` tries again to open archives that failed before.
 
-    `bring` fetches what is to be opened, where it does not lie on this machine.
+    `bring` downloads the files to open that are not on this machine.
     """
     hashes = {uri: taken.hash for uri, taken in prints.items()}
     holders = _holders(listings, prints)
@@ -61,13 +61,13 @@ def _holders(listings: Iterable[Listed], prints: Mapping[str, Fingerprint]) -> l
 
 
 def _remembered(keys: Iterable[str], seen: Listings, retry: bool) -> dict[str, Contents]:
-    """Return what earlier runs found, by key; with `retry` without what could not be opened then."""
+    """Return the results of earlier runs, by key; with `retry`, without failures."""
     found = {key: seen.get(key) for key in keys}
     return {key: one for key, one in found.items() if one and not (retry and _failed(one))}
 
 
 def _looked(fresh: Mapping[str, Found], recipe: Recipe) -> Iterator[tuple[str, Contents | Rejected]]:
-    """Yield what workers find in files, each with the file's key; no worker starts where there is none."""
+    """Yield the contents of files as found by workers, by key; no worker starts if there are no files."""
     jobs = [Look(file.path, PurePosixPath(file.uri).name, recipe.archives) for file in fresh.values()]
     if jobs:
         yield from zip(fresh, shared_pool(recipe.limits).map(look, jobs), strict=True)
@@ -78,7 +78,7 @@ def _failed(contents: Contents) -> bool:
 
 
 def _survived(result: Contents | Rejected, holds: str) -> Contents:
-    """Return what a worker found, or what its end means: a mail may still be read as a document."""
+    """Return the result of a worker, or what its failure means: a mail can still be read as a document."""
     if isinstance(result, Contents):
         return result
     if holds == "archive":
@@ -119,7 +119,7 @@ def _wanted(file: Found, contents: Contents, source: Source, listing: Listing) -
 
 
 def _named(entry: ContainedFile, name: str) -> ContainedFile:
-    """Return the entry of a compressed file with the name that its file has now."""
+    """Return the entry of a compressed file under the file's current name."""
     _, *rest = entry.name.split("/")
     parent = "/".join([name, *entry.parent.split("/")[1:]]) if entry.parent else ""
     return replace(entry, name="/".join([name, *rest]), parent=parent)

@@ -1,7 +1,6 @@
-"""Fingerprint: the content hash of every file, read only if its size or its time has changed.
+"""Fingerprint: the content hash of every file, computed only if its size or time has changed.
 
-What was seen last is remembered beside the store's truth, in `cache/files.parquet`; losing it costs
-one reading of the files, and no parsing.
+The fingerprints are cached in `cache/files.parquet`; losing the cache costs one reading of the files, and no parsing.
 """
 
 import time
@@ -27,11 +26,11 @@ _SCHEMA = pa.schema(
         ("hash", pa.string()),
         ("holds", pa.string()),
     ],
-    metadata={"docmill.version": "1"},  # raise it when `may_hold` answers otherwise
+    metadata={"docmill.version": "1"},  # raise it when the answers of `may_hold` change
 )
 _SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system in use
 _PIECE = 1 << 20
-"""Bytes that are read at a time: a large file never lies in memory as a whole."""
+"""Bytes to read at a time: a large file is never in memory as a whole."""
 
 
 class Fingerprint(NamedTuple):
@@ -50,12 +49,15 @@ class Fingerprints:
         self._fresh: dict[str, tuple[int, int, Fingerprint]] = {}
 
     def known(self, file: Found) -> Fingerprint | None:
-        """Return the fingerprint of a file that is as it was; an object put again has the entity tag of its content."""
+        """Return the fingerprint of an unchanged file.
+
+        A rewritten object with the same entity tag counts as unchanged.
+        """
         size, mtime_ns, taken = self._seen.get(file.known_as, (-1, -1, None))
         return taken if size == file.size and (file.origin or mtime_ns == file.mtime_ns) else None
 
     def of(self, file: Found) -> Fingerprint:
-        """Return the fingerprint of a file; raise OSError where it cannot be read."""
+        """Return the fingerprint of a file; raise OSError if it cannot be read."""
         if known := self.known(file):
             return known
         before = time.time_ns()
@@ -66,7 +68,7 @@ class Fingerprints:
         return taken
 
     def save(self, present: Iterable[Found], listed: tuple[str, ...] = ()) -> None:
-        """Remember what was hashed; forget files that are no longer there, and objects below the addresses `listed`."""
+        """Save the hashes; forget missing files, and missing objects below the addresses in `listed`."""
         if not self._fresh:
             return
         here = {file.known_as for file in present}

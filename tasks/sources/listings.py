@@ -1,7 +1,6 @@
-"""Listings: what containers hold, remembered by content, so that an unchanged archive is never opened again.
+"""Listings: the members of containers, cached by content, so that an unchanged archive is not opened again.
 
-They stand beside the store's truth, in `cache/listings.parquet`; losing them costs one opening of each
-container, and no parsing.
+The cache is `cache/listings.parquet`; losing it costs one opening of each container, and no parsing.
 """
 
 import json
@@ -21,7 +20,7 @@ _SCHEMA = pa.schema([("key", pa.string()), ("path", pa.string()), ("contents", p
 
 
 class Listings:
-    """What containers hold, by content, name's suffix, and all that the answer depends on."""
+    """The members of containers, by content, suffix, and everything else that they depend on."""
 
     def __init__(self, store: Path, options: ArchiveOptions) -> None:
         self._path = store / "cache" / "listings.parquet"
@@ -30,20 +29,20 @@ class Listings:
         self._fresh: dict[str, tuple[str, str]] = {}
 
     def key(self, content_hash: str, suffix: str) -> str:
-        """Return the key of what a content holds."""
+        """Return the key for some content."""
         return key_of(self._salt, content_hash, suffix)
 
     def get(self, key: str) -> Contents | None:
-        """Return what is remembered, or None."""
+        """Return the cached contents, or None."""
         known = self._fresh.get(key) or self._seen.get(key)
         return None if known is None else _decode(known[1])
 
     def put(self, key: str, path: str, contents: Contents) -> None:
-        """Remember what the file at `path` holds."""
+        """Cache the contents of the file at `path`."""
         self._fresh[key] = (path, _encode(contents))
 
     def save(self) -> None:
-        """Write what is new; forget what was in files that are no longer there."""
+        """Write new entries; forget those of missing files."""
         if not self._fresh:
             return
         kept = {key: known for key, known in self._seen.items() if is_address(known[0]) or Path(known[0]).exists()}

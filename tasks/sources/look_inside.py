@@ -1,9 +1,9 @@
-"""Look: what one worker call finds in a file that may hold others."""
+"""Look inside: one worker call that lists the members of a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-# A worker's memory is limited to what its first call imports and so much more.
+# The memory limit of a worker is relative to the imports of its first call.
 import docmill.tasks.document.process  # noqa: F401
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import Contents, list_contents
@@ -11,7 +11,7 @@ from docmill.tasks.archive.listing import Contents, list_contents
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one worker call gets: a file that may hold others."""
+    """The input of one worker call: a file that may hold others."""
 
     path: str
     name: str
@@ -19,5 +19,5 @@ class Look:
 
 
 def look(job: Look) -> Contents:
-    """Return what a file holds; runs in a worker process."""
+    """Return the contents of a file; runs in a worker process."""
     return list_contents(Path(job.path), job.name, job.options)

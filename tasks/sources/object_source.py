@@ -1,4 +1,4 @@
-"""Objects as sources: a prefix is listed at once, and only what is new there, or has changed, is fetched into a run."""
+"""Object sources: list a prefix of an object store, and download only objects that are new or changed."""
 
 import glob
 import re
@@ -15,16 +15,16 @@ from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, conne
 from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, PathRules, Source
 
 _AT_ONCE = 16
-"""Objects that are fetched at once: each waits for its store, so fewer leave the line idle; more only share it."""
-_NAME_CHARACTERS = 50  # of at most 4 bytes each: a key may be longer than a file's name
+"""Concurrent downloads: each waits for the store, so fewer leave the line idle; more only share it."""
+_NAME_CHARACTERS = 50  # of at most 4 bytes each: a key may be longer than a file name
 _NS = 1_000_000_000
-"""Nanoseconds of a second, in which files say when they changed."""
+"""Nanoseconds of a second; file times are in nanoseconds."""
 _BUCKET_STEP = 2
-"""Where the bucket stands among the steps of `s3://BUCKET/PREFIX`: after "s3:" and an empty one."""
+"""The index of the bucket among the steps of `s3://BUCKET/PREFIX`: after "s3:" and an empty one."""
 
 
 def open_prefix(argument: str, address: str, name: str = "") -> Source:
-    """Return the source that an address `s3://BUCKET/PREFIX`, of an object or with a glob names."""
+    """Return the source for an address `s3://BUCKET/PREFIX`, an object, or a glob."""
     url = url_of(address) or ""
     above, _, last = url.rpartition("/")
     if above != "s3:/" and connect(above).has(last):
@@ -32,7 +32,7 @@ def open_prefix(argument: str, address: str, name: str = "") -> Source:
     steps = url.split("/")
     magic = next((place for place, step in enumerate(steps) if glob.has_magic(step)), len(steps))
     if magic <= _BUCKET_STEP:
-        raise SourceError(f"source {argument!r}: the name of a bucket has no wildcards")
+        raise SourceError(f"source {argument!r}: a bucket name must not contain wildcards")
     return _source(name, "/".join(steps[:magic]), "/".join(steps[magic:]))
 
 
@@ -41,18 +41,18 @@ def _source(name: str, url: str, pattern: str) -> Source:
 
 
 class Incoming:
-    """The objects of a run's sources, of which those that are asked for lie in a folder until the run ends."""
+    """The downloaded objects of a run's sources, in a folder until the run ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._offered: dict[str, tuple[Objects, str]] = {}
 
     def discover(self, source: Source, options: DiscoverOptions) -> Listing:
-        """List the objects of a source as files that are to come. Raises `SourceError` where there is none."""
+        """List the objects of a source as files to download. Raises `SourceError` if there are none."""
         objects = connect(source.url)
         entries = _files(objects)
         if not entries and not options.may_be_empty:
-            raise SourceError(f"source {source.url} holds no object; check the address, or give --allow-delete")
+            raise SourceError(f"source {source.url} has no objects; check the address, or give --allow-delete")
         rules = PathRules(options)
         for key in entries:
             if PurePosixPath(key).name == options.ignore_file:
@@ -63,13 +63,13 @@ class Incoming:
         return Listing(sorted(found, key=lambda file: file.uri), [], rules)
 
     def bring(self, paths: Iterable[str]) -> None:
-        """Fetch objects, given where they will lie; what is no object, is here or has vanished since is passed over."""
+        """Download objects, given their future paths; skip paths that are not objects, exist, or have vanished."""
         lacking = [path for path in dict.fromkeys(paths) if path in self._offered and not Path(path).exists()]
         with ThreadPoolExecutor(_AT_ONCE, "docmill-incoming") as pool:
             list(pool.map(self._fetch, lacking))
 
     def remove(self) -> None:
-        """Remove what was fetched: what a later run needs of it is in the store."""
+        """Remove the downloads: what a later run needs of them is in the store."""
         remove(self._folder)
 
     def _offer(self, source: Source, objects: Objects, entry: ObjectEntry) -> Found:
@@ -88,9 +88,9 @@ class Incoming:
 
 
 def _files(objects: Objects) -> dict[str, ObjectEntry]:
-    """Return the objects below a prefix by key, without those that only stand for a folder.
+    """Return the objects below a prefix by key, without placeholders of folders.
 
-    Consoles make these: empty, with a key that ends in a slash, which a listing does not show.
+    Consoles create these: empty, with a key that ends in a slash.
     """
     entries = {entry.key: entry for entry in objects.listing()}
     folders = {str(above) for key in entries for above in PurePosixPath(key).parents}

@@ -1,4 +1,4 @@
-"""Sources: what one is, what it offers, and the patterns that say which of its files count."""
+"""Source: what a source is, the files found in it, and the patterns that select them."""
 
 import os
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from pathspec import GitIgnoreSpec
 
 @dataclass(frozen=True, slots=True)
 class DiscoverOptions:
-    """Which files of a source count. Patterns are those of `.gitignore`, relative to the source.
+    """Which files of a source become documents. Patterns are those of `.gitignore`, relative to the source.
 
-    A glob that matches no file, and a prefix of an object store without an object, is an error unless it
-    `may_be_empty`. `store` is the folder that the documents go to, which is no document itself; nor are
-    `ignore_file` and `settings_file`, in which passwords may stand.
+    A glob that matches no file, and an object-store prefix without objects, are errors unless it `may_be_empty`.
+    `store` is the folder of the store, which is not a document; nor are `ignore_file` and `settings_file`, which may
+    contain passwords.
     """
 
     include: tuple[str, ...] = ()
@@ -29,12 +29,11 @@ class DiscoverOptions:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file that a source offers. `uri` is its path within the source, `size` in bytes.
+    """A file in a source. `uri` is its path within the source, `size` is in bytes.
 
-    For a file within a file, `path` is that of the outermost one, `place` the numbers of the members
-    that lead to it, and `parent` the uri of the one that it is in. `reason` and `message` say why a
-    file is known to be of no use before it is read as a document. Of an object `origin` is the address and
-    the entity tag, and `path` where it will lie.
+    For a member, `path` is that of the outermost archive, `place` are the indexes of the members that lead to it, and
+    `parent` is the uri of its container. `reason` and `message` say why a file is known to be unusable before it is
+    parsed. For an object, `origin` is its address and entity tag, and `path` its future path on disk.
     """
 
     uri: str
@@ -50,7 +49,7 @@ class Found:
 
     @property
     def known_as(self) -> str:
-        """Return the name under which what was found out about the file is remembered."""
+        """Return the name under which facts about the file are cached."""
         return self.origin or readable(self.path)
 
 
@@ -65,10 +64,10 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Source:
-    """A folder, a glob below a folder, or one file; or the same of an object store, at `url`.
+    """A folder, a glob below a folder, or one file; or the same on an object store, at `url`.
 
-    `name` tells documents of several sources apart; with `prefix` it also begins their uris.
-    `pattern` is empty for a whole folder.
+    `name` distinguishes documents of several sources; with `prefix`, it also begins their uris. `pattern` is empty for
+    a whole folder.
     """
 
     name: str
@@ -78,7 +77,7 @@ class Source:
     url: str = ""
 
     def covers(self, uri: str) -> bool:
-        """Say whether a document of this name belongs to what was asked for."""
+        """Return whether a document with this uri would come from this source."""
         inner = uri.removeprefix(self.prefix)
         return uri.startswith(self.prefix) and (not self.pattern or self._spec.match_file(inner))
 
@@ -89,23 +88,23 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a walk saw: files in the order of their uris, and what it passed over."""
+    """The result of a walk: files in the order of their uris, and the paths that were skipped."""
 
     found: list[Found]
     skipped: list[Skipped]
     rules: "PathRules | None" = None
 
     def hides(self, uri: str) -> bool:
-        """Say whether a document may still exist where the walk could not look."""
+        """Return whether a document may exist in a place that the walk could not read."""
         return any(s.reason == "unreadable" and (uri == s.uri or uri.startswith(f"{s.uri}/")) for s in self.skipped)
 
 
-_HIDDEN = (".", "~$")  # the latter says who has a document of Office open, and is hidden where Office runs
-_LITTER = "__MACOSX"  # the hidden half of each file in an archive that a Mac has packed
+_HIDDEN = (".", "~$")  # the latter marks documents open in Office
+_LITTER = "__MACOSX"  # the hidden half of each file in an archive made by a Mac
 
 
 class PathRules:
-    """The patterns in force; an ignore file adds its own for the folder that it lies in."""
+    """The patterns in effect; an ignore file adds its own for its folder."""
 
     def __init__(self, options: DiscoverOptions) -> None:
         self.options = options
@@ -115,7 +114,7 @@ class PathRules:
         self._store = options.store.stat() if options.store and options.store.is_dir() else None
 
     def is_store(self, folder: os.stat_result) -> bool:
-        """Say whether a folder is the one that the documents go to, by whichever path it was reached."""
+        """Return whether a folder is the store, by whichever path it was reached."""
         return self._store is not None and os.path.samestat(folder, self._store)
 
     def enter(self, folder: Path, uri: str, names: list[str]) -> None:
@@ -123,11 +122,11 @@ class PathRules:
             self.add(uri, (folder / self.options.ignore_file).read_text("utf-8", "replace"))
 
     def add(self, uri: str, text: str) -> None:
-        """Let the text of an ignore file count below a folder of the source."""
+        """Apply the text of an ignore file below a folder of the source."""
         self._local.append((f"{uri}/" if uri else "", GitIgnoreSpec.from_lines(text.splitlines())))
 
     def drop(self, uri: str, name: str, is_folder: bool) -> bool:
-        """Say whether the patterns leave out a path of the source, whose folders they have not left out."""
+        """Return whether the patterns exclude a path whose folders they include."""
         path = f"{uri}/" if is_folder else uri
         return (
             name in (self.options.ignore_file, self.options.settings_file)
@@ -147,11 +146,11 @@ class PathRules:
         return self._include is None or bool(self._include.match_file(path))
 
     def _is_ignored(self, path: str) -> bool:
-        """Say whether an ignore file in a folder above leaves out a path."""
+        """Return whether an ignore file in a folder above excludes a path."""
         return any(path.startswith(folder) and spec.match_file(path[len(folder) :]) for folder, spec in self._local)
 
     def drop_inner(self, container: str, inner: str) -> bool:
-        """Say whether the patterns leave out the path `inner` below a file that holds others."""
+        """Return whether the patterns exclude the path `inner` inside a container."""
         steps = inner.split("/")
         if not self.options.hidden and _LITTER in steps:
             return True
@@ -163,5 +162,5 @@ class PathRules:
 
 
 def readable(name: str) -> str:
-    """Return a file name as valid Unicode; bytes that are none are escaped."""
+    """Return a file name as valid Unicode, with invalid bytes escaped."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

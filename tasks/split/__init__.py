@@ -1,1 +1,1 @@
-"""Splitting: from a parsed document to the spans that become its chunks, by one of several strategies."""
+"""Splitting: strategies that turn a parsed document into the spans of its chunks."""

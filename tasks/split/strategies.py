@@ -1,4 +1,4 @@
-"""Splitting: from a parsed document to the spans that become its chunks, by one of several strategies."""
+"""Strategies: the registry of splitters, and the checks of their options."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -34,19 +34,19 @@ __all__ = ["SPLITTERS", "Level", "Lookup", "Options", "Part", "Span", "Splitter"
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
-    """A strategy; raise `version` whenever `split` gives other spans than before.
+    """A strategy; raise `version` whenever `split` returns different spans.
 
-    `split(part, options)` proposes spans in order. The part may be a region of the document. The spans hold all of it
-    that is not blank, front matter or furniture, and each is at most `options.size` tokens long, if tokens add up. It
-    imports slow packages where it uses them, and counts tokens by `part.tokens` only.
+    `split(part, options)` returns spans in order. The part may be a region of the document. The spans cover all of it
+    that is not blank, front matter or furniture. Each has at most `options.size` tokens, where token counts are
+    additive. Slow packages are imported inside `split`, and tokens are counted by `part.tokens` only.
 
-    `asks` names the model that a strategy needs: "vectors" of the embedding model, "replies" of a language model. It
-    asks `part.lookup` for them, and splits in a plainer way while they are missing. A strategy whose rows should then
-    name the plainer one has `judged`, which gives the same spans with the name of the strategy that they are by.
+    `asks` names the model that a strategy needs: "vectors" of the embedding model, or "replies" of a language model.
+    The strategy gets them from `part.lookup`, and uses a simpler strategy while they are missing. If rows should name
+    that simpler strategy, `judged` returns the same spans with the name of the strategy that made them.
 
-    `role` is what its chunks are called where there are `levels` of more chunks below them. `lead(part)` gives, for a
-    chunk, what its context should say besides the headings above it, such as the question that it answers. A strategy
-    that `crosses` is called once for neighbouring regions of the same route.
+    `role` names its chunks if there are `levels` of further chunks below them. `lead(part)` returns what the context of
+    a chunk should say besides its headings, such as the question that it answers. A strategy that `crosses` is called
+    once for neighbouring regions with the same route.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Splitter:
     judged: Propose | None = None
 
     def propose(self, part: Part, options: Options) -> Proposed:
-        """Return the spans of a part, and the strategy that they are by."""
+        """Return the spans of a part, and the name of the strategy that made them."""
         return self.judged(part, options) if self.judged else Proposed(self.split(part, options), self.name)
 
 
@@ -92,14 +92,14 @@ SPLITTERS: dict[str, Splitter] = {
 
 
 def splitter_of(strategy: str) -> Splitter:
-    """Return a strategy by name; raise ConfigError that names the nearest one."""
+    """Return a strategy by name; raise ConfigError that suggests the nearest name."""
     if strategy not in SPLITTERS:
         raise ConfigError(f"strategy {strategy!r} does not exist; {nearest(strategy, SPLITTERS)}")
     return SPLITTERS[strategy]
 
 
 def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
-    """Return a strategy's options; raise ConfigError for an unknown one or a wrong value."""
+    """Return a strategy's options; raise ConfigError for an unknown option or an invalid value."""
     kind = splitter_of(strategy).options
     names = [field.name for field in fields(kind)]
     for name in values:
@@ -112,6 +112,6 @@ def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
 
 
 def nearest(wrong: str, right: "Mapping[str, Any] | list[str]") -> str:
-    """Return a hint for a wrong name: the nearest right one, or all right ones."""
+    """Return a hint for a wrong name: the nearest valid one, or all valid ones."""
     near = get_close_matches(wrong, right, 1)
     return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(right)}"

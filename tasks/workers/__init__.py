@@ -1,1 +1,1 @@
-"""Workers: processes that handle one document after another, within bounds of time and memory."""
+"""Workers: processes that handle one document after another, with limits on time and memory."""

@@ -1,7 +1,7 @@
-"""Release: memory that one document took is given back to the system, not kept for the next.
+"""Memory release: return the memory that one document took to the system.
 
-glibc holds on to freed memory that stands between what is still in use: a worker that has read one large document
-would stay as large as that for all the small ones that follow.
+glibc keeps freed memory between blocks still in use: a worker that has read one large document would stay as large for
+all the small ones that follow.
 """
 
 import resource
@@ -11,19 +11,19 @@ from docmill.storage.memory import give_back
 from docmill.tasks.parse.decode import forget_statistics
 
 _MODEST = 120 << 20
-"""Bytes up to which nothing is given back: little more than the imports of a worker take: hardly anything is free."""
+"""Bytes below which nothing is returned: little more than the imports of a worker take, so hardly anything is free."""
 _LARGE = 140 << 20
-"""Bytes above which the tables of encodings go as well; to read them again costs more than to give memory back."""
+"""Bytes above which the tables of encodings are freed as well; reading them again costs more than returning memory."""
 _STEP = 2 << 20
 """Bytes of growth between two releases: each takes time, and most documents leave nothing behind."""
 _after = 0
-"""Bytes that this process took after the last release; a worker is one process, so this belongs to it."""
+"""Memory of this process after the last release; a worker is one process, so this is global."""
 
 
 def release() -> None:
-    """Give back what is free, if this process takes more than 120 MB and has grown by 2 MB since it last did.
+    """Return free memory if this process takes more than 120 MB and has grown by 2 MB since the last call.
 
-    Where it is still above 140 MB, the tables that tell encodings apart go too: they are seldom asked.
+    If it still takes more than 140 MB, the rarely used tables for detecting encodings are freed, too.
     """
     global _after
     if resident() <= max(_MODEST, _after + _STEP):
@@ -36,7 +36,7 @@ def release() -> None:
 
 
 def resident() -> int:
-    """Return how many bytes of memory this process takes up; 0 where the system does not say."""
+    """Return this process's resident memory in bytes; 0 if unknown."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     except OSError:

@@ -117,7 +117,7 @@ def test_an_outage_leaves_the_structural_context_and_a_mark_until_the_next_run(
     assert {row.context for row in rows(bench)[1:]} == {"The manual of the mill"}
     assert report.model["failed"] == len(rows(bench))
     assert report.exit_status == 3
-    assert any("no answer" in problem for problem in report.problems)
+    assert any("calls to the language model failed" in problem for problem in report.problems)
     server.behave("well")
     again = bench.ingest()
     assert (again.exit_status, again.parsed) == (0, 0)

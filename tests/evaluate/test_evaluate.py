@@ -295,4 +295,4 @@ def test_measures_of_excerpts_need_passages(bench: Workbench) -> None:
     where = ["--questions", str(bench.folder / "q.csv"), "--store", str(bench.root), "--measure", "IoU@5"]
     done = CliRunner().invoke(app, ["evaluate", *where])
     assert done.exit_code == 1
-    assert "it quotes nothing" in done.stderr
+    assert "it has no quotation" in done.stderr

@@ -145,4 +145,4 @@ def test_without_a_model_the_command_says_what_to_set(bench: Workbench) -> None:
 def test_a_file_that_holds_no_facts_is_refused(bench: Workbench, server: ModelServer) -> None:
     done = run(bench, server, "--facts", str(bench.folder / "q.csv"))
     assert done.exit_code == 1
-    assert "cannot be read as facts" in done.output
+    assert "not a facts file" in done.output

@@ -48,8 +48,8 @@ def test_names_between_tabs_may_hold_spaces(tmp_path: Path) -> None:
     ("topics", "qrels", "said"),
     [
         ("1 One?\n", "1 0 a.md 1\n", "topics.tsv line 1: no tab"),
-        ("1\tOne?\n", "1 0 a.md 1\n1 0 b.md 1.5\n", "q.qrels line 2: not an id, a document and a whole number"),
-        ("1\tOne?\n", "\nnothing\n", "q.qrels line 2: not an id"),
+        ("1\tOne?\n", "1 0 a.md 1\n1 0 b.md 1.5\n", "q.qrels line 2: expected an id, a document and an integer"),
+        ("1\tOne?\n", "\nnothing\n", "q.qrels line 2: expected an id"),
         ("1\tOne?\n1\tTwo?\n", "1 0 a.md 1\n", "'1' is the id of two questions"),
         ("1\t🙂\n", "1 0 a.md 1\n", "question 1: the query '🙂' has no word in it"),
     ],
@@ -129,7 +129,7 @@ def test_a_question_beyond_the_model_is_named(bench: Workbench) -> None:
 def test_documents_that_the_store_lacks_are_named(bench: Workbench) -> None:
     status, _, said = evaluate(bench, "seal,seal.md\nlid,lid.md\n", "--mode", "keyword", "--measure", "RR")
     assert status == 0
-    assert "questions ask for 1 documents that snapshot 1 does not hold: lid.md" in said
+    assert "the questions name 1 documents that snapshot 1 lacks: lid.md" in said
     assert "does not hold" not in evaluate(bench, "seal,seal\n", "--mode", "keyword")[2]
 
 

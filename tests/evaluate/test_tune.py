@@ -218,7 +218,7 @@ def test_questions_of_no_document_are_no_content_type(bench: Workbench) -> None:
     rows = "".join(f"where hangs the {name},hook number {n}\n" for n, name in enumerate(NAMES, 10))
     (bench.folder / "p.csv").write_text("question,phrase\n" + rows)
     found = tune(settings_of(bench), [str(bench.docs)], load_questions(bench.folder / "p.csv"), TRIED)
-    assert found.skipped == ["no content type: 12 questions name no document that is there"]
+    assert found.skipped == ["no content type: 12 questions name documents that do not exist"]
     assert {trial.content_type for trial in found.trials} == {""}
 
 

@@ -143,7 +143,7 @@ def test_a_failure_of_the_system_is_told_without_its_number() -> None:
 
 
 def test_publish_wants_the_name_of_what_it_is_to_force_or_give_up() -> None:
-    assert "name what is held back" in call("publish", "--discard").stderr
+    assert "name a held-back snapshot" in call("publish", "--discard").stderr
     assert call("publish", "--force").exit_code == 1
 
 
@@ -162,7 +162,7 @@ def test_a_wrong_setting_is_one_line_and_status_1() -> None:
 def test_ingest_without_a_source_says_how_to_name_one() -> None:
     result = call("ingest")
     assert result.exit_code == 1
-    assert result.stderr == "docmill: no source is named; name a folder, or set `sources` in docmill.toml\n"
+    assert result.stderr == "docmill: no source given; name a folder, or set `sources` in docmill.toml\n"
 
 
 def test_init_writes_a_file_once() -> None:

@@ -102,7 +102,7 @@ def test_a_file_in_an_archive_is_explained_by_its_path_in_it(folder: Path) -> No
     assert found["uri"] == "box.zip/inner.zip/deep/faq.md"
     assert found["splits"] == explained("faq.md")["splits"]
     said = run("box.zip/faq.md", status=1)
-    assert "box.zip/faq.md: unreadable: it holds no 'faq.md', but inner.zip/deep/faq.md, mixed.md" in said
+    assert "box.zip/faq.md: unreadable: it has no member 'faq.md', only inner.zip/deep/faq.md, mixed.md" in said
     (folder / "bad.zip").write_bytes((folder / "box.zip").read_bytes()[:200])
     assert "bad.zip/mixed.md: corrupt: " in run("bad.zip/mixed.md", status=1)
 
@@ -139,7 +139,7 @@ def test_other_strategies_are_tried_beside_the_routes() -> None:
         (["faq.md", "--strategy", "fixed", "--option", "sentence.size=30"], "must be NAME=VALUE"),
         (["faq.md", "--strategy", "fixed", "--option", "sise=30"], "the nearest is 'size'"),
         (["gone.md"], "gone.md: no such file"),
-        (["."], ".: a folder; name one file of it"),
+        (["."], ".: is a folder; name a file in it"),
         (["empty.md"], "empty.md: empty: 0 bytes"),
     ],
 )

@@ -117,11 +117,11 @@ def test_lists_and_tables_are_json_in_a_variable_and_one_text_is_a_list(monkeypa
         ("qq = 3", "qq: no such key; there are store, sources, engine"),
         ("[search]\nweight = 5", "search.weight: input should be less than or equal to 1, got 5"),
         ("[search]\nweight = nan", "search.weight: input should be a finite number, got nan"),
-        ('store = ""', "store: a store needs a name; it is a folder or s3://BUCKET/PREFIX, got ''"),
-        ('store = "gs://bucket/docs"', "store: a store is a folder or s3://BUCKET/PREFIX, got 'gs://bucket/docs'"),
+        ('store = ""', "store: a store needs a name: a folder or s3://BUCKET/PREFIX, got ''"),
+        ('store = "gs://bucket/docs"', "store: a store must be a folder or s3://BUCKET/PREFIX, got 'gs://bucket/docs'"),
         ('engine = "ray"', "engine: input should be 'auto', 'local' or 'prefect', got 'ray'"),
         ('[[routes]]\nglob = "a"\nstrategi = "x"', "the nearest is routes[0].strategy"),
-        ('[[routes]]\nstrategy = "x"', "routes[0]: must have either glob or type"),
+        ('[[routes]]\nstrategy = "x"', "routes[0]: must have exactly one of glob and type"),
         ("chunk = 3", "chunk: input should be a valid"),
         ("a =", "docmill.toml: Invalid value"),
     ],
@@ -154,7 +154,7 @@ def test_an_empty_name_is_not_the_working_directory(folder: Path) -> None:
     [
         ({"fixd": {"size": 30}}, r"^\[split\] strategy 'fixd' does not exist; the nearest is 'fixed'$"),
         ({"fixed": {"sise": 30}}, r"^\[split\] fixed has no option 'sise'; the nearest is 'size'$"),
-        ({"fixed": {"size": 3}}, r"^\[split\] fixed: size must be a whole number in \[16, 8192\], got 3$"),
+        ({"fixed": {"size": 3}}, r"^\[split\] fixed: size must be an integer in \[16, 8192\], got 3$"),
     ],
 )
 def test_options_of_a_strategy_are_checked_though_no_route_takes_it(split: dict[str, Any], message: str) -> None:

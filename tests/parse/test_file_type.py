@@ -156,7 +156,7 @@ def test_a_container_is_known_by_its_members_whatever_its_name(name: str) -> Non
     ],
 )
 def test_what_has_no_parser_is_rejected_by_its_own_name(data: bytes, kind: str) -> None:
-    with pytest.raises(Rejected, match=f"unsupported: {kind} files are not among the formats: text, markdown"):
+    with pytest.raises(Rejected, match=f"unsupported: {kind} files are not supported; supported are text, markdown"):
         detect_file_type("a.txt", data)
 
 

@@ -53,7 +53,7 @@ def test_a_parser_that_breaks_its_promise_is_found_out(
 ) -> None:
     broken = Parsed("Some text.", tuple(elements))
     monkeypatch.setitem(FORMATS, "text", replace(FORMATS["text"], parse=lambda *_: broken))
-    with pytest.raises(Rejected, match=f"crashed: the text parser broke its promise: element [01], .*{fault}"):
+    with pytest.raises(Rejected, match=f"crashed: the text parser returned invalid elements: element [01], .*{fault}"):
         parse(b"Some text.", FileType("text"), ParseOptions())
 
 

@@ -64,7 +64,7 @@ def test_damaged_lines_are_kept_and_counted_if_they_are_few() -> None:
     assert (parsed.metadata["records"], parsed.metadata["bad_lines"]) == (21, 1)
     short = read("jsonl", '{"a": 1}\n{"a": 2}\n{"a"')
     assert (short.text, short.metadata["bad_lines"]) == ('a: 1\n\na: 2\n\n{"a"', 1)
-    with pytest.raises(Rejected, match="corrupt: 2 of 3 lines are no JSON; line 2"):
+    with pytest.raises(Rejected, match="corrupt: 2 of 3 lines are not JSON; line 2"):
         read("jsonl", '{"a": 1}\n{\n{')
 
 

@@ -108,17 +108,17 @@ def test_another_store_is_no_source_either(tmp_path: Path) -> None:
 def test_what_is_named_and_offers_nothing_is_an_error_unless_that_is_accepted(tmp_path: Path) -> None:
     write(tmp_path, "a.md", ".hidden")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(SourceError, match=r"\*\.txt offers no file; .*--allow-delete"):
+    with pytest.raises(SourceError, match=r"\*\.txt has no files; .*--allow-delete"):
         listing(f"{tmp_path}/*.txt")
-    with pytest.raises(SourceError, match="hidden offers no file"):
+    with pytest.raises(SourceError, match="hidden has no files"):
         listing(tmp_path / ".hidden")
-    with pytest.raises(SourceError, match="pipe offers no file; pipe: not a regular file"):
+    with pytest.raises(SourceError, match="pipe has no files; pipe: not a regular file"):
         listing(tmp_path / "pipe")
     assert uris(f"{tmp_path}/*.txt", may_be_empty=True) == []
 
 
 def test_a_missing_source_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="empty text"):
+    with pytest.raises(SourceError, match="empty string"):
         open_source("")
     with pytest.raises(SourceError, match="does not exist"):
         open_source(str(tmp_path / "nothing"))

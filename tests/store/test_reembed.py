@@ -182,7 +182,7 @@ def test_the_command_says_what_it_did(bench: Workbench) -> None:
     arguments = ["reembed", "--model", WIDE, "--store", str(bench.root)]
     first, second = (CliRunner().invoke(app, arguments) for _ in range(2))
     assert first.exit_code == second.exit_code == 0, first.output
-    assert "snapshot 3 has the vectors of wide-token-counts, 3 made now" in first.output
+    assert "snapshot 3 has the vectors of wide-token-counts, 3 newly embedded" in first.output
     assert "already" in second.output
 
 

@@ -1,1 +1,1 @@
-"""The commands, by what they are about."""
+"""The commands, grouped by topic."""

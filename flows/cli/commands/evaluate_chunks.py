@@ -1,4 +1,4 @@
-"""Commands of `docmill evaluate` that need no qrels: chunks by themselves, and what a language model thinks."""
+"""The commands `evaluate chunks` and `evaluate context`: chunk statistics, and judgements by a language model."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,13 +24,13 @@ def register(app: typer.Typer) -> None:
 def chunks(
     context: typer.Context,
     at: At = None,
-    documents: Annotated[int, typer.Option(min=1, help="Look at so many documents where it takes long.")] = 100,
-    least: Annotated[int, typer.Option(min=0, help="Count chunks of fewer tokens.")] = 50,
-    coherence: Annotated[bool, typer.Option(help="Embed sentences of some chunks.")] = True,
-    needles: Annotated[bool, typer.Option(help="Plant sentences in texts, and search for them.")] = True,
+    documents: Annotated[int, typer.Option(min=1, help="Sample size of the slow measures, in documents.")] = 100,
+    least: Annotated[int, typer.Option(min=0, help="Count chunks with fewer tokens as short.")] = 50,
+    coherence: Annotated[bool, typer.Option(help="Measure the coherence of sentences (embeds them).")] = True,
+    needles: Annotated[bool, typer.Option(help="Plant sentences in long texts and search for them.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the chunks themselves: sizes, bounds, overlap, coherence, duplicates, needles in a haystack."""
+    """Measure the chunks without questions: sizes, boundaries, overlap, coherence, duplicates, needle retrieval."""
     settings = settings_of(context)
     from docmill.flows.measure.chunk_quality import Looking, chunk_quality, keep
     from docmill.storage.reader.store import open_store
@@ -48,10 +48,10 @@ def context(
     file: Annotated[Path, QUESTIONS],
     qrels: Annotated[Path | None, QRELS] = None,
     at: At = None,
-    k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="How many hits are judged.")] = 5,
+    k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="Number of hits to judge.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Let the language model of [model] judge what a search finds: context precision and relevance, as in RAGAS."""
+    """Have a language model judge the hits: context precision and relevance, as in RAGAS."""
     settings = settings_of(context)
     from docmill.flows.measure.evaluation import keep_values, subject_of
     from docmill.flows.measure.judge import judge
@@ -62,9 +62,9 @@ def context(
     found = judge(settings, store, asked, k)
     for name, values in found.items():
         if len(values) < len(asked):
-            note(f"{name}: no judgement of {len(asked) - len(values)} of {len(asked)} questions; they are left out")
+            note(f"{name}: {len(asked) - len(values)} of {len(asked)} questions have no judgement and are left out")
     if not any(found.values()):
-        raise ConfigError("the model gave no judgement that can be read; is it the right one in [model]?")
+        raise ConfigError("no answer of the model could be read as a judgement; check [model]")
     found = {name: values for name, values in found.items() if values}
     subject = subject_of(file, qrels, {"k": k, "model": settings.model.model}, "context")
     save_rows(lambda: keep_values(store, at or "", subject, found))

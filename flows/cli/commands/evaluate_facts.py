@@ -1,4 +1,4 @@
-"""The command that has a language model judge whether a search finds the facts of the right answers."""
+"""The command `evaluate facts`: have a language model check whether the hits state the facts of the right answers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from docmill.tasks.model.client import Desk
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
-QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
-MODES = typer.Option("--mode", help="A way to search; give it again to compare. All three where none is given.")
-TOP = typer.Option("--top", min=1, help="How many chunks are read; may be repeated. 3, 5 and 10 where none is given.")
-WINDOW = typer.Option("--window", min=0, help="Most tokens of a prompt, about; facts of longer ones fail. 0 is any.")
-FACTS = typer.Option("--facts", metavar="FILE", help="Take the facts from this file, or write them there if it is new.")
+QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
+MODES = typer.Option("--mode", help="Search mode; may be repeated to compare. The default is all three.")
+TOP = typer.Option("--top", min=1, help="Number of chunks to read; may be repeated. The default is 3, 5 and 10.")
+WINDOW = typer.Option("--window", min=0, help="Maximum tokens of a prompt, estimated. Longer ones fail. 0 is no limit.")
+FACTS = typer.Option("--facts", metavar="FILE", help="Read the facts from this file; if it is new, write them there.")
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +41,7 @@ def facts(
     kept: Annotated[Path | None, FACTS] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Have the language model state the facts of the right answers, and judge which of them the search finds."""
+    """Have a language model list the facts of the right answers and check which of them the hits state."""
     settings = settings_of(context)
     from docmill.flows.config.task_options import asking_of, way_of
     from docmill.flows.measure import answer_facts as flow
@@ -60,15 +60,15 @@ def facts(
         left = desk.spent.left
     subject = subject_of(questions, qrels, {"model": settings.model.model, "window": window}, "facts")
     save_rows(lambda: flow.keep_shares(store, at or "", subject, found))
-    note(f"{sum(map(len, known.values()))} facts of {len(known)} of {len(asked)} questions")
+    note(f"{sum(map(len, known.values()))} facts from {len(known)} of {len(asked)} questions")
     _print([_row(one) for one in found], as_json)
     if left or any(one.failed for one in found) or len(known) < len(asked):
-        note(f"the model gave no usable answer to some prompts ({left} beyond --max-calls or --max-cost)")
+        note(f"some prompts got no usable answer ({left} exceeded --max-calls or --max-cost)")
         raise typer.Exit(1)
 
 
 def _known(kept: Path | None, store: "Store", asked: Sequence["Question"], desk: "Desk") -> "Facts":
-    """Return the facts in the file `kept`; if it is new, have the model state them and write them there."""
+    """Return the facts in the file `kept`. If it does not exist, have the model list them and write the file."""
     from docmill.flows.measure import answer_facts as flow
 
     if kept and kept.exists():

@@ -1,4 +1,4 @@
-"""The group of commands that measure: `docmill evaluate`, which by itself asks questions."""
+"""The command group `docmill evaluate`, whose default command is `questions`."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ DEFAULT = "questions"
 
 
 class Defaulting(TyperGroup):
-    """A group that takes what names none of its commands for arguments of its default one."""
+    """A command group with a default command: arguments that name no command are passed to it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments, with the default command before them where none is named."""
+        """Parse the arguments, with the default command put first if they name none."""
         named = args and (args[0] in self.commands or args[0] == "--help")
         return super().parse_args(ctx, args if named else [DEFAULT, *args])
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     """Add the group to `app`."""
     group = typer.Typer(
         cls=Defaulting,
-        help="Measure the search by questions (`evaluate --questions FILE`), and what else the commands below say.",
+        help="Measure search quality. Without a subcommand, runs `evaluate questions`.",
         rich_markup_mode=None,
     )
     for module in (evaluate_questions, evaluate_chunks, evaluate_facts):

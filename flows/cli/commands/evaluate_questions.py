@@ -1,4 +1,4 @@
-"""The command that measures a store's search by questions whose answers are known."""
+"""The command `evaluate questions`: measure retrieval quality by questions with known answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from docmill.tasks.evaluate.questions import Question
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
-QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
-MODES = typer.Option("--mode", help="A way to search; give it again to compare. All three where none is given.")
-MEASURE = typer.Option("--measure", metavar="NAME", help="Such as nDCG@10, R@5, RR, AP, Success@5; may be repeated.")
-RUN_FILE = typer.Option("--run-file", metavar="FILE", help="Write the first way's rankings as a TREC run.")
-AT = typer.Option("--at", metavar="N|TAG", help="A kept snapshot or a candidate; give it again to compare.")
+QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
+MODES = typer.Option("--mode", help="Search mode; may be repeated to compare. The default is all three.")
+MEASURE = typer.Option(
+    "--measure", metavar="NAME", help="Measure such as nDCG@10, R@5, RR, AP, Success@5; may be repeated."
+)
+RUN_FILE = typer.Option("--run-file", metavar="FILE", help="Write the first rankings as a TREC run file.")
+AT = typer.Option("--at", metavar="N|TAG", help="Snapshot or candidate; may be repeated to compare.")
 WEIGHT = typer.Option("--weight", min=0, max=1, help="Weight of the vectors in a hybrid search; may be repeated.")
-HTML = typer.Option("--html", metavar="OUT", help="Write a page that draws the means with their intervals.")
-VALUES = typer.Option("--values/--no-values", help="Keep the value of each question, not just the mean.")
-KEEP = typer.Option("--keep/--no-keep", help="Keep the results as rows of `evaluations`.")
+HTML = typer.Option("--html", metavar="OUT", help="Write an HTML chart of the means with confidence intervals.")
+VALUES = typer.Option("--values/--no-values", help="Save the value of each question, not just the mean.")
+KEEP = typer.Option("--keep/--no-keep", help="Save the results as rows of `evaluations`.")
 _NAMED = 3
-"""Unknown documents that are named; the note stays one line, and a few names show what is wrong with the rest."""
+"""Unknown documents to name. The note stays on one line, and a few names show what is wrong with the rest."""
 
 
 def register(app: typer.Typer) -> None:
@@ -43,14 +45,14 @@ def questions(
     mode: Annotated[list[Mode] | None, MODES] = None,
     weight: Annotated[list[float] | None, WEIGHT] = None,
     measure: Annotated[list[str] | None, MEASURE] = None,
-    depth: Annotated[int, typer.Option(min=1, help="How long a ranking is.")] = 10,
+    depth: Annotated[int, typer.Option(min=1, help="Number of hits in a ranking.")] = 10,
     run_file: Annotated[Path | None, RUN_FILE] = None,
     html: Annotated[Path | None, HTML] = None,
     keep: Annotated[bool, KEEP] = True,
     values: Annotated[bool, VALUES] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, each question's values included.")] = False,
 ) -> None:
-    """Measure how well the store answers questions whose answers are known."""
+    """Measure how well search answers questions with known answers."""
     settings = settings_of(context)
     from docmill.flows.measure import evaluation
     from docmill.tasks.evaluate.questions import load_questions
@@ -64,7 +66,7 @@ def questions(
         subject = partial(evaluation.subject_of, file, qrels, {"depth": depth})
         save_rows(lambda: evaluation.keep(settings.store, found, subject(), values))
     _note_strangers(settings.store, found, asked)
-    note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, the first {depth} hits")
+    note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, ranking depth {depth}")
     _print(found, as_json)
     if run_file is not None:
         run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
@@ -74,7 +76,7 @@ def questions(
 
 
 def _note_strangers(store: Path, found: Sequence["Measured"], asked: Sequence["Question"]) -> None:
-    """Say which documents the questions ask for that a snapshot does not hold: no search can find these."""
+    """Warn about documents that the questions name and the snapshot lacks: no search can find them."""
     from docmill.storage.reader.store import open_store
     from docmill.tasks.evaluate.asking import strangers
 
@@ -82,7 +84,7 @@ def _note_strangers(store: Path, found: Sequence["Measured"], asked: Sequence["Q
         if missing := strangers(open_store(store, at), asked):
             more = ", ..." if len(missing) > _NAMED else ""
             named = ", ".join(missing[:_NAMED]) + more
-            note(f"questions ask for {len(missing)} documents that snapshot {at} does not hold: {named}")
+            note(f"the questions name {len(missing)} documents that snapshot {at} lacks: {named}")
 
 
 def _print(found: Sequence["Measured"], as_json: bool) -> None:
@@ -104,11 +106,11 @@ def _write_page(path: Path, title: str, caption: str, found: Sequence["Measured"
 
 
 def save_rows(save: Callable[[], None]) -> None:
-    """Keep results; where the store cannot be written, say so and go on."""
+    """Save the results. If the store is read-only, say so and continue."""
     try:
         save()
     except OSError as error:
-        note(f"the results are not kept: {error}")
+        note(f"the results were not saved: {error}")
 
 
 def _as_json(one: "Measured", first: "Measured") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command that says what a file is, where its regions go, and draws the chunks."""
+"""The command `explain`: show what a file is, how its regions are routed, and its chunks."""
 
 import json
 from pathlib import Path
@@ -22,16 +22,20 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="The file; it need not be in a store or a source.")],
-    strategy: Annotated[list[str] | None, typer.Option(help="Show this strategy, too; may be repeated.")] = None,
+    file: Annotated[Path, typer.Argument(help="The file. It need not belong to a store or a source.")],
+    strategy: Annotated[list[str] | None, typer.Option(help="Also split with this strategy; may be repeated.")] = None,
     option: Annotated[
-        list[str] | None, typer.Option(metavar="K=V", help="An option of --strategy, or of one: recursive.size=100.")
+        list[str] | None,
+        typer.Option(metavar="K=V", help="Option of --strategy, such as size=100 or recursive.size=100."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, metavar="N", help="Draw so many chunks; 0 draws all.")] = 100,
-    html: Annotated[Path | None, typer.Option(metavar="OUT", help="Write a page that shows the chunks.")] = None,
+    limit: Annotated[int, typer.Option(min=0, metavar="N", help="Number of chunks to show; 0 shows all.")] = 100,
+    html: Annotated[Path | None, typer.Option(metavar="OUT", help="Write an HTML page that shows the chunks.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
 ) -> None:
-    """Say what a file is region by region, which rule decides how it is split, and draw its chunks."""
+    """Show how a file is split.
+
+    Lists the content type of each region, the rule that routes it, and the chunks.
+    """
     settings = settings_of(context)
     from docmill.flows.explain import explain as find
 
@@ -55,7 +59,7 @@ def _trials(settings: "Settings", strategies: list[str], options: list[str]) -> 
     from docmill.tasks.split.strategies import splitter_of
 
     if options and not strategies:
-        raise ConfigError("--option needs a --strategy that it is for")
+        raise ConfigError("--option needs a --strategy to apply to")
     values: dict[str, dict[str, Any]] = {name: dict(settings.split.get(name, {})) for name in strategies}
     for one in options:
         key, separator, value = one.partition("=")

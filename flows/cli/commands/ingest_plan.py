@@ -1,4 +1,4 @@
-"""Commands that fill the store: ingest, plan, serve."""
+"""The commands that fill the store: ingest, plan, serve."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from docmill.flows.runs.run_options import RunOptions
 
 Sources = Annotated[
-    list[str] | None, typer.Argument(help="Folders, globs, files, s3://BUCKET/PREFIX, or NAME=PATH; else `sources`.")
+    list[str] | None,
+    typer.Argument(
+        help="Folders, globs, files, s3://BUCKET/PREFIX or NAME=PATH. The default is the setting `sources`."
+    ),
 ]
-AllowDelete = Annotated[bool, typer.Option("--allow-delete", help="Accept that a source lost many documents.")]
+AllowDelete = Annotated[bool, typer.Option("--allow-delete", help="Accept that a source has lost many documents.")]
 RefreshContexts = Annotated[
-    bool, typer.Option("--refresh-contexts", help="Ask the model again where a context is stale or could not be used.")
+    bool, typer.Option("--refresh-contexts", help="Ask the model again for stale or unusable contexts.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -33,13 +36,13 @@ def register(app: typer.Typer) -> None:
 def ingest(
     context: typer.Context,
     sources: Sources = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")] = False,
     allow_delete: AllowDelete = False,
-    retry: Annotated[bool, typer.Option("--retry", help="Try documents again that were rejected before.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Try rejected documents again.")] = False,
     refresh_contexts: RefreshContexts = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the store up to date with its sources, in one snapshot."""
+    """Update the store from its sources and commit one snapshot."""
     from docmill.flows.runs.run_options import RunOptions
 
     options = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
@@ -53,7 +56,7 @@ def plan(
     refresh_contexts: RefreshContexts = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what `ingest` would do, with the chunks and tokens to embed."""
+    """Show what `ingest` would do, and count the chunks and tokens to embed."""
     from docmill.flows.runs.run_options import RunOptions
 
     options = RunOptions(True, allow_delete, refresh_contexts=refresh_contexts)
@@ -62,10 +65,10 @@ def plan(
 
 def serve(
     context: typer.Context,
-    cron: Annotated[str, typer.Option("--cron", help='When to ingest, as in "0 3 * * *".')],
+    cron: Annotated[str, typer.Option("--cron", help='Schedule, such as "0 3 * * *" for 3 a.m. every day.')],
     sources: Sources = None,
 ) -> None:
-    """Ingest on a schedule, with Prefect, in this one process."""
+    """Ingest on a schedule with Prefect, in this process."""
     from docmill.flows.hosting.start_run import sources_of
 
     settings = settings_of(context)
@@ -76,7 +79,7 @@ def serve(
 
 
 def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> "Report":
-    """Run the ingest with a progress bar; say which engine was chosen."""
+    """Run the ingest with a progress bar, and print which engine was chosen."""
     from docmill.flows.hosting.start_run import engine_of, sources_of, start_run
 
     named = sources_of(settings, sources)
@@ -87,7 +90,7 @@ def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> 
 
 
 def print_report(report: "Report", as_json: bool) -> None:
-    """Print what a run did, and end with its exit status."""
+    """Print the report of a run, and exit with its exit status."""
     if as_json:
         print_json(report.as_json())
         for problem in report.problems:

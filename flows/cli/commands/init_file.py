@@ -1,4 +1,4 @@
-"""The command that writes a docmill.toml, generated from the settings model."""
+"""The command `init`: write a docmill.toml, generated from the settings model."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ HEAD = """\
 # Settings of docmill. A line that begins with # and a letter holds a default; take the # away to change it.
 # Each key is also an environment variable (DOCMILL_CHUNK__CONTEXT_TOKENS) and a flag (--chunk-context-tokens).
 # A flag wins over the environment, and the environment over this file. Relative paths start at its folder."""
-FOLDER = typer.Argument(help="The folder to write it to.")
+FOLDER = typer.Argument(help="The folder for the docmill.toml.")
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 def init(
     folder: Annotated[Path, FOLDER] = Path(),
 ) -> None:
-    """Write a docmill.toml with every key, its default and its meaning."""
+    """Write a docmill.toml that lists every key with its default and description."""
     from docmill.flows.config.configuration import FILE_NAME
 
     target = folder / FILE_NAME
@@ -42,7 +42,7 @@ def init(
 
 
 def template() -> str:
-    """Return the text of a docmill.toml that sets nothing and names everything."""
+    """Return the text of a docmill.toml with every key commented out."""
     return "\n".join(_lines()) + "\n"
 
 
@@ -67,7 +67,7 @@ def _section(section: tuple[str, ...], members: list["Key"]) -> Iterator[str]:
 
 
 def toml_value(value: Any) -> str:
-    """Return a default as TOML; JSON is the same for all that occurs but tables."""
+    """Return a default as TOML. JSON looks the same for all types in use but tables."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Commands about what is kept: undelete, publish, reembed, vacuum, compact."""
+"""The commands that manage snapshots and files: undelete, publish, reembed, vacuum, compact."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -24,10 +24,10 @@ def register(app: typer.Typer) -> None:
 
 def undelete(
     context: typer.Context,
-    uris: Annotated[list[str], typer.Argument(help="The documents, by uri.")],
+    uris: Annotated[list[str], typer.Argument(help="Uris of the documents.")],
     as_json: AsJson = False,
 ) -> None:
-    """Bring deleted documents back, without parsing or embedding anything."""
+    """Restore deleted documents without parsing or embedding them."""
     settings = settings_of(context)
     from docmill.flows.config.task_options import retention_of
     from docmill.storage.versions.undelete import undelete as restore
@@ -41,24 +41,26 @@ def undelete(
 
 def publish(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="What the gate has held back; without one, list all.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Undo what was committed since.")] = False,
-    discard: Annotated[bool, typer.Option("--discard", help="Give it up instead.")] = False,
+    name: Annotated[str | None, typer.Argument(help="Name of the held-back snapshot. Without it, list all.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the commits made since.")] = False,
+    discard: Annotated[bool, typer.Option("--discard", help="Discard it instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a snapshot current that the [gate] has held back."""
+    """Publish a snapshot that the gate held back."""
     settings = settings_of(context)
     from docmill.storage.history import snapshots
     from docmill.storage.versions import candidates
 
     if not name and (discard or force):
-        raise QueryError("name what is held back; without --discard and --force all are listed")
+        raise QueryError("name a held-back snapshot; `docmill publish` lists them")
     if name and discard:
         candidates.discard(settings.store, name, settings.wait_s)
         name = None
     if name:
         number = candidates.publish(settings.store, name, force, settings.wait_s).number
-        print_json({"snapshot": number}) if as_json else typer.echo(f"snapshot {number} is what was {name}")
+        print_json({"snapshot": number}) if as_json else typer.echo(
+            f"snapshot {number} published, held back before as {name}"
+        )
         return
     held = [snapshots.read_candidate(settings.store, one) for one in snapshots.candidates(settings.store)]
     rows = [
@@ -70,15 +72,20 @@ def publish(
         }
         for one, state in zip(snapshots.candidates(settings.store), held, strict=True)
     ]
-    print_found(rows, as_json, "Nothing is held back.")
+    print_found(rows, as_json, "No snapshot is held back.")
 
 
 def reembed(
     context: typer.Context,
-    model: Annotated[str, typer.Option("--model", help="A local path, or a hub name; none takes [embedding].")] = "",
+    model: Annotated[
+        str, typer.Option("--model", help="Local path or Hub name. The default is the model in [embedding].")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Give the store the vectors of another model; searches keep to the old ones until all are made."""
+    """Re-embed the store with another model.
+
+    Searches use the old vectors until all new ones are ready.
+    """
     settings = settings_of(context)
     from docmill.flows.cli.terminal.progress import progress_bar
     from docmill.flows.config.task_options import gate_of, retention_of, space_of
@@ -97,20 +104,22 @@ def reembed(
             {"embedded": done.embedded, "snapshot": made and made.snapshot, "candidate": made and made.candidate}
         )
     elif made is None:
-        typer.echo(f"The store's vectors are those of {plain(space.model)} already.")
+        typer.echo(f"The store already uses {plain(space.model)}.")
     elif made.candidate:
-        typer.echo(f"The gate has kept it back as {made.candidate}: {made.finding and made.finding.spelled()}")
+        typer.echo(f"The gate held the snapshot back as {made.candidate}: {made.finding and made.finding.spelled()}")
     else:
-        typer.echo(f"snapshot {made.snapshot} has the vectors of {plain(space.model)}, {done.embedded:,} made now")
+        typer.echo(
+            f"snapshot {made.snapshot} has the vectors of {plain(space.model)}, {done.embedded:,} newly embedded"
+        )
         note(f"for the next ingest set [embedding] model = {space.model!r}")
 
 
 def vacuum(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go, and remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be removed, and remove nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove the snapshots that [retention] does not keep, and their files."""
+    """Delete snapshots that [retention] does not keep, and their files."""
     settings = settings_of(context)
     from docmill.flows.config.task_options import retention_of
     from docmill.storage.upkeep.compact import vacuum as clean
@@ -120,7 +129,10 @@ def vacuum(
 
 
 def compact(context: typer.Context, as_json: AsJson = False) -> None:
-    """Write anew in few files what many commits have left in many; a vacuum is part of it."""
+    """Merge the many small files of past commits into few.
+
+    Vacuums as well.
+    """
     settings = settings_of(context)
     from docmill.flows.config.task_options import retention_of
     from docmill.storage.upkeep.compact import compact as write_anew
@@ -135,6 +147,8 @@ def _print(done: "Compaction", verb: str, as_json: bool) -> None:
     numbers = ", ".join(map(str, done.removed)) or "none"
     typer.echo(f"{verb} {len(done.removed)} snapshots ({numbers}), {done.bytes:,} bytes")
     for number in done.damaged:
-        note(f"snapshot {number} is damaged, and what it needs not known, so no file was removed; see: docmill verify")
+        note(
+            f"snapshot {number} is damaged, so the files it needs are unknown and none was removed; run docmill verify"
+        )
     if done.snapshot:
         typer.echo(f"committed snapshot {done.snapshot}, with the same content in fewer files")

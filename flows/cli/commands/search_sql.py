@@ -1,4 +1,4 @@
-"""Commands that ask the store: search, sql."""
+"""The commands that query the store: search, sql."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Mode(StrEnum):
-    """Which rankings a search uses."""
+    """The rankings that a search uses."""
 
     hybrid = "hybrid"
     vector = "vector"
@@ -31,7 +31,7 @@ class Mode(StrEnum):
 
 
 class TableFormat(StrEnum):
-    """How a table is written."""
+    """The output format of a table."""
 
     table = "table"
     json = "json"
@@ -53,14 +53,14 @@ def register(app: typer.Typer) -> None:
 def search(
     context: typer.Context,
     query: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
-    k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="How many hits.")] = 5,
-    mode: Annotated[Mode, typer.Option(help="Which rankings to use.")] = Mode.hybrid,
-    where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks for which this holds.")] = None,
+    k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="Number of hits.")] = 5,
+    mode: Annotated[Mode, typer.Option(help="Search mode.")] = Mode.hybrid,
+    where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks that match this SQL condition.")] = None,
     at: At = None,
-    parents: Annotated[bool, typer.Option("--parents", help="Give what holds each chunk found, once.")] = False,
-    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Answer each line of a file.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say how each hit came to its place.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON, explained.")] = False,
+    parents: Annotated[bool, typer.Option("--parents", help="Return the parent of each chunk, once.")] = False,
+    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Search for each line of a file.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the rank of each hit.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the hits as JSON, with explanations.")] = False,
 ) -> None:
     """Find the chunks that answer a question."""
     asked = _asked(query, queries)
@@ -85,7 +85,7 @@ def search(
 
 
 def _asked(query: str | None, queries: Path | None) -> list[str]:
-    """Return the queries of a command line that has either one or a file of them."""
+    """Return the queries of a command line, which has either one query or a file of queries."""
     if (query is None) == (queries is None):
         raise typer.BadParameter("give either a query or --queries FILE")
     if queries is None:
@@ -96,7 +96,7 @@ def _asked(query: str | None, queries: Path | None) -> list[str]:
         raise QueryError(f"{queries}: not UTF-8 ({error.reason} at byte {error.start})") from None
     asked = [line.strip() for line in lines if line.strip()]
     if not asked:
-        raise QueryError(f"{queries}: no query in it; write one a line")
+        raise QueryError(f"{queries}: no query in the file; write one per line")
     return asked
 
 
@@ -110,11 +110,11 @@ def _print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool
         for line in _explained(hit) if explain else ():
             typer.echo(f"     {plain(line)}")
     if not hits:
-        typer.echo("Nothing was found.")
+        typer.echo("No hits.")
 
 
 def _explained(hit: "Hit") -> Iterator[str]:
-    """Yield lines that say how a hit came to its place."""
+    """Yield lines that explain the rank of a hit."""
     if hit.vector_score is not None:
         yield f"vectors: rank {hit.vector_rank}, cosine {hit.vector_score:.3f}"
     if hit.keyword_score is not None:
@@ -133,15 +133,15 @@ def _place(store: "Store", hit: "Hit") -> str:
 def sql(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help=f"One SELECT over {_VIEWS}.")],
-    form: Annotated[TableFormat, typer.Option("--format", help="How to write the rows.")] = TableFormat.table,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
+    form: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the rows to this file.")] = None,
     at: At = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
-    """Ask the store in SQL."""
+    """Query the store with SQL."""
     form = TableFormat.json if as_json else form
     if form is TableFormat.parquet and output is None and is_terminal():
-        raise typer.BadParameter("parquet is not for a terminal; name a file with --output")
+        raise typer.BadParameter("parquet cannot be printed on a terminal; name a file with --output")
     settings = settings_of(context)
     from docmill.storage.reader.store import open_store
 
@@ -153,7 +153,7 @@ def sql(
 
 
 def render(table: "pa.Table", form: TableFormat) -> bytes:
-    """Return the rows of a table in a format; raise `QueryError` where it cannot hold them."""
+    """Return a table in a format; raise `QueryError` if the format cannot hold it."""
     twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
     if twice and form in (TableFormat.json, TableFormat.parquet):
         raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
@@ -171,7 +171,7 @@ def render(table: "pa.Table", form: TableFormat) -> bytes:
 
 
 def _word(value: Any) -> Any:
-    """Return a truth as SQL says it, and a list or a struct as JSON."""
+    """Return a boolean as SQL spells it, and a list or a struct as JSON."""
     return as_json_text(value) if isinstance(value, bool | list | dict) else value
 
 

@@ -1,4 +1,4 @@
-"""Commands that look after the store: status, history, verify, repair, rejects."""
+"""The commands that inspect and repair the store: status, history, verify, repair, rejects."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(context: typer.Context, as_json: AsJson = False) -> None:
-    """Say what the store holds."""
+    """Show what the store holds."""
     settings = settings_of(context)
     from docmill.storage.reader.store import open_store
 
@@ -49,7 +49,7 @@ def _phrase(value: object) -> str:
 
 
 def history(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the snapshots, the oldest first."""
+    """List the snapshots, oldest first."""
     settings = settings_of(context)
     from docmill.storage.reader.store import open_store
 
@@ -65,7 +65,10 @@ def verify(
     deep: Annotated[bool, typer.Option("--deep", help="Read every file and compare its checksum.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check that tables, artifacts, postings and vectors agree; a line for each finding."""
+    """Check that tables, artifacts, postings and vectors agree.
+
+    Prints one line for each finding.
+    """
     settings = settings_of(context)
     from docmill.storage.upkeep.verify import verify as find
 
@@ -75,12 +78,15 @@ def verify(
     else:
         for finding in findings:
             typer.echo(plain(str(finding)))
-    note(f"{len(findings)} finding(s)" if findings else "no finding")
+    note(f"{len(findings)} finding(s)" if findings else "no findings")
     raise typer.Exit(1 if findings else 0)
 
 
 def repair(context: typer.Context, as_json: AsJson = False) -> None:
-    """Rebuild what is lost or damaged from what is left; exit status 3 where documents have to be ingested again."""
+    """Rebuild lost or damaged files from what is left.
+
+    Exits with status 3 if some documents have to be ingested again.
+    """
     settings = settings_of(context)
     from docmill.storage.upkeep.repair import repair as mend
 
@@ -90,12 +96,12 @@ def repair(context: typer.Context, as_json: AsJson = False) -> None:
     else:
         typer.echo("\n".join(map(plain, done.done)) or "Nothing needed repair.")
     for what in done.lost:
-        note(f"lost: {what}; an ingest of its source brings it back")
+        note(f"lost: {what}; ingest its source to restore it")
     raise typer.Exit(3 if done.lost else 0)
 
 
 def _encoder_of(root: Path) -> "Encode":
-    """Return the encoding of the store's own model, which is loaded when it is called."""
+    """Return an encoder with the store's own model, which is loaded on the first call."""
     from docmill.storage.history.snapshots import read
 
     space = read(root).space
@@ -110,10 +116,10 @@ def _encoder_of(root: Path) -> "Encode":
 
 def rejects(
     context: typer.Context,
-    retry: Annotated[bool, typer.Option("--retry", help="Try them again, by an ingest of `sources`.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Try them again by ingesting `sources`.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the files that could not be used, with the reason."""
+    """List the rejected files and the reason for each."""
     from docmill.flows.runs.run_options import RunOptions
 
     settings = settings_of(context)

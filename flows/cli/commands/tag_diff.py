@@ -1,4 +1,4 @@
-"""Commands about earlier snapshots: tag, diff."""
+"""The commands about past snapshots: tag, diff."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -27,19 +27,22 @@ def register(app: typer.Typer) -> None:
 
 def tag(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="The name to give; without one, list all.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The tag. Without it, list all tags.")] = None,
     at: At = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Take the name away.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete the tag.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Name a snapshot, the newest unless --at says which; it is kept as long as it has a name."""
+    """Name a snapshot, by default the newest.
+
+    A named snapshot is kept until the name is deleted.
+    """
     settings = settings_of(context)
     from docmill.storage.history import tags
     from docmill.storage.versions.tagging import delete_tag, set_tag
 
     if name is None:
         if at or delete:
-            raise QueryError("name the tag")
+            raise QueryError("name a tag")
         _print_tags(tags.tags(settings.store), as_json)
     elif delete:
         delete_tag(settings.store, name, settings.wait_s)
@@ -57,11 +60,14 @@ def _print_tags(held: dict[str, int], as_json: bool) -> None:
 def diff(
     context: typer.Context,
     old: Annotated[str, typer.Argument(help="A kept snapshot, by number or tag.")],
-    new: Annotated[str | None, typer.Argument(help="Another one; without it the newest.")] = None,
-    text: Annotated[bool, typer.Option("--text", help="Show what changed in the texts of chunks.")] = False,
+    new: Annotated[str | None, typer.Argument(help="A second snapshot. The default is the newest.")] = None,
+    text: Annotated[bool, typer.Option("--text", help="Show text changes as a diff.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what changed between two snapshots: documents and chunks added, removed, changed and moved."""
+    """Show what changed between two snapshots.
+
+    Lists documents and chunks that were added, removed, changed or moved.
+    """
     settings = settings_of(context)
     from docmill.storage.reader.store import open_store
     from docmill.storage.versions.diff import diff as compare

@@ -1,4 +1,4 @@
-"""The command that tries settings on the user's own documents and questions: tune."""
+"""The command `tune`: try settings on the user's own documents and questions."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -14,17 +14,19 @@ from docmill.storage.errors import ConfigError
 if TYPE_CHECKING:
     from docmill.flows.measure.tune import Trial, Tuning
 
-QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder; else they are made.")
-QRELS = typer.Option("--qrels", metavar="FILE", help="What answers the questions, in TREC's or BEIR's form.")
-BUDGET = typer.Option("--budget", min=1, metavar="N", help="Embed at most so many new texts.")
-MEASURE = typer.Option("--measure", metavar="NAME", help="What to raise: nDCG@10, R@5, RR, recall@5, IoU@5 ...")
-CHARACTERS = typer.Option("--characters", min=1, metavar="N", help="How much of what is found is read.")
+QUESTIONS = typer.Option(
+    "--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder. The default is to generate some."
+)
+QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
+BUDGET = typer.Option("--budget", min=1, metavar="N", help="Maximum number of new texts to embed.")
+MEASURE = typer.Option("--measure", metavar="NAME", help="Measure to maximise: nDCG@10, R@5, RR, recall@5, IoU@5 ...")
+CHARACTERS = typer.Option("--characters", min=1, metavar="N", help="Read this many characters of each ranking.")
 STRATEGY = typer.Option("--strategy", metavar="NAME", help="Try this strategy; may be repeated.")
 SIZE = typer.Option("--size", metavar="N", help="Try this size in tokens; may be repeated.")
 CONTEXT = typer.Option("--context", metavar="NAME", help="Try this contextualizer; may be repeated.")
 WEIGHT = typer.Option("--weight", min=0, max=1, metavar="X", help="Try this weight of the vectors; may be repeated.")
-WRITE = typer.Option("--write", help="Set what won in docmill.toml, comments kept; make one where there is none.")
-OUTPUT = typer.Option("--output", metavar="FILE", help="Write what won to a file of its own.")
+WRITE = typer.Option("--write", help="Merge the result into docmill.toml, keeping comments; create it if needed.")
+OUTPUT = typer.Option("--output", metavar="FILE", help="Write the result to a separate file.")
 
 
 def register(app: typer.Typer) -> None:
@@ -48,14 +50,17 @@ def tune(
     output: Annotated[Path | None, OUTPUT] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Find strategies, sizes, contexts and weights that answer questions on these documents better."""
+    """Find settings that answer questions on your documents better.
+
+    Tries strategies, sizes, contexts and vector weights.
+    """
     settings = settings_of(context)
     from docmill.flows.measure.tune import TuneOptions
     from docmill.flows.measure.tune import tune as search_settings
     from docmill.tasks.evaluate.questions import load_questions
 
     if not (sources or settings.sources):
-        raise ConfigError("no source is named; name a folder, or set `sources` in docmill.toml")
+        raise ConfigError("no source given; name a folder, or set `sources` in docmill.toml")
     if output is not None and output.exists():
         raise ConfigError(f"{output} exists; name another file, or --write into docmill.toml")
     asked = load_questions(questions, qrels) if questions else []
@@ -78,8 +83,8 @@ def _report(found: "Tuning", as_json: bool) -> None:
     toml = as_toml(found)
     if found.made:
         note(
-            f"the {found.questions} questions were made of the documents (titles, headings, FAQ, rare words): they are"
-            " proxies, and favour contexts that repeat headings; real questions are better: --questions FILE"
+            f"the {found.questions} questions were generated from the documents (titles, headings, FAQ, rare words):"
+            " they are proxies that favour contexts with headings; real questions are better: --questions FILE"
         )
     for line in found.skipped:
         note(f"not tried, {line}")
@@ -89,7 +94,7 @@ def _report(found: "Tuning", as_json: bool) -> None:
                     "trials": trials, "skipped": found.skipped, "toml": toml})  # fmt: skip
         return
     print_rows([_row(trial) for trial in found.trials])
-    print_text(f"\n{toml}" if toml else "\nNothing is better than what is in use, beyond chance.")
+    print_text(f"\n{toml}" if toml else "\nNo setting is significantly better than those in use.")
 
 
 def _row(trial: "Trial") -> dict[str, Any]:

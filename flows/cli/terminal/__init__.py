@@ -1,1 +1,1 @@
-"""The terminal: how commands take their flags, and how they print."""
+"""The terminal: how commands take flags and print results."""

@@ -1,4 +1,4 @@
-"""A page that compares evaluations: their means with intervals drawn, and the differences in a table."""
+"""HTML chart: a page that draws the mean and interval of each evaluation, with a table of the differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -23,14 +23,14 @@ _LEFT, _WIDTH, _ROW = 230, 900, 26
 
 
 class Compared(NamedTuple):
-    """One thing to compare: its title, and the value of each measure by item."""
+    """One entry of a chart: its title, and the value of each measure by item."""
 
     title: str
     values: Mapping[str, Mapping[str, float]]
 
 
 def chart(heading: str, note: str, found: Sequence[Compared]) -> str:
-    """Return a page without scripts and without anything to load; differences are to the first."""
+    """Return a self-contained HTML page without scripts. Differences are relative to the first entry."""
     body = "".join(_measure(name, found) for name in found[0].values)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -68,7 +68,7 @@ def _row(title: str, mean: Interval, change: Interval | None) -> str:
 
 
 def _drawing(titles: Sequence[str], means: Sequence[Interval]) -> str:
-    """Draw a line for each mean from the low to the high end of its interval, on one scale."""
+    """Draw each mean as a line from the low to the high end of its interval, all on one scale."""
     low, high = min(one.low for one in means), max(one.high for one in means)
     margin = 0.08 * (high - low) or 0.02
     low, high = low - margin if low < 0 else max(0.0, low - margin), high + margin

@@ -1,4 +1,4 @@
-"""A command whose flags come from the settings model, and whose failures are one line."""
+"""A command class that takes flags from the settings model and reports an expected failure in one line."""
 
 import inspect
 import logging
@@ -28,7 +28,7 @@ SHORT = {
 
 
 def settings_of(context: typer.Context) -> "Settings":
-    """Return the settings that hold for this call of a command."""
+    """Return the settings for this invocation of a command."""
     from docmill.flows.config.configuration import load
 
     settings = load(context.meta["flags"], context.meta["config"])
@@ -37,7 +37,7 @@ def settings_of(context: typer.Context) -> "Settings":
 
 
 def _reach(settings: "Settings") -> "Settings":
-    """Put the mirror in the place of a store on an object store, its list of snapshots up to date."""
+    """Replace a store on object storage by its local mirror, with an up-to-date list of snapshots."""
     from docmill.storage.address import at_hand, mark_of
 
     root = at_hand(settings.store, settings.mirrors)
@@ -52,23 +52,23 @@ def _reach(settings: "Settings") -> "Settings":
 
 
 class _Notes(logging.Handler):
-    """Says on standard error what a library logs."""
+    """Prints the log messages of libraries on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         note(record.getMessage())
 
 
 class SettingsCommand(TyperCommand):
-    """A command that takes the keys of some sections of docmill.toml as flags."""
+    """A command with a flag for each key in some sections of docmill.toml."""
 
     sections: tuple[str, ...] = ()
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the command's own parameters, then those of its settings."""
+        """Return the command's own parameters, followed by those of its settings."""
         return [*super().get_params(ctx), *_setting_options(self.sections)]
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an expected failure is one line on standard error and exit status 1."""
+        """Run the command. An expected failure prints one line on standard error and exits with status 1."""
         ctx.meta["config"] = ctx.params.pop("config")
         debug = ctx.params.pop("debug")
         given = {key.path: ctx.params.pop(_name(key)) for key in _keys_of(self.sections)}
@@ -85,14 +85,14 @@ class SettingsCommand(TyperCommand):
 
 
 def _spelled(error: Exception) -> str:
-    """Return what a failure says, one of the operating system's without its number."""
+    """Return the message of an error, without the errno of an OSError."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return str(error)
 
 
 def takes(*sections: str) -> type[SettingsCommand]:
-    """Return the command class with flags for these sections and top-level keys; "*" means all of them."""
+    """Return a command class with flags for these sections and top-level keys; "*" means all of them."""
     mirrors = ("mirrors",) if "store" in sections else ()
     return type("SettingsCommand", (SettingsCommand,), {"sections": (*sections, *mirrors)})
 
@@ -109,12 +109,12 @@ def _keys_of(sections: tuple[str, ...]) -> list["Key"]:
 
 @cache
 def _setting_options(sections: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return the options of the keys, as typer makes them for a function that has them as parameters."""
+    """Return an option for each key, built by typer from a function with these parameters."""
 
     def command(**_: Any) -> None: ...
 
-    parameters = [_shared("config", Path | None, None, "Read this file instead of docmill.toml here or above.")]
-    parameters.append(_shared("debug", bool, False, "Show where an error came from."))
+    parameters = [_shared("config", Path | None, None, "Use this settings file instead of the nearest docmill.toml.")]
+    parameters.append(_shared("debug", bool, False, "Show the traceback of an error."))
     parameters += [_parameter(key) for key in _keys_of(sections)]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False)

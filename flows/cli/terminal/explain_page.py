@@ -1,6 +1,7 @@
-"""The page that shows an explanation: the text, where its chunks begin, and where they overlap, side by side.
+"""HTML page of an explanation: the text in one column for each split, with the start and overlap of chunks marked.
 
-It loads nothing and runs nothing: one file, its text escaped, light or dark as the reader's system is.
+The page is one file without scripts or external resources. Its text is escaped, and it follows the reader's light or
+dark theme.
 """
 
 from bisect import bisect_right
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from docmill.storage.schema import Draft
     from docmill.tasks.chunking.route import Routed
 
-_HUES = 6  # as many as the style below has: --h0 to --h5
-_ROW = 6_000  # characters of text beside each other, so that the ways of splitting stay level
-_TITLE = 400  # characters of a context in the note that a browser shows under the pointer
+_HUES = 6  # one for each of --h0 to --h5 in the style below
+_ROW = 6_000  # characters of text in one row of the page, so that the columns stay aligned
+_TITLE = 400  # characters of a context in the tooltip
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1d1f23; --back: #fbfbf9; --soft: #6a6f78; --line: #d9d9d4; --card: #fff;
@@ -52,7 +53,7 @@ sup { font: 600 .65rem/1 system-ui, sans-serif; color: var(--back); background: 
 
 
 def page(found: "Explanation") -> str:
-    """Return the page as HTML."""
+    """Return the explanation as an HTML page."""
     name = escape(found.uri)
     return "".join(
         [
@@ -123,7 +124,7 @@ def _covered_once(chunks: Iterable["Draft"]) -> int:
 
 
 def _rows(found: "Explanation") -> Iterator[str]:
-    """Yield the text in rows that begin at the same place in every column: at a region, or at a line's end."""
+    """Yield the text in rows that break at the same offsets in every column: at a region or at the end of a line."""
     text = found.document.parsed.text
     pieces = [list(_segments(text, split.chunks)) for split in found.splits]
     starts = [[start for start, *_ in column] for column in pieces]
@@ -146,7 +147,7 @@ def _slices(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _segments(text: str, chunks: Sequence["Draft"]) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the text cut where a chunk begins or ends: start, end, the classes, and the marks of chunks that begin."""
+    """Yield the text cut at the start and end of each chunk: start, end, CSS classes, labels of chunks that start."""
     begins: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
     for number, chunk in enumerate(chunks):

@@ -1,4 +1,4 @@
-"""Draw an explanation in the terminal: its regions as a table, its chunks in colours."""
+"""Terminal view of an explanation: the regions as a table, the chunks in colours."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "red")
 
 
 def draw(found: "Explanation", limit: int) -> None:
-    """Print an explanation; at most `limit` chunks of each way of splitting, all where it is 0."""
+    """Print an explanation with at most `limit` chunks of each split; 0 prints all."""
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, no_color=not is_terminal())

@@ -1,4 +1,4 @@
-"""Say results on standard output and everything else on standard error."""
+"""Output: results go to standard output, everything else to standard error."""
 
 import json
 import math
@@ -12,22 +12,22 @@ from typing import Any
 import typer
 
 WIDEST = 60
-"""Characters of a cell that a terminal shows; a table of several longer ones would not fit in a line."""
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # escapes, and what turns the direction
+"""Characters of a cell to show on a terminal; a table with several longer ones would not fit in a line."""
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # also bidi controls
 
 
 def note(message: str) -> None:
-    """Say on standard error what is not a result."""
+    """Print a message on standard error."""
     typer.echo(f"docmill: {plain(message)}", err=True)
 
 
 def print_text(text: str) -> None:
-    """Print lines for a person."""
+    """Print text for a person."""
     typer.echo(harmless(text))
 
 
 def harmless(text: str) -> str:
-    """Return the lines of a text without what could steer a terminal."""
+    """Return the lines of a text without characters that could control a terminal."""
     return "\n".join(_STEERING.sub("", line.expandtabs(4)) for line in text.split("\n"))
 
 
@@ -37,7 +37,7 @@ def print_json(value: Any) -> None:
 
 
 def as_json_text(value: Any) -> str:
-    """Return JSON with one item a line for a list of objects, so that it can be read and grepped."""
+    """Return JSON that is easy to read and to grep: a list of objects has one object a line."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "[" + ",\n ".join(_json(item) for item in value) + "]"
     return _json(value)
@@ -48,7 +48,7 @@ def _json(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Replace what JSON has no number for by null, and let a decimal be a number."""
+    """Replace NaN and infinity, which JSON lacks, by null, and convert decimals to numbers."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, float):
@@ -65,7 +65,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -
 
 
 def print_found(rows: Sequence[Mapping[str, Any]], as_json: bool, nothing: str, columns: Iterable[str] = ()) -> None:
-    """Print rows as JSON or as a table; where there are none, the table is the sentence `nothing`."""
+    """Print rows as JSON or as a table. Where there are none, print the sentence `nothing` instead of the table."""
     if as_json:
         print_json(rows)
     elif rows:
@@ -75,7 +75,7 @@ def print_found(rows: Sequence[Mapping[str, Any]], as_json: bool, nothing: str, 
 
 
 def aligned(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a table for a person: one line a row, wide cells cut, numbers to the right."""
+    """Return an aligned table: one line a row, wide cells cut, numbers aligned right."""
     cells = [list(names), *([_cell(value) for value in row] for row in rows)]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(names))]
@@ -84,7 +84,7 @@ def aligned(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text on one line without what could steer a terminal."""
+    """Return text as one line without characters that could control a terminal."""
     return _STEERING.sub("", " ".join(text.split()))
 
 
@@ -110,5 +110,5 @@ def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) 
 
 
 def is_terminal() -> bool:
-    """Say whether a person reads standard output."""
+    """Return whether standard output is a terminal."""
     return sys.stdout.isatty()

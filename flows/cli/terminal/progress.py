@@ -1,4 +1,4 @@
-"""Show on a terminal how far a run is, or that something takes its time."""
+"""Progress on a terminal: a bar for a run, a spinner for anything slow."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ def _silent(_done: int, _total: int) -> None: ...
 
 @contextmanager
 def progress_bar(label: str = "ingest") -> Iterator[Progress]:
-    """Yield a function of (done, total) that draws a bar on standard error, if that is a terminal."""
+    """Yield a function of (done, total) that draws a bar on standard error if it is a terminal."""
     if not sys.stderr.isatty():
         yield _silent
         return
@@ -26,7 +26,7 @@ def progress_bar(label: str = "ingest") -> Iterator[Progress]:
 
 @contextmanager
 def waiting(label: str) -> Iterator[None]:
-    """Turn a wheel beside `label` on standard error meanwhile, if that is a terminal."""
+    """Show a spinner beside `label` on standard error during the block, if it is a terminal."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""The part of a chunk that shows why it was found."""
+"""Snippet: the passage of a chunk that best matches the query."""
 
 import re
 
@@ -13,7 +13,7 @@ _WORD = re.compile(r"\w+")
 
 
 def snippet(query: str, text: str, mark: bool) -> str:
-    """Return about `WIDTH` characters of `text` on one line, from where most words of `query` are.
+    """Return about `WIDTH` characters of `text` on one line, where most words of `query` occur.
 
     `mark` highlights these words for a terminal.
     """
@@ -27,7 +27,7 @@ def snippet(query: str, text: str, mark: bool) -> str:
 
 
 def _best_start(spans: list[tuple[int, int]], length: int) -> int:
-    """Return where the window with the most spans begins, the first of equals."""
+    """Return the start of the window that holds the most spans; the first one wins a tie."""
     if length <= WIDTH or not spans:
         return 0
     starts = [0, *(max(0, min(s - WIDTH // 8, length - WIDTH)) for s, _ in spans)]

@@ -1,4 +1,4 @@
-"""Messages: a model behind Anthropic's messages; what stays the same over many calls is marked to be cached."""
+"""Anthropic messages: a model behind Anthropic's API; the shared prefix of prompts is marked for caching."""
 
 import os
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Messages:
         )
 
     def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
-        """Return the reply; every part but the last is a block to be cached, up to the last such block."""
+        """Return the reply; every part but the last is a block, cached up to the last such block."""
         blocks: list[Any] = [{"type": "text", "text": part} for part in parts]
         if len(blocks) > 1:
             blocks[-2]["cache_control"] = {"type": "ephemeral"}

@@ -1,4 +1,4 @@
-"""Breaker: after some failures in a row a model is left alone for a while, instead of making every call wait."""
+"""Circuit breaker: after several failures in a row, calls to a model fail at once for a while."""
 
 import threading
 import time
@@ -8,13 +8,16 @@ from docmill.storage.errors import Transient
 from docmill.tasks.model.clients.completion import Model, Reply
 
 FAILURES = 3
-"""Failures in a row after which a model is left alone: each was retried by its client, so one more is no bad luck."""
+"""Failures in a row before calls pause: each was retried by its client, so three are no bad luck."""
 PAUSE_S = 60.0
-"""Seconds without a call: providers count their limits by the minute. Longer, and a short outage costs more answers."""
+"""Seconds without a call: providers count their limits by the minute.
+
+With a longer pause, a short outage costs more answers.
+"""
 
 
 class Breaker:
-    """A `Model` around another; once it has failed too often, calls fail at once until a pause is over."""
+    """A `Model` around another one; after too many failures, calls fail at once until a pause is over."""
 
     def __init__(self, model: Model, clock: Callable[[], float] = time.monotonic) -> None:
         self._model = model
@@ -24,9 +27,9 @@ class Breaker:
         self._until = 0.0
 
     def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
-        """Return the model's reply; raise `Transient` at once while it is left alone."""
+        """Return the model's reply; raise `Transient` at once during a pause."""
         if self._clock() < self._until:
-            raise Transient(f"the model failed {self._failures} times in a row and is left alone for {PAUSE_S:.0f} s")
+            raise Transient(f"the model failed {self._failures} times in a row; no calls for {PAUSE_S:.0f} s")
         try:
             reply = self._model.complete(parts, max_tokens)
         except Transient:

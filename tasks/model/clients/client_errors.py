@@ -1,4 +1,4 @@
-"""Failures: what the official clients raise, told as this project's errors; both name theirs alike."""
+"""Client errors: translate the exceptions of the official clients, which share their names, to this project's."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from docmill.storage.errors import ConfigError, Terminal, Transient
 
 @contextmanager
 def explained(client: ModuleType, all_of_them: type[Exception], key: str) -> Iterator[None]:
-    """Raise what a call raises as `Model.complete` says; `key` is the variable that holds the client's key."""
+    """Translate the exceptions of a call as `Model.complete` says; `key` is the environment variable of the key."""
     try:
         yield
     except (client.AuthenticationError, client.PermissionDeniedError):
@@ -17,4 +17,4 @@ def explained(client: ModuleType, all_of_them: type[Exception], key: str) -> Ite
     except (client.APIConnectionError, client.RateLimitError, client.InternalServerError) as error:
         raise Transient(f"the model did not answer: {type(error).__name__}") from None
     except all_of_them as error:
-        raise Terminal(f"the model did not take the prompt: {type(error).__name__}") from None
+        raise Terminal(f"the model refused the prompt: {type(error).__name__}") from None

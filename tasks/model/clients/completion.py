@@ -1,4 +1,4 @@
-"""Completion: what docmill asks of a language model, whoever provides it."""
+"""Completion: the interface to a language model, whoever provides it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Protocol
 from docmill.storage.errors import ConfigError
 
 PROVIDERS = ("openai", "anthropic")
-"""Whose protocols are spoken, see `tasks/model/clients/providers.py`."""
+"""Providers with a client, see `tasks/model/clients/providers.py`."""
 
 RETRIES = 4
-"""How often a client tries again after 408, 409, 429, 5xx or no answer; it waits as `retry-after` says, or longer."""
+"""How often a client retries after 408, 409, 429, 5xx or no answer; it waits as `retry-after` says, or longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """Which model is asked, and how. Keys come from the environment and are part of nothing that is kept.
+    """The model and its call options. Keys come from the environment and are never stored.
 
-    `base_url` is that of a server that speaks the provider's protocol; empty is the provider's own.
-    `thinking_tokens` come on top of the most that an answer may have, for models that think before they answer.
+    `base_url` is that of a server that speaks the provider's protocol; empty is the provider's own. `thinking_tokens`
+    are added to the maximum of an answer, for models that think before they answer.
     """
 
     provider: str
@@ -37,9 +37,9 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that were paid for; of the input, `cached` are those that the provider had from before.
+    """Billed tokens; of the input, `cached` were read from the provider's cache.
 
-    `written` are those of the input that it took into its cache, which some ask more for.
+    `written` were written to the cache, for which some providers charge more.
     """
 
     input: int = 0
@@ -54,7 +54,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said; `whole` is False where it refused or the token limit cut it off, which `cut` tells."""
+    """The reply of a model; `whole` is False if the model refused or the token limit truncated it (`cut`)."""
 
     text: str
     usage: Usage
@@ -63,12 +63,12 @@ class Reply:
 
 
 class Model(Protocol):
-    """A model that can be asked from several threads."""
+    """A model that can be called from several threads."""
 
     def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
-        """Return the reply to a prompt; all parts but the last stay the same over many calls, and come first.
+        """Return the reply to a prompt; all parts but the last are the prefix that many calls share.
 
-        Raises `Transient` when it may go better later, `ConfigError` for a key or a model that is wrong,
-        `Terminal` for a prompt that is refused as such. No message holds a key or the prompt.
+        Raises `Transient` if a retry may help, `ConfigError` for an invalid key or model, and `Terminal` for a refused
+        prompt. No message contains a key or the prompt.
         """
         ...

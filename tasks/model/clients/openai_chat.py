@@ -1,4 +1,4 @@
-"""Chat: a model behind OpenAI's chat completions, theirs or any server's that speaks the protocol."""
+"""OpenAI chat: a model behind OpenAI's chat completions, on their servers or on any compatible server."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ KEY = "OPENAI_API_KEY"
 
 
 class Chat:
-    """A `Model` by the official `openai` client; a server of one's own (`base_url`) needs no key."""
+    """A `Model` by the official `openai` client; your own server (`base_url`) needs no key."""
 
     def __init__(self, options: ModelOptions) -> None:
         try:
@@ -28,7 +28,7 @@ class Chat:
         )
 
     def complete(self, parts: Sequence[str], max_tokens: int) -> Reply:
-        """Return the reply; the parts are one message, so that servers can keep what they begin with."""
+        """Return the reply; the parts are sent as one message, so that servers can cache a common prefix."""
         most = max_tokens + self._options.thinking_tokens
         limit = {"max_tokens" if self._options.base_url else "max_completion_tokens": most}
         with explained(self._errors, self._errors.OpenAIError, KEY):

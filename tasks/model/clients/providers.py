@@ -9,5 +9,5 @@ _CLIENTS: dict[str, type[Chat | Messages]] = {"openai": Chat, "anthropic": Messa
 
 
 def load_model(options: ModelOptions) -> Model:
-    """Return the model; raise `ConfigError` where its client is not installed or its key is not set."""
+    """Return the model; raise `ConfigError` if its client is not installed or its key is not set."""
     return Breaker(_CLIENTS[options.provider](options))

@@ -1,1 +1,1 @@
-"""Dispatch: what type of file it is, and the parser that reads it."""
+"""Dispatch: detect the type of a file, and call its parser."""

@@ -1,6 +1,6 @@
 """Classifier: the likeliest type of a text, by Google's magika, whose model is part of its wheel.
 
-It takes about 4 ms a file and 60 MB once, so it is asked only where name and content leave the type open.
+It takes about 4 ms a file and 60 MB once, so it is asked only if name and content leave the type open.
 """
 
 from functools import lru_cache
@@ -12,7 +12,7 @@ from docmill.tasks.parse.languages import LANGUAGES
 if TYPE_CHECKING:
     from magika import Magika
 
-# Its labels, in our words: languages, where the words differ, and formats.
+# Its labels for languages and formats that docmill names differently.
 _LANGUAGES = {
     "asm": "assembly",
     "batch": "batch",
@@ -60,7 +60,7 @@ def _model() -> "Magika":
 
 
 def classify(text: str, least: float) -> FileType | None:
-    """Return the likeliest type of a text, None if that is plain text or its score, in [0, 1], is below `least`.
+    """Return the likeliest type of a text; None for plain text or a score, in [0, 1], below `least`.
 
     The format may be one that `FORMATS` lacks. Source: Fratantonio et al., Magika, ICSE 2025.
     """

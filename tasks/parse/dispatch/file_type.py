@@ -1,7 +1,7 @@
-"""File type: told by a file's content first, then by its name, unless the content contradicts it.
+"""File type: detected by a file's content first, then by its name, unless the content contradicts it.
 
-In this order: magic bytes; the members of a zip container; the name, if the text bears it out; an unmistakable text;
-a classifier, where name and text disagree or say nothing; the name, if the text at least allows it.
+In this order: magic bytes; the members of a zip container; the name, if the text confirms it; an unmistakable text; a
+classifier, if name and text disagree or say nothing; the name, if the text at least allows it.
 """
 
 from pathlib import PurePosixPath
@@ -26,13 +26,14 @@ from docmill.tasks.parse.signatures import INSTEAD, binary_kind
 
 VERSION = 3  # raise it when any file gets another type than before
 _HEAD = 65_536
-"""Bytes whose text is looked at: more than a sample of its lines takes, unless they are very long."""
+"""Bytes of text to look at: more than a sample of its lines takes, unless they are very long."""
 _OVERRULES = 0.8
 """The classifier's score that overrules a name which the text allows: lower, and texts about code become code."""
 _SUGGESTS = 0.6
-"""Its score that counts where no name speaks against it: lower, and its guess is no better than counting signs."""
+"""The classifier's score that counts if no name contradicts it: lower, and its guess is no better than counting signs.
+"""
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() if name != "code" for suffix in form.suffixes}
-# Types that share so much of their syntax that a name decides between them.
+# Types with so similar a syntax that a name decides between them.
 _FAMILIES = (
     {"c", "cpp", "objectivec"},
     {"javascript", "typescript", "vue"},
@@ -59,12 +60,12 @@ def detect_file_type(name: str, data: bytes) -> FileType:
         return _known(FileType(kind))
     if not is_text(data):
         named = suffix in _BY_SUFFIX or suffix in BY_SUFFIX
-        raise Rejected("undecodable" if named else "unsupported", "binary data of no known kind")
+        raise Rejected("undecodable" if named else "unsupported", "binary data of unknown type")
     return _known(_text_type(suffix, decode(data[:_HEAD]).text, data))
 
 
 def _locked(suffix: str) -> FileType:
-    """Return the type of an encrypted Office document by its name: only the password shows what is inside."""
+    """Return the type of an encrypted Office document by its name: its content is unknown without the password."""
     stated = _BY_SUFFIX.get(suffix, "")
     return FileType(stated if stated in ("docx", "pptx", "xlsx") else "docx")
 
@@ -74,7 +75,7 @@ def _known(found: FileType) -> FileType:
         return found
     if found.format in INSTEAD:
         raise Rejected("unsupported", INSTEAD[found.format])
-    raise Rejected("unsupported", f"{found.format} files are not among the formats: {', '.join(FORMATS)}")
+    raise Rejected("unsupported", f"{found.format} files are not supported; supported are {', '.join(FORMATS)}")
 
 
 def _suffix(name: str) -> str:
@@ -99,7 +100,7 @@ def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
 
 
 def _allowed(named: FileType, seen: FileType | None) -> FileType:
-    """Return the name's type where the text allows it: another that is seen counts, unless the name tells more."""
+    """Return the name's type if the text allows it; another type that is seen wins unless the name is more specific."""
     if seen is None:
         return named
     if _akin(named, seen) and named.format != "text":
@@ -108,7 +109,7 @@ def _allowed(named: FileType, seen: FileType | None) -> FileType:
 
 
 def _doubted(named: FileType, seen: FileType | None) -> FileType | None:
-    """Return the type that is seen where the text does not allow the name's, which tells like languages apart."""
+    """Return the type of a text that contradicts the name; the name decides between similar languages."""
     if seen is not None and named.format == seen.format == "code" and _akin(named, seen):
         return named
     return seen

@@ -1,4 +1,4 @@
-"""Reading: the one function that parses any format, and the checks of its result."""
+"""Reading: parse a file of any format, and check the result."""
 
 import gc
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from docmill.tasks.parse.signatures import binary_kind
 from docmill.tasks.parse.span_checks import faults
 
 _MAX_MESSAGE = 400
-"""Characters of a library's error that a reason keeps: some libraries quote the whole file in theirs."""
+"""Characters of a library's error to keep: some libraries quote the whole file in theirs."""
 _BLANK = b"\0 \t\r\n"
-_BEGINNING = 1_000  # bytes that are searched for a letter first: a large file is nearly always known by them
+_BEGINNING = 1_000  # bytes searched first for a non-blank one: enough for nearly all large files
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
 
 
@@ -27,7 +27,7 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
         raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
     form = FORMATS.get(file_type.format)
     if form is None:
-        raise Rejected("unsupported", f"format {file_type.format!r} is none of {', '.join(FORMATS)}")
+        raise Rejected("unsupported", f"format {file_type.format!r} must be one of {', '.join(FORMATS)}")
     opened = unlocked(data, options.passwords)
     if opened is not data:
         form = FORMATS.get(binary_kind(opened), form)
@@ -36,7 +36,7 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions) -> Parsed:
 
 
 def parser_key(file_type: FileType, options: ParseOptions) -> str:
-    """Return the key of everything, besides a file's content, that its canonical text depends on.
+    """Return the key of everything but a file's content that determines its canonical text.
 
     Passwords and limits decide whether there is a text, but not which, so they are not part of the key.
     """
@@ -47,7 +47,7 @@ def parser_key(file_type: FileType, options: ParseOptions) -> str:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep the garbage collector from walking over the many objects of a large document again and again."""
+    """Disable the garbage collector, which would scan the many objects of a large document again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -66,7 +66,7 @@ def _guarded(form: Format, data: bytes, options: ParseOptions) -> Parsed:
     except MemoryError as error:
         raise Rejected("memory", f"{len(data)} bytes of {form.name} need more memory than allowed") from error
     except RecursionError as error:
-        raise Rejected("corrupt", f"nested too deeply to be {form.name} that people write") from error
+        raise Rejected("corrupt", f"nested too deeply for {form.name}") from error
     except Exception as error:
         message = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE].removesuffix(":")
         raise Rejected("corrupt", f"cannot be read as {form.name}: {message}") from error
@@ -81,9 +81,9 @@ def _checked(form: Format, parsed: Parsed, options: ParseOptions) -> Parsed:
         raise Rejected("too_large", f"{len(parsed.elements)} elements, the limit is {options.max_elements}")
     found = faults(parsed)
     if found:
-        raise Rejected("crashed", f"the {form.name} parser broke its promise: {found[0]}")
+        raise Rejected("crashed", f"the {form.name} parser returned invalid elements: {found[0]}")
     try:
         parsed.text.encode()
-    except UnicodeEncodeError:  # lone surrogates, which no file could hold
+    except UnicodeEncodeError:  # lone surrogates, which no file can contain
         return replace(parsed, text=parsed.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     return parsed

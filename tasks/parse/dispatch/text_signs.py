@@ -1,4 +1,4 @@
-"""Recognise: signs in a text that show its type, without a model."""
+"""Text signs: recognise the type of a text by its lines, without a model."""
 
 import json
 import re
@@ -10,19 +10,19 @@ from docmill.tasks.parse.languages import language_of_interpreter, signs
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter
 
 MAX_JSON = 20_000_000
-"""Bytes up to which JSON is loaded to see whether it is any: that takes time, and several times as much memory."""
+"""Maximum bytes of JSON to load in order to recognise it, which takes time and several times as much memory."""
 _SAMPLE_WIDTH = 250
-"""Characters of a line that are searched: signs are at its beginning, and no pattern is slow on that many."""
+"""Characters of a line to search: signs are at its beginning, and no pattern is slow on that many."""
 _SAMPLE_LINES = 400
-"""Lines that are searched: enough that a licence or a list of imports at the top does not stand for the whole."""
-_MIN_ROWS = 3  # two lines are alike by chance
+"""Lines to search: enough that a licence or a list of imports at the top does not decide alone."""
+_MIN_ROWS = 3  # two similar lines may be chance
 _MIN_SAID = 2  # messages of a chat: one line in its form may stand in any log
 _MIN_HEADERS = 3
-"""Known headers that a mail begins with: front matter and lists of settings may have two of such names."""
+"""Known headers at the beginning of a mail: front matter and lists of settings may have two of them."""
 # Shares of a text's lines, in the order of use. Lines with signs of the type that the name states:
-_LEAST_STAMPED = 0.1  # in a log: between its entries may stand any number of lines that belong to one
-_LEAST_MARKED = 0.05  # in Markdown: most of its lines are prose without any
-_MOST_CODE = 0.1  # in Markdown, outside of its fences: with more it is code whose comments look like Markdown
+_LEAST_STAMPED = 0.1  # in a log: an entry may have any number of further lines
+_LEAST_MARKED = 0.05  # in Markdown: most lines are unmarked prose
+_MOST_CODE = 0.1  # in Markdown, outside of its fences: with more, it is code whose comments look like Markdown
 _LEAST_SETTINGS = 0.9  # in YAML, TOML and INI: each of their lines has a form, a long text in quotes has none
 _LEAST_SIGNED = 0.3  # of their own in those: the forms alone also fit much of each other
 # Lines with signs, where no name helps:
@@ -32,11 +32,11 @@ _LEAST_ENTRIES = 0.6  # entries of a log, those that continue one left out
 _TAGS_A_LINE = 1 / 4  # of HTML, besides a first one: prose about HTML has fewer
 _WEAK_SIGN = 1 / 4  # for how much of a sign of Markdown a bullet or quotation counts, which plain texts have, too
 # What parts a table from prose:
-_MOST_COMMAS = 0.7  # of its delimiters, those with a space after them: prose has it after nearly all
+_MOST_COMMAS = 0.7  # of its delimiters, those followed by a space: in prose nearly all are
 _MOST_ENDED = 0.2  # of lines in a column, those that end like sentences
 _LEAST_EVEN = 0.9  # of rows, those with as many fields as the first: a few hold line breaks in quotes
 _SHORT_LINE = 40
-"""Characters of a column's lines on average: longer ones are prose without a mark at its lines' ends."""
+"""Average characters of a column's lines: longer ones are prose without line-end punctuation."""
 
 _HTML = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 _TAGS = re.compile(
@@ -91,7 +91,7 @@ _ORG = re.compile(r"^\*+ \S|^#\+[A-Za-z_]+:?|^:PROPERTIES:", re.M)
 _ORG_SURE = re.compile(r"^#\+(?:title|begin_\w+|options|author|include|startup|setupfile)\b|^:PROPERTIES:", re.I | re.M)
 _RST = re.compile(r"^\.\. [\w:-]+::|^:\w+:`|^\S.*\n([=\-~^\"'#*+])\1{3,}[ \t]*$|``\S", re.M)
 _LATEX = re.compile(r"\\(?:begin|end|section|subsection|documentclass|usepackage|label|cite|ref)\b")
-# How a text must begin, or what it must hold, to be of a format that its name states; some hold any text.
+# How a text of a format must begin, or what it must contain; some formats allow any text.
 _JSON_BEGIN, _ANY = re.compile(r"\s*[\[{]"), re.compile("")
 _ALLOWED_BY = dict.fromkeys(("text", "markdown", "rst", "org", "log", "chat", "subtitles"), _ANY.match) | {
     "html": _TAGS.search,
@@ -105,13 +105,13 @@ _ALLOWED_BY = dict.fromkeys(("text", "markdown", "rst", "org", "log", "chat", "s
 
 
 def sample(text: str) -> str:
-    """Return the beginnings of a text's first lines that are not blank, on which no pattern can be slow."""
+    """Return the beginnings of a text's first non-blank lines, short enough for any pattern."""
     lines = (line[:_SAMPLE_WIDTH] for line in text.splitlines() if line.strip())
     return "\n".join(islice(lines, _SAMPLE_LINES)) + "\n"
 
 
 def plainly(text: str, data: bytes) -> FileType | None:
-    """Return the type of a text if it is beyond doubt, by its beginning or because it can be loaded, else None."""
+    """Return the type of a text if it is beyond doubt, by its beginning or by loading it, else None."""
     language = language_of_interpreter(text.lstrip())
     if language:
         return FileType("code", language)
@@ -178,7 +178,7 @@ def _is_markdown(text: str) -> bool:
 
 
 def _is_settings(language: str, text: str) -> bool:
-    """Return whether a text is plainly settings in a language, such as YAML; False for programs."""
+    """Return whether a text is clearly settings in a language, such as YAML; False for programs."""
     lines, form = text.count("\n"), _SETTINGS.get(language)
     if form is None or len(form.findall(text)) <= _LEAST_SETTINGS * lines:
         return False
@@ -190,7 +190,7 @@ def _has_fields(whole: str) -> bool:
 
 
 def may_be(named: FileType, text: str, whole: str) -> bool:
-    """Return whether a text that shows no other type may be what its name says."""
+    """Return whether a text that shows no other type may have the type of its name."""
     if named.format == "code":
         return signs(named.language, text) > 0
     if named.format == "csv":
@@ -200,7 +200,7 @@ def may_be(named: FileType, text: str, whole: str) -> bool:
 
 
 def is_irc(text: str) -> bool:
-    """Return whether nearly all lines report what somebody said or did in a channel."""
+    """Return whether nearly all lines report an utterance or action in a channel."""
     said = len(_SAID.findall(text))
     if said < _MIN_SAID:
         return False
@@ -209,7 +209,7 @@ def is_irc(text: str) -> bool:
 
 
 def recorded(text: str) -> FileType | None:
-    """Return chat if most lines are somebody's turn, log if most begin with a time or a level, else None."""
+    """Return chat if most lines are turns, log if most begin with a time or a level, else None."""
     lines = text.count("\n")
     if lines >= _MIN_ROWS and (len(_TURN.findall(text)) > _LEAST_TURNS * lines or is_irc(text)):
         return FileType("chat")
@@ -219,7 +219,7 @@ def recorded(text: str) -> FileType | None:
 
 
 def guess(text: str, whole: str) -> FileType:
-    """Return the likeliest type of a text without a telling name, by the share of its lines with signs of it."""
+    """Return the likeliest type of a text with an uninformative name, by the share of its lines with signs."""
     lines = text.count("\n")
     if text.lstrip().startswith("<") and _share(_TAGS, text) > _TAGS_A_LINE:
         return FileType("html")
@@ -245,7 +245,7 @@ def _markup(text: str) -> str:
 
 
 def _share(sign: re.Pattern[str], text: str) -> float:
-    """Return how many signs a text has for each of its lines."""
+    """Return the number of signs for each line of a text."""
     return len(sign.findall(text)) / max(1, text.count("\n"))
 
 
@@ -269,7 +269,7 @@ def _is_column(rows: list[str]) -> bool:
 
 
 def regular(text: str) -> bool:
-    """Return whether nearly all rows have as many fields as the first, which those of tables have and prose has not."""
+    """Return whether nearly all rows have as many fields as the first, as in tables but not in prose."""
     delimiter = find_delimiter(text)
     rows = [line.count(delimiter) for line in text.splitlines()[:-1] if line.strip()]
     return rows.count(rows[0]) > _LEAST_EVEN * len(rows) if rows else False

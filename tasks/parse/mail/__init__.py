@@ -1,1 +1,1 @@
-"""Mail of the internet and of Outlook: its text, the history that it quotes, and its attachments."""
+"""Mail of the internet and of Outlook: text, quoted history and attachments."""

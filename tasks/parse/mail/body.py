@@ -1,4 +1,4 @@
-"""Bodies of mail, drawn: new text is kept apart from the history that it quotes."""
+"""Mail bodies: drawn with new text separate from quoted history."""
 
 import re
 from itertools import pairwise
@@ -14,7 +14,7 @@ from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
 
 _ITEM = re.compile(r"[ \t]*([-*•·–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
 _BULLET = re.compile(r"[•·]\s*(?=\S)")
-_BEGIN, _END = "\ue00c", "\ue00d"  # of private use: paragraphs put where history begins and ends
+_BEGIN, _END = "\ue00c", "\ue00d"  # private-use characters: paragraphs inserted where history begins and ends
 _QUOTING = etree.XPath(
     "//blockquote[@type='cite'] | //*[contains(@class, 'gmail_quote')] | //*[contains(@class, 'yahoo_quoted')]"
     " | //*[contains(@class, 'moz-cite-prefix')]"
@@ -22,13 +22,13 @@ _QUOTING = etree.XPath(
 _DIVIDING = etree.XPath("//*[@id='divRplyFwdMsg' or @id='appendonsend' or @class='OutlookMessageHeader']")
 _MIN_SHARE = 0.5
 """Share of plain text's words that HTML must exceed: below it, the HTML is taken for a note that points to the text."""
-_MIN_ITEMS = 2  # a single dash or number inside a text is a dash or a number
+_MIN_ITEMS = 2  # a single dash or number in a text is not a list
 _MAX_CUT = 1_000
 """Characters of an element below that may be lines of a head: a head's lines are short, an article is not."""
 
 
 def draw_body(canvas: Canvas, options: tuple[Body, ...]) -> None:
-    """Draw one of several bodies with the same content: HTML, unless it says much less than plain text."""
+    """Draw one of several alternative bodies: HTML, unless it has far fewer words than the plain text."""
     plain = next((body.text for body in options if not body.html), "")
     page = next((body.text for body in options if body.html), "")
     drawn = _page(page) if page.strip() else Parsed("", ())
@@ -70,12 +70,12 @@ def _draw_piece(canvas: Canvas, mark: re.Match[str] | None, lines: list[str]) ->
 
 
 def _page(page: str) -> Parsed:
-    """Return an HTML body with paragraphs that mark where quoted history begins and ends."""
+    """Return an HTML body with marker paragraphs where quoted history begins and ends."""
     root = page_tree(page.replace(_BEGIN, "").replace(_END, ""))
     if root is None:
         return Parsed("", ())
     seen = set[Any]()
-    for node in _QUOTING(root):  # in document order, so that what is inside another is met after it
+    for node in _QUOTING(root):  # in document order, so that inner nodes come after outer ones
         if seen.isdisjoint(node.iterancestors()):
             seen.add(node)
             node.addprevious(_mark(_BEGIN))
@@ -94,7 +94,7 @@ def _mark(sign: str) -> Any:
 
 
 def _draw_page(canvas: Canvas, drawn: Parsed) -> None:
-    """Draw an HTML body: history between the marks, and everything from an enclosed mail's head on, as quotes."""
+    """Draw an HTML body: history between the marks, and everything after the header of an enclosed mail, as quotes."""
     texts = [drawn.text[one.start_char : one.end_char] for one in drawn.elements]
     history = below = False
     for number, (element, text) in enumerate(zip(drawn.elements, texts, strict=True)):
@@ -111,14 +111,14 @@ def _draw_page(canvas: Canvas, drawn: Parsed) -> None:
 
 
 def _introduces_next(elements: tuple[Element, ...], texts: list[str], number: int) -> bool:
-    """Return whether an element says who wrote the history that begins right below it."""
+    """Return whether an element names the author of the history directly below it."""
     below = number + 1
     quoted = below < len(texts) and (texts[below] == _BEGIN or elements[below].kind == "quote")
     return quoted and introduces(texts[number])
 
 
 def _draw_new(canvas: Canvas, element: Element, text: str) -> None:
-    """Draw what was written now: headings stand below the mail's subject, and a typed bullet makes an item."""
+    """Draw new text: headings are below the mail's subject, and a typed bullet makes an item."""
     if element.kind == "title":
         canvas.heading(element.attributes["text"], element.level + 1)
     elif element.kind == "paragraph" and _BULLET.match(text):

@@ -1,4 +1,4 @@
-"""Letter: a mail of any format, once it is read: its head, its bodies, its attachments."""
+"""Letter: a parsed mail of any format: header, bodies and attachments."""
 
 import mimetypes
 import re
@@ -14,7 +14,7 @@ _SUFFIXES = {"message/rfc822": ".eml", "application/vnd.ms-outlook": ".msg", "te
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A text to be read, as it is or as HTML."""
+    """Text to read as plain text or as HTML."""
 
     text: str
     html: bool = False
@@ -22,9 +22,9 @@ class Body:
 
 @dataclass(slots=True)
 class Letter:
-    """A mail: its head by names in lower case, its bodies and attachments in order.
+    """A mail: its header by names in lower case, its bodies and attachments in order.
 
-    A body is a tuple of alternatives with the same content. `encrypted` names how the mail is locked.
+    A body is a tuple of alternatives with the same content. `encrypted` names the kind of encryption.
     """
 
     head: dict[str, str] = field(default_factory=dict)

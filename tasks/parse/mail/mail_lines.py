@@ -1,4 +1,4 @@
-"""Lines: those of a plain mail, told apart as new text, quoted history and signature."""
+"""Mail lines: classify the lines of a plain-text mail as new text, quoted history or signature."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _ABOVE = 2  # lines above a quotation where its introduction may end: one of the
 
 
 class MailLine(NamedTuple):
-    """A line without its quotation marks; `depth` counts these, `role` is "new", "quote", "signature" or "blank"."""
+    """A line without its quotation marks; `depth` counts them, `role` is "new", "quote", "signature" or "blank"."""
 
     role: str
     depth: int
@@ -51,7 +51,7 @@ def read_lines(text: str) -> Iterator[tuple[str, int, list[str]]]:
 
 
 def begins_history(lines: list[str]) -> bool:
-    """Return whether the first line begins a mail that is answered or passed on; the others are those below it."""
+    """Return whether the first line begins an answered or forwarded mail; the others are those below it."""
     first = lines[0].strip()[:_MAX_LINE] if lines else ""
     if _ORIGINAL.match(first):
         return True
@@ -62,7 +62,7 @@ def begins_history(lines: list[str]) -> bool:
 
 
 def introduces(line: str) -> bool:
-    """Return whether a line says who wrote the quotation below it."""
+    """Return whether a line names the author of the quotation below it."""
     line = line.strip()[-_MAX_LINE:]
     return bool(_WROTE.search(line) or _DATED.match(line))
 
@@ -77,7 +77,7 @@ def _line(line: str) -> MailLine:
 
 
 def _with_history(lines: list[MailLine]) -> list[MailLine]:
-    """Return lines with introductions of quotations, and all from an enclosed mail's head on, marked as quoted."""
+    """Return lines with introductions of quotations, and all text after an enclosed mail's header, marked as quoted."""
     head = next((at for at in range(len(lines)) if _encloses(lines, at)), len(lines))
     return _with_introductions(lines[:head]) + [_nested(line) for line in lines[head:]]
 
@@ -101,7 +101,7 @@ def _with_introductions(lines: list[MailLine]) -> list[MailLine]:
 
 
 def _mark_introduction(found: list[MailLine]) -> None:
-    """Mark the one or two lines above a quotation as quoted, if they say who wrote it."""
+    """Mark the one or two lines above a quotation as quoted if they name its author."""
     last = _last_written(found)
     if last is None or found[last].role != "new" or not introduces(found[last].text):
         return
@@ -110,7 +110,7 @@ def _mark_introduction(found: list[MailLine]) -> None:
 
 
 def _last_written(found: list[MailLine]) -> int | None:
-    """Return the index of the line that a quotation may belong to, None where only blank ones are near."""
+    """Return the index of the line that may introduce a quotation, or None if only blank ones are near."""
     near = range(len(found))[-_ABOVE:]
     return next((at for at in reversed(near) if found[at].role != "blank"), None)
 
@@ -137,7 +137,7 @@ def _signed(line: MailLine) -> MailLine:
 
 
 def _end_of_signature(lines: list[MailLine], start: int) -> int:
-    """Return where the signature that begins at `start` ends, or `start` if too much follows for a signature."""
+    """Return the end of the signature that begins at `start`, or `start` if too much follows for a signature."""
     count = 0
     for at in range(start, len(lines)):
         if lines[at].role == "quote":

@@ -1,4 +1,4 @@
-"""Mail: messages of the internet and of Outlook, and their attachments."""
+"""Mail messages: of the internet and of Outlook, with their attachments."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _MAX_DATE = 100
 
 
 def parse_mail(data: bytes, _: ParseOptions) -> Parsed:
-    """Return an internet message: its subject as heading, who wrote to whom and when, its text.
+    """Return an internet message: its subject as heading, sender, recipients and date, and its text.
 
     Quoted history is of kind `quote`, a signature is furniture. Attachments are only named.
     """
@@ -37,7 +37,7 @@ def parse_outlook(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def parse_mbox(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the messages of an mbox file, each a section whose page is its number; a single one is a mail."""
+    """Return the messages of an mbox file, each a section with its number as page; a single one is a mail."""
     letters = list(_letters(data, "mbox"))
     if len(letters) == 1:
         return _parsed(letters[0])
@@ -54,7 +54,9 @@ def _parsed(letter: Letter) -> Parsed:
     canvas.heading(letter.head.get("subject", ""), 1)
     _draw(canvas, letter)
     if letter.encrypted and not letter.bodies:
-        raise Rejected("encrypted", f"a mail locked with its receiver's key ({letter.encrypted}); store it unlocked")
+        raise Rejected(
+            "encrypted", f"a mail encrypted with its receiver's key ({letter.encrypted}); store it decrypted"
+        )
     return canvas.parsed(letter.head.get("subject", ""), _metadata(letter))
 
 

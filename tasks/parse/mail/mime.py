@@ -1,6 +1,6 @@
 """Internet mail: from the bytes of a message to its letter, by the standard library's `email`.
 
-The library's older policy reads it: the newer one raises on many headers that real mail has. Headers are decoded here.
+The library's legacy policy is used, since the newer one raises on many headers of real mail. Headers are decoded here.
 """
 
 import re
@@ -18,13 +18,13 @@ from docmill.tasks.parse.mail.letter import Body, Letter, message_name, name_for
 
 _WORD = re.compile(r"=\?([\w.:+-]{1,40})(?:\*[\w-]{0,20})?\?([bBqQ])\?([^?]{0,2000})\?=(?:\s+(?==\?))?")
 _FOLD = re.compile(r"\r?\n|\r|\0")
-# Their letters are written in bytes of ASCII, so `decode`, which tries UTF-8 first, would take them for English.
+# Their letters are encoded in ASCII bytes, so `decode`, which tries UTF-8 first, would take them for English.
 _SEVEN_BIT = ("iso-2022", "iso2022", "hz", "utf-7", "utf7")
 _MAX_HEADER = 20_000
 """Characters of a header that are decoded: lists of receivers fit; a header made to be slow does not."""
 _WIDE_WITHIN = 100
 """Bytes of a message that show whether it was saved in UTF-16: ASCII puts a zero into each pair of them."""
-_PADDING = "==="  # base64 ignores what is too much, and fails on what is missing
+_PADDING = "==="  # base64 ignores surplus padding, and fails if it is missing
 _READ = ("text/plain", "text/html", "text/enriched", "text/rfc822-headers")
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 _CMS = ("application/pkcs7-mime", "application/x-pkcs7-mime")
@@ -32,7 +32,7 @@ _LOCKED = ("enveloped-data", "authenveloped-data", "")  # kinds of CMS that hide
 
 
 def read_mime(data: bytes) -> Letter:
-    """Return the letter of a message; raise Rejected where its parts are nested too deeply."""
+    """Return the letter of a message; raise Rejected if its parts are nested too deeply."""
     letter = Letter()
     try:
         message = message_from_bytes(_narrow(data))
@@ -41,12 +41,12 @@ def read_mime(data: bytes) -> Letter:
             letter.head.setdefault(name.lower(), decoded(value, charset))
         letter.bodies = _walk(message, letter)
     except RecursionError as error:
-        raise Rejected("corrupt", "a mail whose parts are nested some hundred deep") from error
+        raise Rejected("corrupt", "a mail with parts nested hundreds deep") from error
     return letter
 
 
 def _charset_of_head(message: Message, data: bytes) -> str:
-    """Return the likeliest charset of a head that is not ASCII, against the rules; it is itself too short to tell."""
+    """Return the likeliest charset of a non-ASCII header, detected with the body; the header alone is too short."""
     if all(value.isascii() for _, value in message.raw_items()):
         return ""
     stated = (part.get_content_charset() for part in message.walk() if not part.is_multipart())
@@ -84,14 +84,14 @@ def _bytes_of(word: re.Match[str]) -> bytes:
 
 
 def _narrow(data: bytes) -> bytes:
-    """Return a message without what stands before its head; one in UTF-16, which `email` cannot read, as UTF-8."""
+    """Return a message without text before its header; one in UTF-16, which `email` cannot read, as UTF-8."""
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in data[:_WIDE_WITHIN]:
         data = decode(data).text.encode()
     return data.removeprefix(BOM_UTF8).lstrip(b"\r\n")
 
 
 def _walk(part: Message, letter: Letter) -> list[tuple[Body, ...]]:
-    """Return the bodies of a part and of the parts inside it; put its attachments into the letter."""
+    """Return the bodies of a part and of its nested parts; add its attachments to the letter."""
     kind = part.get_content_type()
     if _is_locked(part, kind):
         letter.encrypted = str(part.get_param("protocol") or kind)
@@ -115,17 +115,17 @@ def _is_locked(part: Message, kind: str) -> bool:
 
 
 def _is_shown(part: Message, kind: str) -> bool:
-    """Return whether a mail program shows a part as text; what has a file's name is an attachment."""
+    """Return whether a mail program shows a part as text; a part with a file name is an attachment."""
     return kind in _READ and not _name(part) and part.get_content_disposition() != "attachment"
 
 
 def _status(part: Message) -> Body:
-    """Return a report on a delivery; `email` takes each of its paragraphs for a message."""
+    """Return a delivery report; `email` takes each of its paragraphs for a message."""
     return Body("\n".join(str(block) for block in _parts(part)))
 
 
 def _together(kind: str, inside: list[list[tuple[Body, ...]]]) -> list[tuple[Body, ...]]:
-    """Return the bodies of several parts: as one choice where they are alternatives, else one after another."""
+    """Return the bodies of several parts: as alternatives, or one after another."""
     if kind != "multipart/alternative":
         return list(chain.from_iterable(inside))
     options = tuple(chain.from_iterable(map(_joined, inside)))
@@ -133,7 +133,7 @@ def _together(kind: str, inside: list[list[tuple[Body, ...]]]) -> list[tuple[Bod
 
 
 def _file(part: Message, kind: str) -> list[tuple[str, bytes]]:
-    """Return the file that a part holds, with its name: none where it is empty or a mere signature."""
+    """Return the file in a part, with its name; none if it is empty or only a signature."""
     content = b"" if kind in _SIGNATURES else _content(part)
     return [(_name(part) or name_for(kind), content)] if content.strip() else []
 
@@ -144,7 +144,7 @@ def _parts(part: Message) -> list[Message]:
 
 
 def _joined(groups: list[tuple[Body, ...]]) -> list[Body]:
-    """Return several texts as one body if all are alike, such as HTML before and after an enclosed picture."""
+    """Return several texts as one body if all are of one type, such as HTML before and after an inline picture."""
     bodies = [group[-1] for group in groups]
     if len({body.html for body in bodies}) == 1:
         return [Body("\n\n".join(body.text for body in bodies), bodies[0].html)]
@@ -160,7 +160,7 @@ def _body(part: Message, kind: str, letter: Letter) -> Body:
 
 
 def _text(data: bytes, charset: str) -> tuple[str, int]:
-    """Return bytes as text, and how many of them were damaged; a wrong or unknown charset is ignored."""
+    """Return bytes as text, and the number of damaged characters; a wrong or unknown charset is ignored."""
     if charset.lower().startswith(_SEVEN_BIT):
         try:
             return data.decode(charset), 0
@@ -175,7 +175,7 @@ def _text(data: bytes, charset: str) -> tuple[str, int]:
 
 
 def _unflowed(text: str, delete_space: bool) -> str:
-    """Return a text with those lines joined that a program, not its writer, broke (RFC 3676)."""
+    """Return a text with those lines joined that a program, not its author, broke (RFC 3676)."""
     lines: list[str] = []
     soft, depth = False, 0
     for line in text.splitlines():

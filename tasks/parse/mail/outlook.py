@@ -1,7 +1,7 @@
-"""Outlook's messages: from the bytes of a .msg file to its letter, by `olefile` (MS-OXMSG, MS-OXPROPS).
+"""Outlook messages: from the bytes of a .msg file to its letter, by `olefile` (MS-OXMSG, MS-OXPROPS).
 
-A property of variable size is a stream whose name ends in its number and type. Dates and whole numbers stand in one
-stream, `__properties_version1.0`: a header, then entries of equal size.
+A property of variable size is a stream whose name ends in its number and type. Dates and integers are in one stream,
+`__properties_version1.0`: a header, then entries of equal size.
 """
 
 import codecs
@@ -22,7 +22,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.mail.letter import Body, Letter, message_name
 from docmill.tasks.parse.mail.mime import decoded
 
-# Numbers of properties, as MS-OXPROPS lists them.
+# Numbers of properties from MS-OXPROPS.
 _SUBJECT, _BODY, _HTML, _HEADERS, _CLASS = 0x0037, 0x1000, 0x1013, 0x007D, 0x001A
 _SENDER, _SENDER_MAIL, _SENDER_SMTP, _SENT_FOR = 0x0C1A, 0x0C1F, 0x5D01, 0x0042
 _NAME, _MAIL, _SMTP, _KIND = 0x3001, 0x3003, 0x39FE, 0x0C15
@@ -34,21 +34,21 @@ _RECEIVERS = {1: "to", 2: "cc", 3: "bcc"}
 _WIDE, _NARROW, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"  # types in names of streams: texts, bytes, storage
 _INTEGER, _TIME = 0x0003, 0x0040  # types in entries
 _INTEGER_SIZE = 4  # of the eight bytes of a value
-# Bytes before the first entry, by what the storage is (MS-OXMSG 2.4.1).
+# Bytes before the first entry, by the kind of storage (MS-OXMSG 2.4.1).
 _MESSAGE_HEADER, _ENCLOSED_HEADER, _PART_HEADER = 32, 24, 8
 _ENTRY_SIZE, _TAG_SIZE, _VALUE_AT = 16, 4, 8  # an entry is its tag, four bytes of flags, and eight of its value
 _KEPT = ("from", "to", "cc", "subject", "date", "message-id", "in-reply-to")
 _CODEPAGES = {65001: "utf-8", 20127: "ascii", 28591: "cp1252", 50220: "iso-2022-jp", 51949: "euc-kr", 54936: "gb18030"}
 _MAX_DEPTH = 10
-"""Messages within messages: each is written out once more for every one around it, so depth costs time and memory."""
+"""Messages nested in messages: each is serialized again for every level around it, so depth costs time and memory."""
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _TICKS_A_MICROSECOND = 10  # times count tenths of a microsecond
 _BOUNDARY_DIGITS = 32
-"""Digits of a hash in the line between parts: 128 bits, so that no part holds that line by chance."""
+"""Digits of a hash in the boundary between parts: 128 bits, so that no part contains it by chance."""
 
 
 def read_outlook(data: bytes) -> Letter:
-    """Return the letter of a .msg file; raise Rejected where the container is damaged."""
+    """Return the letter of a .msg file; raise Rejected if the container is damaged."""
     import olefile
 
     try:
@@ -59,7 +59,7 @@ def read_outlook(data: bytes) -> Letter:
 
 
 class _Folder:
-    """A storage of the container: a message, a receiver or an attachment."""
+    """A storage of the container: a message, a recipient or an attachment."""
 
     def __init__(self, container: Any, path: list[str], header: int = _MESSAGE_HEADER, charset: str = "") -> None:
         self._container = container
@@ -68,7 +68,7 @@ class _Folder:
         self._charset = self._codepage(_CODEPAGE, _INTERNET_CODEPAGE) or charset
 
     def letter(self, depth: int = 0) -> Letter:
-        """Return the message that this storage is."""
+        """Return the message in this storage."""
         options = (Body(self.text(_BODY)), Body(self._html(), html=True))
         letter = Letter(self._head(), [tuple(option for option in options if option.text.strip())])
         if self.text(_CLASS).upper() == "IPM.NOTE.SMIME":
@@ -78,26 +78,26 @@ class _Folder:
             letter.attached += [attached] if attached else []
             if folder.text(_CONTENT_TYPE) == "application/pgp-encrypted":
                 letter.encrypted = "application/pgp-encrypted"
-        if letter.encrypted and not letter.bodies[0]:  # what is attached is the locked mail itself
+        if letter.encrypted and not letter.bodies[0]:  # the only attachment is the encrypted mail itself
             letter.bodies, letter.attached = [], []
         return letter
 
     def _html(self) -> str:
-        """Return the body in HTML, which is kept as bytes, or by some programs as text."""
+        """Return the HTML body, which is stored as bytes, or by some programs as text."""
         html = self._read(f"__substg1.0_{_HTML:04X}{_BINARY}")
         if not html:
             return self.text(_HTML)
         return _decoded(html, self._codepage(_INTERNET_CODEPAGE) or self._charset)
 
     def text(self, number: int) -> str:
-        """Return a property that is a text, or ""."""
+        """Return a text property, or ""."""
         wide = self._read(f"__substg1.0_{number:04X}{_WIDE}")
         if wide:
             return wide.decode("utf-16-le", "replace").rstrip("\0")
         return _decoded(self._read(f"__substg1.0_{number:04X}{_NARROW}"), self._charset).rstrip("\0")
 
     def number(self, number: int) -> int:
-        """Return a property that is a whole number, or 0."""
+        """Return an integer property, or 0."""
         return int.from_bytes(self._value(number, _INTEGER)[:_INTEGER_SIZE], "little")
 
     def attachment(self, depth: int) -> tuple[str, bytes] | None:
@@ -114,7 +114,7 @@ class _Folder:
         return (name, content) if content else None
 
     def _head(self) -> dict[str, str]:
-        """Return the headers of the internet, if the message came from there, and what the properties add to them."""
+        """Return the internet headers, if the message has them, completed from the properties."""
         head: dict[str, str] = {}
         for name, value in HeaderParser().parsestr(self.text(_HEADERS)).raw_items():
             head.setdefault(name.lower(), decoded(value))
@@ -132,7 +132,7 @@ class _Folder:
         return _address(name, self.text(_SENDER_SMTP) or self.text(_SENDER_MAIL))
 
     def _receivers(self) -> dict[str, str]:
-        """Return the receivers by header: to, cc, bcc."""
+        """Return the recipients by header: to, cc, bcc."""
         found: dict[str, list[str]] = {}
         for folder in self._folders("__recip_version1.0_#"):
             address = _address(folder.text(_NAME), folder.text(_SMTP) or folder.text(_MAIL))
@@ -215,7 +215,7 @@ def _written(body: Body) -> MIMEText:
 
 
 def _joined(kind: str, parts: list[MIMEBase]) -> MIMEBase:
-    """Return parts in one; a hash of their content is the line between them, so that equal letters are equal bytes."""
+    """Return parts in one; a hash of their content is the boundary, so that equal letters are equal bytes."""
     digest = sha256(b"".join(part.as_bytes() for part in parts)).hexdigest()
     return MIMEMultipart(kind, f"=={digest[:_BOUNDARY_DIGITS]}", parts)
 

@@ -1,1 +1,1 @@
-"""Markdown, HTML and XML: documents whose markup is read from their text."""
+"""Markup: Markdown, HTML and XML."""

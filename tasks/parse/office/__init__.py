@@ -1,1 +1,1 @@
-"""Office documents: what they need before and beside the reading of sheets and slides."""
+"""Office documents: decryption, properties and parts, shared by sheets and slides."""

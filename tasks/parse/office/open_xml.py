@@ -1,4 +1,4 @@
-"""Office Open XML: what a document's container is read for beside the library that parses it."""
+"""Office Open XML: core properties, headers and footers, and repairs of a container before parsing."""
 
 import io
 import re
@@ -19,7 +19,7 @@ _CORE = {
     "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords": "keywords",
 }
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# The strict variant's namespaces, which the libraries do not know, become those of the usual variant.
+# The namespaces of the strict variant, unknown to the libraries, are replaced by the usual ones.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _USUAL = rb"http://schemas.openxmlformats.org/\1/2006/"
 
@@ -45,13 +45,13 @@ def furniture(container: zipfile.ZipFile, part: str) -> list[str]:
 
 
 def _paragraphs(root: Any) -> str:
-    """Return the text of a part's paragraphs, one a line; of a part that cannot be read, nothing."""
+    """Return the text of a part's paragraphs, one a line; "" if the part cannot be read."""
     lines = () if root is None else root.iter(_WORD + "p")
     return "\n".join("".join(node.text or "" for node in line.iter(_WORD + "t")) for line in lines)
 
 
 def rewritten(container: zipfile.ZipFile, change: Callable[[str, bytes], bytes]) -> bytes:
-    """Return the container with its parts changed, the usual variant's namespaces, and all but XML emptied."""
+    """Return the container with changed parts, the usual namespaces, and only its XML."""
     strict = _is_strict(container)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as usual:
@@ -72,7 +72,7 @@ def _is_strict(container: zipfile.ZipFile) -> bool:
 
 
 def member(container: zipfile.ZipFile, name: str) -> bytes:
-    """Return the content of a member, or nothing if there is none of that name."""
+    """Return the content of a member, or b"" if it is missing."""
     try:
         return container.read(name)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Parts of an Office Open XML container: their XML, and their links to other parts and addresses."""
+"""Office parts: the XML of a part of an Open XML container, and its relationships."""
 
 import posixpath
 import zipfile
@@ -9,12 +9,12 @@ from lxml import etree
 
 
 def read_part(container: zipfile.ZipFile, part: str) -> Any:
-    """Return the root of a part; no entity is expanded and nothing fetched."""
+    """Return the root of a part; entities are not expanded, and nothing is fetched."""
     return etree.fromstring(container.read(part), etree.XMLParser(resolve_entities=False, no_network=True))
 
 
 def links_of(container: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """Return the parts to which a part refers: kind and path, by their identifiers."""
+    """Return the parts that a part refers to, by relationship id: kind and path."""
     found = {}
     folder = "/" + posixpath.dirname(part)  # to which targets are relative, unless they begin at the root
     for node in _relationships(container, part):
@@ -26,13 +26,13 @@ def links_of(container: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]
 
 
 def addresses_of(container: zipfile.ZipFile, part: str) -> dict[str, str]:
-    """Return the addresses that a part links to, by their identifiers."""
+    """Return the URLs that a part links to, by relationship id."""
     nodes = _relationships(container, part)
     return {node.get("Id") or "": node.get("Target") or "" for node in nodes if _is_address(node)}
 
 
 def _relationships(container: zipfile.ZipFile, part: str) -> Iterator[Any]:
-    """Yield what a part refers to, inside of the container or outside."""
+    """Yield the relationships of a part, internal and external."""
     folder, name = posixpath.split(part)
     path = f"{folder}/_rels/{name}.rels"
     if path in container.NameToInfo:
@@ -40,7 +40,7 @@ def _relationships(container: zipfile.ZipFile, part: str) -> Iterator[Any]:
 
 
 def _is_address(relationship: Any) -> bool:
-    """Return whether a relationship is a link to elsewhere, not to a place in the document."""
+    """Return whether a relationship is an external link."""
     if relationship.get("TargetMode") != "External" or not (relationship.get("Type") or "").endswith("/hyperlink"):
         return False
     return not (relationship.get("Target") or "#").startswith("#")
@@ -52,12 +52,12 @@ def linked(links: dict[str, tuple[str, str]], kind: str) -> list[str]:
 
 
 def reference(node: Any, name: str = "id") -> str:
-    """Return the identifier by which an element refers to a part; its namespace depends on the format's variant."""
+    """Return the relationship id in an attribute; its namespace depends on the format's variant."""
     return next((value for key, value in node.attrib.items() if key.endswith("}" + name)), "")
 
 
 def whole(text: str | None, otherwise: int) -> int:
-    """Return a text as a whole number, or `otherwise` if it is none."""
+    """Return a text as an integer, or `otherwise` if it is not one."""
     try:
         return int(text) if text else otherwise
     except ValueError:

@@ -11,9 +11,12 @@ from lxml import etree
 _SUMMARY = {2: "title", 3: "subject", 4: "author", 5: "keywords", 12: "created", 13: "modified"}
 _STREAM = "\x05SummaryInformation"
 _MAX_PROPERTIES = 1_000
-"""Properties of a set that are read: its known ones are fewer than 20, and a damaged set may state billions."""
+"""Maximum properties of a set to read: fewer than 20 are known, and a damaged set may state billions."""
 _MAX_VALUE = 10_000
-"""Bytes of a value that are read. A longer text is cut; a damaged size would copy the rest of the stream each time."""
+"""Maximum bytes of a value to read.
+
+A longer text is cut; a damaged size would copy the rest of the stream each time.
+"""
 _UINT32 = 4  # bytes of sizes, counts and offsets
 _SET_OFFSET = 44  # PropertySetStream: Offset0, after the header of 28 bytes and FMTID0
 _NUM_PROPERTIES = 4  # PropertySet: NumProperties, after Size
@@ -56,7 +59,7 @@ def compound_properties(data: bytes) -> dict[str, Any]:
 
 
 def _properties(stream: bytes) -> dict[int, bytes]:
-    """Return the values of a property set by their numbers, each with its type before it."""
+    """Return the values of a property set by number, each with its type before it."""
     start = _uint32(stream, _SET_OFFSET)
     stated = min(_uint32(stream, start + _NUM_PROPERTIES), _MAX_PROPERTIES)
     entry = _IDENTIFIER_AND_OFFSET.size
@@ -69,7 +72,7 @@ def _properties(stream: bytes) -> dict[int, bytes]:
 
 
 def open_document_properties(container: zipfile.ZipFile) -> dict[str, Any]:
-    """Return what an OpenDocument's `meta.xml` states of title, author, language and dates."""
+    """Return title, author, language and dates from an OpenDocument's `meta.xml`."""
     try:
         parser = etree.XMLParser(resolve_entities=False, no_network=True)
         root = etree.fromstring(container.read("meta.xml"), parser)
@@ -80,7 +83,7 @@ def open_document_properties(container: zipfile.ZipFile) -> dict[str, Any]:
         name = _META.get(etree.QName(node).localname)
         value = " ".join((node.text or "").split())
         if name and value:
-            # Each keyword is an element of its own; of other properties the first counts.
+            # Each keyword is a separate element; of other properties, the first wins.
             joined = name == "keywords" and name in found
             found[name] = f"{found[name]}, {value}" if joined else found.get(name, value)
     return found
@@ -94,7 +97,7 @@ def is_encrypted(container: zipfile.ZipFile) -> bool:
 
 
 def _text(value: bytes, codepage: int) -> str:
-    """Return a TypedPropertyValue as text, a time as ISO 8601 has it; nothing for other types."""
+    """Return a TypedPropertyValue as text, a time in ISO 8601; "" for other types."""
     kind, content = int.from_bytes(value[:2], "little"), value[_VALUE:]
     if kind == _VT_FILETIME:
         return _time(int.from_bytes(content[:_FILETIME], "little"))

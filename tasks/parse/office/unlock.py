@@ -1,4 +1,4 @@
-"""Unlock: Office documents are decrypted with their password, by `msoffcrypto`, before any parser sees them."""
+"""Unlock: decrypt Office documents with their password, by `msoffcrypto`, before any parser sees them."""
 
 import io
 from functools import cache
@@ -10,11 +10,11 @@ _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MAX_ERROR = 100  # characters of a library's message: some quote the damaged bytes
 _PAD = b"\x36"  # what MS-OFFCRYPTO fills a key with
 _BITS_A_BYTE = 8  # key sizes are stated in bits
-_BY_DEFAULT = "VelvetSweatshop"  # Excel's own password for workbooks that are locked without one (MS-OFFCRYPTO)
+_BY_DEFAULT = "VelvetSweatshop"  # Excel's own password for workbooks that are encrypted without one (MS-OFFCRYPTO)
 
 
 def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
-    """Return a document as it is, or decrypted with the first password that fits; raise Rejected `encrypted`."""
+    """Return a document unchanged, or decrypted with the first password that fits; raise Rejected `encrypted`."""
     if not data.startswith(_COMPOUND):
         return data
     from msoffcrypto import OfficeFile
@@ -23,7 +23,7 @@ def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
         locked = OfficeFile(io.BytesIO(data)).is_encrypted()
     except Exception as error:  # no Office document, or a damaged one: its parser says which
         if binary_kind(data) == "encrypted":
-            raise Rejected("encrypted", f"an Office document whose lock is damaged ({error})") from error
+            raise Rejected("encrypted", f"an encrypted Office document with a damaged header ({error})") from error
         return data
     if not locked:
         return data
@@ -31,7 +31,7 @@ def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
 
 
 def _with_any(passwords: tuple[str, ...], data: bytes) -> bytes:
-    """Return a locked document decrypted with the first password that fits; raise Rejected `encrypted`."""
+    """Return an encrypted document decrypted with the first password that fits; raise Rejected `encrypted`."""
     fill_keys()
     strange = ""
     for password in (*passwords, _BY_DEFAULT):
@@ -40,7 +40,7 @@ def _with_any(passwords: tuple[str, ...], data: bytes) -> bytes:
             return opened
         strange = why or strange
     if strange:
-        raise Rejected("encrypted", f"an Office document locked in a way that no password opens ({strange})")
+        raise Rejected("encrypted", f"an Office document with unsupported encryption ({strange})")
     tried = (
         f"none of the {len(passwords)} in [parse.passwords] opens it" if passwords else "give it in [parse.passwords]"
     )
@@ -49,7 +49,7 @@ def _with_any(passwords: tuple[str, ...], data: bytes) -> bytes:
 
 @cache
 def fill_keys() -> None:
-    """Let `msoffcrypto` pad a key that is longer than its hash, which MS-OFFCRYPTO 2.3.4.11 demands and it omits."""
+    """Let `msoffcrypto` pad a key that is longer than its hash, as MS-OFFCRYPTO 2.3.4.11 requires."""
     from msoffcrypto.method.ecma376_agile import ECMA376Agile
 
     derive = ECMA376Agile._derive_encryption_key
@@ -62,7 +62,7 @@ def fill_keys() -> None:
 
 
 def _opened(data: bytes, password: str) -> tuple[bytes, str]:
-    """Return the document if the password fits, else nothing; then the error, unless it is a wrong password."""
+    """Return the document if the password fits, else b""; then the error, unless it is a wrong password."""
     from msoffcrypto import OfficeFile
     from msoffcrypto.exceptions import InvalidKeyError
 

@@ -1,1 +1,1 @@
-"""Documents that pandoc reads, drawn from its tree of blocks."""
+"""Pandoc: documents that pandoc reads, drawn from its syntax tree."""

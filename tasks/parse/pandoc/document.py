@@ -1,4 +1,4 @@
-"""Document: one that pandoc reads, as metadata, a title that is a heading, and blocks on a canvas."""
+"""Pandoc document: metadata, title and blocks of a document that pandoc reads, drawn on a canvas."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -25,10 +25,10 @@ def draw_tree(
 ) -> tuple[str, dict[str, Any]]:
     """Draw a syntax tree as Markdown; return its title and its metadata.
 
-    `title` is the one that the file states outside its text: a first paragraph with the same words is a heading.
-    A title that stands apart from the text becomes a heading of level 1, and all others go one down.
-    Notes follow the paragraph that refers to them. In `office` documents indented text is no quote,
-    and short paragraphs in bold stand for headings where there are none.
+    `title` is the file's title outside its text: a first paragraph with the same words is a heading. A title outside
+    the text becomes a heading of level 1, and all other headings go one level down. Notes follow the paragraph that
+    refers to them. In `office` documents, indented text is no quote, and short paragraphs in bold are headings if there
+    are no others.
     """
     meta, blocks = tree["meta"], tree["blocks"]
     stated = _text(meta.get("title"))
@@ -50,9 +50,9 @@ def read_document(
 ) -> Parsed:
     """Return a document that pandoc reads from its bytes.
 
-    For a word processor's document `stated` is the container's metadata, such as title, author and dates; it
-    overrides that of the text. `page` is the number of the first page, 0 where pages are unknown,
-    `heading` the first paragraph where its style makes it the title.
+    For a word processor's document, `stated` is the container's metadata, such as title, author and dates; it overrides
+    that of the text. `page` is the number of the first page, 0 if pages are unknown, and `heading` the first paragraph
+    if it is styled as title.
     """
     canvas = Canvas()
     canvas.page = page
@@ -107,7 +107,7 @@ def _single_spaced(text: Any) -> str:
     return re.sub(r"\s+", " ", str(text)).strip()
 
 
-# The text of each kind of value; a yes or no has none.
+# The text of each kind of value; a boolean has none.
 _TEXTS: dict[str, Callable[[Any], str]] = {
     "MetaList": lambda values: ", ".join(filter(None, map(_text, values))),
     "MetaMap": lambda values: _text(values.get("text") or values.get("name")),

@@ -1,4 +1,4 @@
-"""Inlines: pandoc's, as the text of a paragraph, with its links and the notes that it refers to.
+"""Pandoc inlines: the text of a paragraph, with its links and notes.
 
 Emphasis is dropped, as in every drawn format; code keeps its backticks and mathematics its dollars.
 """
@@ -9,7 +9,7 @@ from unicodedata import normalize
 
 Node = dict[str, Any]
 
-# Of private use: put into a document, they say where a page begins and that an item lies deeper.
+# Private-use characters inserted into a document: they mark the start of a page and an item one level deeper.
 PAGE_MARK, DEEPER_MARK = "\ue00b", "\ue00c"
 _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
 _WRAPPED = frozenset(("Emph", "Strong", "Underline", "Strikeout", "Superscript", "Subscript", "SmallCaps"))
@@ -37,11 +37,11 @@ _ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _TAG = re.compile(r"<[^<>]*>")
 _MAX_LINKS = 200
-"""Links of one block: an index may link every word, and all of them are kept with the element."""
+"""Maximum links of one block: an index may link every word, and all of them are stored with the element."""
 
 
 class Inlines:
-    """Render one block's inlines; `links` and `notes` collect the targets that the text refers to."""
+    """Renders the inlines of one block; `links` and `notes` collect what the text refers to."""
 
     def __init__(self, first_note: int = 1) -> None:
         self.links: list[dict[str, str]] = []
@@ -49,7 +49,7 @@ class Inlines:
         self._first_note = first_note
 
     def text(self, inlines: list[Node]) -> str:
-        """Return the text; line breaks are newlines, and runs of space stand as they are."""
+        """Return the text; line breaks are newlines, and runs of space are kept."""
         return "".join(map(self._one, inlines))
 
     def _one(self, node: Node) -> str:
@@ -117,7 +117,7 @@ class Inlines:
 
 
 def raw_text(language: str, source: str) -> str:
-    """Return the readable text of markup that pandoc does not know: of a TeX command, its arguments."""
+    """Return the readable text of raw markup: of a TeX command, its arguments."""
     if language in ("latex", "tex"):
         source = _UNSEEN.sub("", _COMMENT.sub("", source).replace("\\\\", "\n"))
         source = _ACCENT.sub(lambda match: normalize("NFC", match[2] + _ACCENTS[match[1]]), source)

@@ -1,4 +1,4 @@
-"""Blocks: pandoc's, drawn as Markdown by one walk for all formats that pandoc reads."""
+"""Pandoc blocks: drawn as Markdown by one walk for all formats that pandoc reads."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +14,8 @@ from docmill.tasks.parse.pandoc.pandoc_tables import PandocTable, read_table
 
 _DELIMITERS = {"Period": "{}.", "OneParen": "{})", "TwoParens": "({})"}
 _UNSHOWN = frozenset(("toctree", "contents", "index", "meta", "only-print"))
-_CONDITIONS = frozenset(("only", "ifconfig"))  # the condition stands first in them
-# Classes of code that say how it is shown, or by which command it was written.
+_CONDITIONS = frozenset(("only", "ifconfig"))  # the condition is their first argument
+# Classes of code that describe its display, or the command that wrote it.
 _NOT_LANGUAGES = frozenset(("numberlines", "sourcecode", "example", "literate", "verbatim", "lstlisting", "code"))
 _ADMONITION_WORDS = """
     note warning tip important caution danger hint attention error seealso admonition todo deprecated
@@ -30,10 +30,10 @@ _STYLES = {"LowerAlpha": "a", "UpperAlpha": "A", "LowerRoman": "i", "UpperRoman"
 
 
 class PandocWalker:
-    """The place of the walk: on which canvas, how deep in lists and quotes, which marker comes next.
+    """The state of the walk: the canvas, the depth in lists and quotes, and the next marker.
 
-    `shift` lowers all headings. With `quotes` False, as for word processors, indented text is no quote. With
-    `bold_headings` short paragraphs in bold are headings of level 2.
+    `shift` lowers all headings. Without `quotes`, as for word processors, indented text is no quote. With
+    `bold_headings`, short paragraphs in bold are headings of level 2.
     """
 
     def __init__(self, canvas: Canvas, shift: int = 0, quotes: bool = True, bold_headings: bool = False) -> None:
@@ -45,7 +45,7 @@ class PandocWalker:
         self._marker = self._prefix = ""  # of the next text that is drawn: an item's number, a note's, "Warning: "
 
     def blocks(self, blocks: list[Node]) -> None:
-        """Draw blocks in order; a picture is left out if the caption below it says the same."""
+        """Draw blocks in order; skip the description of a picture if its caption repeats it."""
         for node, next_ in zip(blocks, [*blocks[1:], None], strict=False):
             if next_ is not None and _is_picture(node) and plain_text(node["c"]) == _words(next_):
                 continue
@@ -54,7 +54,7 @@ class PandocWalker:
                 visit(node.get("c"))
 
     def _inlines(self, inlines: list[Node], draw: Callable[[str, dict[str, Any]], None]) -> None:
-        """Give `draw` the text and links of inlines, draw its notes below, then turn the pages that begin inside it."""
+        """Pass the text and links of inlines to `draw`, draw their notes below, then count their page breaks."""
         rendered = Inlines(self._notes + 1)
         text, pages = self._paged(rendered.text(inlines))
         draw(text, {"links": rendered.links} if rendered.links else {})
@@ -67,7 +67,7 @@ class PandocWalker:
         self._turn(pages)
 
     def _paged(self, text: str) -> tuple[str, int]:
-        """Return text without page marks, and how many pages begin inside it: they count for the next block."""
+        """Return text without page marks, and the number of pages that begin in it, which count for the next block."""
         marks = text.count(PAGE_MARK)
         if marks and text.lstrip().startswith(PAGE_MARK):
             self._turn(1)
@@ -220,7 +220,7 @@ def block_lines(blocks: list[Node]) -> Iterator[list[Node]]:
 
 
 def _without_page_marks(rows: list[list[str]]) -> tuple[list[list[str]], int]:
-    """Return a table's cells without the marks, and how many pages begin in it."""
+    """Return a table's cells without the page marks, and the number of pages that begin in it."""
     pages = sum(cell.count(PAGE_MARK) for row in rows for cell in row)
     return [[cell.replace(PAGE_MARK, "") for cell in row] for row in rows], pages
 
@@ -236,7 +236,7 @@ def _entries(content: Any) -> Iterator[list[Node]]:
         yield from definitions
 
 
-# The lines of each kind of block that holds no others, and the lists of blocks inside each kind that does.
+# The lines of each kind of leaf block, and the nested lists of blocks of each other kind.
 _LINES: dict[str, Callable[[Any], Iterable[list[Node]]]] = {
     "Para": lambda inlines: (inlines,),
     "Plain": lambda inlines: (inlines,),
@@ -264,7 +264,7 @@ def _is_picture(node: Node) -> bool:
 
 
 def _is_title(node: Node) -> bool:
-    """Return whether a block is the title of the admonition that it begins."""
+    """Return whether a block is the title at the beginning of an admonition."""
     return node["t"] == "Div" and "title" in node["c"][0][1]
 
 
@@ -281,5 +281,5 @@ def _is_bold(inlines: list[Node]) -> bool:
 
 
 def reads_as_heading(text: str) -> bool:
-    """Return whether a paragraph in bold is short, and no sentence or part of one by its end."""
+    """Return whether a paragraph in bold is short and does not end like a sentence or a part of one."""
     return 0 < len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;"

@@ -1,4 +1,4 @@
-"""Tables: pandoc's, as rows of cells; one that only lays out a page, as the blocks inside it."""
+"""Pandoc tables: rows of cells, or the blocks inside a table used for layout."""
 
 from itertools import chain
 from typing import Any, NamedTuple
@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 Node = dict[str, Any]
 
 _MAX_SPAN = 100
-"""Columns or rows that one cell covers: no table that people read is wider, and a span may claim any number."""
+"""Columns or rows covered by one cell: no real table is wider, and a span may claim any number."""
 
 
 class PandocTable(NamedTuple):
-    """Cells as lists of blocks; `boxed` is the content of a table of one column, which only frames it."""
+    """Cells as lists of blocks; `boxed` is the content of a table of one column, which is only a frame."""
 
     caption: list[Node]
     rows: list[list[list[Node]]]
@@ -22,7 +22,7 @@ def read_table(content: list[Any]) -> PandocTable:
     """Return a table; a cell over several columns is followed by empty ones, one over several rows is repeated."""
     _, (_, caption), _, (_, head), bodies, (_, foot) = content
     header, body = _rows(head), list(chain.from_iterable(map(_body_rows, bodies)))
-    if header and header[-1:] == body[:1]:  # repeated for the pages that the table continues on
+    if header and header[-1:] == body[:1]:  # repeated on each page of the table
         body = body[1:]
     rows = list(filter(any, (*header, *body, *_rows(foot))))
     if max(map(len, rows), default=0) == 1:

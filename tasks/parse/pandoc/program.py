@@ -1,7 +1,7 @@
-"""Program: pandoc itself, which reads a document as a syntax tree in a separate process.
+"""Pandoc program: read a document as a syntax tree in a separate process.
 
-Pandoc's Haskell heap has its own limit, and its process inherits those of the worker that starts it.
-`--sandbox` keeps it from reading any file or address that a document names.
+Pandoc's Haskell heap has its own limit, and its process inherits those of the worker. `--sandbox` keeps it from reading
+any file or URL that a document names.
 """
 
 import json
@@ -15,24 +15,24 @@ from typing import Any
 from docmill.storage.errors import Rejected
 
 _HEAP_MB = 1024
-"""Megabytes of pandoc's heap: with less, large sound documents fail; with more, a few workers fill a machine."""
+"""Megabytes of pandoc's heap: with less, large valid documents fail; with more, a few workers fill a machine."""
 _MAX_OUTPUT = 400_000_000
-"""Bytes of a tree: as Python's objects it takes several times as much memory."""
-_TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # of sound documents a megabyte takes about 5 s
+"""Bytes of a tree: as Python objects, it takes several times as much memory."""
+_TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # valid documents take about 5 s a megabyte
 _HEAP_EXHAUSTED = 251  # the exit status of programs by GHC
-_MAX_MESSAGE = 200  # characters: pandoc names the place first, then repeats the lines around it
+_MAX_MESSAGE = 200  # characters: pandoc names the position first, then repeats the lines around it
 _MEGABYTE = 1e6  # bytes
 _BLANKS = ("Space", "SoftBreak", "LineBreak")
 
 
 def read_tree(data: bytes, reader: str) -> dict[str, Any]:
-    """Return `meta` and `blocks` of a document, as pandoc's `reader`, such as "odt", sees it.
+    """Return `meta` and `blocks` of a document, as read by pandoc's `reader`, such as "odt".
 
-    Raise Rejected: `corrupt` with pandoc's words, `memory`, `timeout`, `not_installed`.
+    Raise Rejected: `corrupt` with pandoc's message, `memory`, `timeout`, `not_installed`.
     """
     program = _program()
     if not program:
-        raise Rejected("not_installed", f"{reader} is read by pandoc: pip install pypandoc_binary")
+        raise Rejected("not_installed", f"{reader} needs pandoc: pip install pypandoc_binary")
     limits = ["+RTS", f"-M{_HEAP_MB}m", "-RTS"]
     command = [program, "--sandbox", "--standalone", "--quiet", f"--from={reader}", "--to=json", *limits]
     seconds = min(_MAX_TIMEOUT_S, _TIMEOUT_S + _TIMEOUT_S_PER_MB * len(data) / _MEGABYTE)
@@ -43,12 +43,12 @@ def read_tree(data: bytes, reader: str) -> dict[str, Any]:
     if done.returncode:
         raise _reason(done.returncode, done.stderr.decode("utf-8", "replace"), reader)
     if len(done.stdout) > _MAX_OUTPUT:
-        raise Rejected("too_large", f"pandoc makes {len(done.stdout)} bytes of it, the limit is {_MAX_OUTPUT}")
+        raise Rejected("too_large", f"pandoc's output has {len(done.stdout)} bytes, the limit is {_MAX_OUTPUT}")
     return load_tree(done.stdout)
 
 
 def load_tree(written: bytes) -> dict[str, Any]:
-    """Return a syntax tree that shares one node among equal words, and among spaces: a quarter of the memory."""
+    """Return a syntax tree that shares one node among equal words and spaces: a quarter of the memory."""
     words: dict[str, Any] = {}
     blanks: dict[str, Any] = {}
 
@@ -66,7 +66,7 @@ def _reason(status: int, said: str, reader: str) -> Rejected:
     if status == _HEAP_EXHAUSTED or "heap" in said.lower():
         return Rejected("memory", f"pandoc needs more than {_HEAP_MB} MB")
     if status < 0:
-        return Rejected("crashed", f"pandoc was ended by signal {-status}")
+        return Rejected("crashed", f"pandoc was killed by signal {-status}")
     first = said.split("HasCallStack")[0]
     message = " ".join(first.split())[:_MAX_MESSAGE] or f"pandoc ended with status {status}"
     return Rejected("corrupt", f"cannot be read as {reader.partition('+')[0]}: {message}")
@@ -74,7 +74,7 @@ def _reason(status: int, said: str, reader: str) -> Rejected:
 
 @cache
 def _program() -> str:
-    """Return the path of pandoc: the one that pypandoc_binary brings, else the system's, else nothing."""
+    """Return the path of pandoc: that of pypandoc_binary, else the system's, else ""."""
     spec = find_spec("pypandoc")
     bundled = Path(spec.origin).parent / "files" / "pandoc" if spec and spec.origin else None
     return str(bundled) if bundled and bundled.exists() else shutil.which("pandoc") or ""

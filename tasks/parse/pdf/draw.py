@@ -1,4 +1,4 @@
-"""PDF drawing: the pages that were read become one canvas of elements."""
+"""PDF drawing: draw the pages on one canvas of elements."""
 
 import re
 from collections import defaultdict

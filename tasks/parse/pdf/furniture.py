@@ -1,4 +1,4 @@
-"""PDF furniture: headers, footers and page numbers, known because they are on most pages."""
+"""PDF furniture: headers, footers and page numbers, recognised because they repeat on most pages."""
 
 import re
 from collections import Counter, defaultdict
@@ -26,9 +26,9 @@ Offset = tuple[bool, int]  # at the top or the bottom, and how far a number is f
 
 
 def mark_furniture(sheets: list[PageSheet], body: float) -> None:
-    """Mark what runs up a margin, and lines in a margin whose text, apart from numbers, is on most pages.
+    """Mark text that runs up a margin, and lines in a margin whose text, apart from numbers, is on most pages.
 
-    Lines that count the pages are marked, too, whatever else they say: the running title of a chapter is one.
+    Lines with page numbers are marked, too, whatever else they say: the running title of a chapter is one.
     """
     written = sum(bool(sheet.items) for sheet in sheets)
     found = _marginal(sheets, body, _MARGIN if written > 2 else _NARROW_MARGIN)
@@ -42,7 +42,7 @@ def _marginal(sheets: list[PageSheet], body: float, margin: float) -> list[tuple
 
 
 def _key(line: TextLine, top: bool, body: float) -> Key:
-    """Return what a line in a margin has in common with those that repeat it on other pages."""
+    """Return the key of a line in a margin, which is equal for its repetitions on other pages."""
     text = line.text.lower()
     # Headings in the margin, "Chapter 2", differ by their number and are no furniture.
     return (top, text if line.size >= body * _LARGE else _DIGITS.sub("#", text))
@@ -92,7 +92,7 @@ def _on_most(pages: set[int], written: int) -> bool:
 
 
 def _mark_counts(lines: list[tuple[bool, TextLine]], written: int) -> None:
-    """Mark lines with a number that counts the pages, and what stands beside them."""
+    """Mark lines with a page number, and the text beside them."""
     counting = _counting(lines)
     most = _usual_offsets(counting, written)
     counts = {(line.page, round(line.box[3])) for offset, line in counting if offset in most}

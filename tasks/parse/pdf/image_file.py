@@ -26,9 +26,9 @@ _DATE = re.compile(r"(.{4}:..:..).(.{8})", re.DOTALL)  # 2024:07:01 12:30:00
 
 
 def parse_image(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the text that tesseract reads in an image: all pages of a TIFF, the first frame of a moving image.
+    """Return the text that tesseract reads in an image: all pages of a TIFF, the first frame of an animation.
 
-    Raise Rejected: `no_text` where OCR is off or reads nothing, `not_installed`, `too_large`, `corrupt`.
+    Raise Rejected: `no_text` if OCR is off or reads nothing, `not_installed`, `too_large`, `corrupt`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what Pillow remarks on broken metadata; sizes are checked here
@@ -45,7 +45,7 @@ def parse_image(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _pages(sheets: list[PageSheet]) -> dict[str, Any]:
-    """Return how many pages there are, and which of them gave text and which none."""
+    """Return the number of pages, and which of them have text and which none."""
     facts = {"pages": len(sheets), "ocr_pages": [sheet.number for sheet in sheets if sheet.items]}
     empty = [sheet.number for sheet in sheets if not sheet.items]
     return facts | ({"pages_without_text": empty} if empty else {})
@@ -57,9 +57,9 @@ def _opened(data: bytes) -> Any:
     try:
         image = Image.open(BytesIO(data), formats=_FORMATS)
     except UnidentifiedImageError as error:
-        raise Rejected("corrupt", "cannot be read as an image: its head is broken") from error
+        raise Rejected("corrupt", "cannot be read as an image: its header is damaged") from error
     except Image.DecompressionBombError as error:
-        raise Rejected("too_large", f"an image of more pixels than the limit, {_MAX_PIXELS}") from error
+        raise Rejected("too_large", f"an image with more pixels than the limit, {_MAX_PIXELS}") from error
     return image
 
 
@@ -90,7 +90,7 @@ def _picture(image: Any) -> Picture:
 
 
 def _per_inch(image: Any) -> float:
-    """Return the resolution that an image states, if scanners have such a one, else a usual one for its size."""
+    """Return the resolution stated in an image if it is plausible for a scanner, else a usual one for its size."""
     try:
         named = float(image.info.get("dpi", (0, 0))[0])
     except (TypeError, ValueError, IndexError, ZeroDivisionError):

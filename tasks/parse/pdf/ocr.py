@@ -1,7 +1,7 @@
-"""OCR by tesseract: the paragraphs that it reads in a picture of a page, each line with its box.
+"""OCR by tesseract: the paragraphs in a picture of a page, each line with its box.
 
-Tesseract runs as a process with one thread and a time limit for each page, under the limits of the worker
-that starts it. Its order of reading is kept.
+Tesseract runs as a process with one thread and a time limit for each page, under the limits of the worker. Its reading
+order is kept.
 """
 
 import os
@@ -18,8 +18,8 @@ from docmill.tasks.parse.pdf.text.fonts import PLAIN
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 _POINTS = 72.0  # an inch
-_TIMEOUT_S = 100.0  # for a page; a dense one takes seconds, so what takes so long is stuck, or the machine is
-_MIN_CONFIDENCE = 30.0  # of 100; below, what it reads are the lines of a drawing
+_TIMEOUT_S = 100.0  # for a page; a dense one takes seconds, so one that takes this long is stuck, or the machine is
+_MIN_CONFIDENCE = 30.0  # of 100; words below it are lines of a drawing
 _FIELDS = 12  # level, page, block, paragraph, line, word, left, top, width, height, confidence, text
 _WORD = "5"  # the level of a word
 _PARAGRAPH, _LINE = slice(1, 4), 4
@@ -51,14 +51,14 @@ class _Word:
 def read_picture(picture: Picture, page: int, languages: str) -> list[list[TextLine]]:
     """Return the paragraphs of a picture as lines with boxes in points.
 
-    Raise Rejected: `not_installed` where tesseract or the data of a language is missing, `timeout`, `crashed`.
+    Raise Rejected: `not_installed` if tesseract or the data of a language is missing, `timeout`, `crashed`.
     """
     program = shutil.which("tesseract")
     if program is None:
         raise Rejected("not_installed", "OCR needs tesseract: install tesseract-ocr, or set ocr = false in [parse]")
     command = [program, "stdin", "stdout", "-l", languages, "--dpi", f"{picture.per_inch:.0f}"]
     command += ["-c", "tessedit_create_tsv=1"]
-    head = b"P5\n%d %d\n255\n" % (picture.width, picture.height)  # a PGM file: no library is needed to write it
+    head = b"P5\n%d %d\n255\n" % (picture.width, picture.height)  # a PGM file needs no library
     environment = os.environ | {"OMP_THREAD_LIMIT": "1"}  # there is a worker for each core already
     try:
         done = subprocess.run(
@@ -122,7 +122,7 @@ def _line(words: list[_Word], page: int, scale: float) -> TextLine:
 
 
 def _even(paragraphs: list[list[TextLine]]) -> None:
-    """Give all lines one size, except those that are much larger: the height of letters is only known roughly."""
+    """Give all lines one size, except much larger ones: the height of letters is only known roughly."""
     lines = [line for paragraph in paragraphs for line in paragraph]
     usual = round(median(line.size for line in lines), 1) if lines else 0.0
     for line in lines:

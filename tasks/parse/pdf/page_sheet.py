@@ -1,4 +1,4 @@
-"""PDF sheets: one page as it is read, before it is known what repeats on others."""
+"""PDF sheets: the content of one page, before it is known what repeats on others."""
 
 import ctypes
 from dataclasses import dataclass, field
@@ -31,10 +31,9 @@ _FEW = 4  # characters: shorter lines, such as "1" or "Ill", are high and level 
 class PageSheet:
     """A page: its size in points, its lines and ruled tables in the order of the content, and its links.
 
-    `level` holds its level rules if it may hold a table. `paragraphs` holds the lines of a page that OCR
-    has read, in its order. `turn` is 1 where the text runs up the page and -1 where it runs down; boxes
-    are then those of the page turned upright. A `garbled` page has fonts that do not say which letters
-    they draw; a `damaged` one cannot be loaded.
+    `level` holds its horizontal rules if it may hold a table. `paragraphs` holds the lines of a page read by OCR, in
+    its order. `turn` is 1 if the text runs up the page and -1 if it runs down; boxes are then those of the page turned
+    upright. A `garbled` page has fonts that do not map glyphs to letters; a `damaged` one cannot be loaded.
     """
 
     number: int
@@ -54,7 +53,7 @@ class PageSheet:
         return _characters([item for item in self.items if isinstance(item, TextLine)])
 
     def box(self, box: Box) -> Box:
-        """Return a box as it stands on the page as shown, to a tenth of a point."""
+        """Return a box on the page as displayed, to a tenth of a point."""
         left, top, right, bottom = box
         if self.turn > 0:
             left, top, right, bottom = top, self.width - right, bottom, self.width - left
@@ -64,7 +63,7 @@ class PageSheet:
 
 
 def read_sheet(page: int, document: int, number: int, form: int | None = None) -> PageSheet:
-    """Return a page with its text; without it where most of its characters have no known meaning."""
+    """Return a page with its text, or without it if most of its characters have no known meaning."""
     text_page = calls()["FPDFText_LoadPage"](page)
     try:
         return _read(page, text_page, number, document, form)

@@ -1,4 +1,4 @@
-"""PDF files: opened, with a password if they need one, and what they say of themselves."""
+"""PDF files: open them, with a password if needed, and read their metadata."""
 
 import ctypes
 import re
@@ -29,7 +29,7 @@ _END = 2  # bytes of that zero
 
 
 def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
-    """Return pypdfium2's document, which its caller closes; raise Rejected `encrypted`, `corrupt` or `too_large`."""
+    """Return pypdfium2's document, which the caller closes; raise Rejected `encrypted`, `corrupt` or `too_large`."""
     # pdfium takes UTF-8; files of before PDF 2.0 were locked with Latin-1 bytes, which it converts to itself.
     prepared = (form for password in passwords for form in dict.fromkeys((password, _prepared(password))))
     for password in (None, *prepared):
@@ -37,7 +37,7 @@ def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
         if document is not None:
             return _of_bounded_length(document)
     if _UNLIKE.search(data):
-        raise Rejected("encrypted", "its streams are locked and its strings are not, which pdfium cannot open")
+        raise Rejected("encrypted", "its streams are encrypted and its strings are not, which pdfium cannot open")
     known = f"none of {len(passwords)} passwords opens it" if passwords else "no password is known"
     raise Rejected("encrypted", f"the pdf needs a password; {known} (parse.passwords)")
 
@@ -53,7 +53,7 @@ def _opened(data: bytes, password: str | None) -> Any:
         if error.err_code == pdfium.FPDF_ERR_PASSWORD:
             return None
         if error.err_code == pdfium.FPDF_ERR_SECURITY:
-            raise Rejected("encrypted", "locked in a way that no password opens (an unknown filter)") from error
+            raise Rejected("encrypted", "unsupported encryption (an unknown filter)") from error
         raise Rejected("corrupt", f"cannot be read as pdf: {error}") from error
 
 
@@ -67,7 +67,7 @@ def _of_bounded_length(document: Any) -> Any:
 
 @contextmanager
 def opened_page(document: Any, number: int) -> Iterator[int | None]:
-    """Yield the address of a page, counted from 1; None where it cannot be read."""
+    """Yield the address of a page, counted from 1; None if it cannot be read."""
     ask = calls()
     page = ask["FPDF_LoadPage"](address(document), number - 1)
     try:
@@ -98,7 +98,7 @@ def outline(document: Any) -> dict[tuple[int, str], int]:
 
 
 def metadata(document: Any) -> dict[str, Any]:
-    """Return what a document says of itself: title, author, keywords, description, dates, language."""
+    """Return a document's metadata: title, author, keywords, description, dates, language."""
     title = _meta(document, "Title")
     stated = {ours: _meta(document, theirs) for theirs, ours in _INFO.items()}
     stated |= {ours: _date(_meta(document, theirs)) for theirs, ours in _DATES.items()}

@@ -19,9 +19,9 @@ _UNKNOWN_SIZE = (1.0, 1.0)  # of a page that cannot be loaded: not 0, which othe
 def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     """Return a PDF drawn as Markdown; each element has its page from 1 and its box in points.
 
-    The title is the document's own, else its first heading of the highest level. Raise Rejected
-    `encrypted` when none of the passwords opens it, `no_text` when its pages are only pictures,
-    `undecodable` when its fonts do not say which letters they draw.
+    The title is the document's own, else its first heading of the highest level. Raise Rejected `encrypted` if none of
+    the passwords opens it, `no_text` if its pages are only pictures, and `undecodable` if its fonts do not map glyphs
+    to letters.
     """
     document = open_pdf(data, options.passwords)
     try:
@@ -44,7 +44,7 @@ def _read(document: Any, form: int | None, options: ParseOptions) -> list[PageSh
         sheets.append(_sheet(document, form, number, options))
         characters += sheets[-1].characters
         if characters > options.max_characters:
-            raise Rejected("too_large", f"more characters on {number} pages than the limit, {options.max_characters}")
+            raise Rejected("too_large", f"{number} pages have more characters than the limit, {options.max_characters}")
     return sheets
 
 
@@ -77,6 +77,6 @@ _GAPS: dict[str, Callable[[PageSheet], bool]] = {
 
 
 def _gaps(sheets: list[PageSheet]) -> dict[str, list[int]]:
-    """Return the numbers of pages that gave no text, by why, and of those that OCR has read."""
+    """Return the numbers of pages without text, by reason, and of those read by OCR."""
     found = {name: [sheet.number for sheet in sheets if is_one(sheet)] for name, is_one in _GAPS.items()}
     return {name: numbers for name, numbers in found.items() if numbers}

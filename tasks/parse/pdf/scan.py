@@ -1,4 +1,4 @@
-"""Scanned PDF pages: pages without text are drawn as pictures for OCR to read."""
+"""Scanned PDF pages: render pages without text as pictures for OCR."""
 
 from contextlib import closing
 from itertools import repeat
@@ -18,7 +18,7 @@ _IMAGE = 3  # FPDF_PAGEOBJ_IMAGE
 
 
 def is_scan(page: int, sheet: PageSheet) -> bool:
-    """Return whether a page shows something but holds no text, or hardly any beside an image."""
+    """Return whether a page shows something but has no text, or hardly any beside an image."""
     ask = calls()
     objects = ask["FPDFPage_CountObjects"](page)
     if not sheet.items:
@@ -30,7 +30,7 @@ def is_scan(page: int, sheet: PageSheet) -> bool:
 
 
 def read_scan(document: Any, sheet: PageSheet, languages: str) -> PageSheet:
-    """Return the page as OCR reads it, or as it was if OCR reads no more than that."""
+    """Return the page as OCR reads it, or unchanged if OCR reads no more text."""
     with closing(document[sheet.number - 1]) as page:
         width, height = page.get_size()
         square_inches = max(width * height, 1.0) / _POINTS**2

@@ -1,1 +1,1 @@
-"""Texts that are read as they are, or record by record: prose, code, logs, chats, subtitles, tables, JSON."""
+"""Records and plain text: prose, code, logs, chats, subtitles, tables and JSON."""

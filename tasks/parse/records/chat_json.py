@@ -1,4 +1,4 @@
-"""Chats exported as JSON (Slack, Discord, Telegram, WhatsApp, conversations with models): their turns."""
+"""Chat JSON: the turns of exported chats (Slack, Discord, Telegram, WhatsApp, conversations with models)."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -8,21 +8,27 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.records.slack import is_slack, names_in, plain
 
 _LISTS = ("messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns", "log")
-_HOLDERS = ("chats", "list", "channels")  # of lists of chats
+_HOLDERS = ("chats", "list", "channels")  # keys that hold lists of chats
 _SPEAKERS = ("user", "author", "from", "sender", "sender_name", "speaker", "role", "username", "nickname", "user_name")
-_WITH_TIME = ("name", "nick", "actor", "by")  # say who speaks only where a time stands beside them
+_WITH_TIME = ("name", "nick", "actor", "by")  # names of speakers only beside a time
 _TEXTS = ("text", "content", "message", "body", "msg", "value", "parts")
 _TIMES = ("ts", "timestamp", "date", "time", "created_at", "createdAt", "timestamp_ms", "sent_at", "datetime")
 _NOT_MESSAGES = frozenset(("title", "url", "link", "price", "headline"))
 _PERSON = ("real_name", "display_name", "global_name", "nickname", "name", "username", "role", "id")
 _MOST = 0.8
-"""The share of a list's items that must say who speaks and what. Less takes lists of articles with an author here and
-there for chats; all of them would refuse chats in which a picture or a call stands between the messages."""
+"""The share of a list's items that must have a speaker and text.
+
+Less takes lists of articles with an author here and there for chats; all of them would reject chats with pictures or
+calls among the messages.
+"""
 _SAMPLE = 200
-"""Items by which a list is judged. Fewer may all be pictures or news of who came; all of a long list would be read
-once more, at each place where a chat may hold a list."""
-_EARLIEST = 631_152_000  # 1990, in seconds since 1970; a smaller number counts messages or tells a length
-_LATEST = 4_102_444_800  # 2100; a larger number counts milliseconds, as today's do from the 1970s on
+"""Items by which a list is judged.
+
+Fewer may all be pictures or notices of who joined; all of a long list would be read once more, at each place where a
+chat may hold a list.
+"""
+_EARLIEST = 631_152_000  # 1990, in seconds since 1970; a smaller number is a count or a length
+_LATEST = 4_102_444_800  # 2100; a larger number is in milliseconds
 _MILLISECONDS = 1_000  # in a second
 
 
@@ -96,7 +102,7 @@ def _are_messages(value: Any) -> bool:
         return False
     sample = value[:_SAMPLE]
     good = sum(isinstance(one, dict) and bool(_speaker(one)) and _has_text(one) for one in sample)
-    # Telegram lists who came and who called beside what was said.
+    # Telegram lists joins and calls among the messages.
     events = sum(isinstance(one, dict) and one.get("type") == "service" for one in sample)
     return good > 0 and good >= _MOST * (len(sample) - events)
 
@@ -120,7 +126,7 @@ def _name(value: Any) -> str:
 
 
 def _words(value: Any) -> str:
-    """Return the words of a text, or of a list of its pieces, as some programs keep links and code apart."""
+    """Return the words of a text, or of a list of its pieces: some programs separate links and code."""
     if isinstance(value, dict):
         return next(filter(None, (_words(value.get(key)) for key in _TEXTS)), "")
     if isinstance(value, list):
@@ -142,7 +148,7 @@ def _time(message: dict[str, Any]) -> str:
 
 
 def _clock(written: str) -> str:
-    """Return seconds or milliseconds since 1970 as a time in UTC, any other time as it is written."""
+    """Return seconds or milliseconds since 1970 as a time in UTC, any other time unchanged."""
     try:
         seconds = float(written)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Chat logs that people read (IRC, WhatsApp, Discord): the file itself, an element for every message."""
+"""Chat logs (IRC, WhatsApp, Discord): the file itself, with an element for every message."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _STAMP = rf"(?:\u200e?[\[(](?P<boxed>{_TIME})[\])]|(?P<time>{_TIME})(?:[ ]-(?=[ 
 
 
 def _stamp(number: int) -> str:
-    """Return the pattern of a time; its groups are numbered, since no two may have one name."""
+    """Return the pattern of a time; its groups are numbered, since group names must be unique."""
     return _STAMP.replace("<boxed>", f"<boxed{number}>").replace("<time>", f"<time{number}>")
 
 
@@ -41,17 +41,21 @@ _COMING = re.compile(
     re.IGNORECASE,
 )
 _HEAD = 200
-"""Characters of a line in which a message or a notice must begin: time, name and what stands between them have fewer.
-With less, long names are cut from their messages; with no limit, each long line would be searched to its end."""
+"""Characters of a line within which a message or a notice must begin.
+
+With less, long names are cut from their messages; with no limit, each long line would be searched to its end.
+"""
 _MAX_SPEAKERS = 200
-"""Speakers in the metadata. A log of years in a public channel has thousands, which no one reads there; every turn
-still states its own."""
+"""Maximum speakers in the metadata.
+
+A log of years in a public channel has thousands, which no one reads there; every turn still has its own.
+"""
 
 
 def parse_chat(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines as they are; messages are turns with `speaker` and, if stated, `time`.
+    """Return the decoded file, newlines unchanged; messages are turns with `speaker` and, if stated, `time`.
 
-    Lines without a speaker belong to the message above. Notices of who came and who left are furniture.
+    Lines without a speaker belong to the message above. Notices of who joined and left are furniture.
     """
     found = decode(data)
     elements = tuple(_messages(found.text))
@@ -84,7 +88,7 @@ def _stated(message: re.Match[str]) -> dict[str, str]:
 
 
 def _begin(line: str, start: int, end: int, number: int) -> Element | None:
-    """Return the element that a line begins, or None where it continues the one above."""
+    """Return the element that a line begins, or None if it continues the one above."""
     head = line[:_HEAD]
     match = _MESSAGE.match(head)
     if match:

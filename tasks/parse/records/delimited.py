@@ -17,30 +17,43 @@ from docmill.tasks.parse.office.sheets.sheet import has_header
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
-"""Characters by which the delimiter is found. Fewer may all be the lines above the table; more cost four readings."""
+"""Characters by which the delimiter is found. Fewer may all be the lines above the table; more take four readings."""
 _FIELD_LIMIT = 10_000_000
-"""Characters of one field, where Python allows 131,072. A field with a whole document is larger than that; with no
-limit, a quote that is never closed makes one field of a file of any size."""
+"""Maximum characters of a field; Python allows 131,072.
+
+A field with a whole document is larger than that; with no limit, an unclosed quote makes one field of a file of any
+size.
+"""
 _MAX_ABOVE = 100
-"""Rows in which the table must begin. Reports have fewer lines above it; in a larger sample, a short table with a
-long text of one field above it would be cut in two."""
+"""Rows within which the table must begin.
+
+Reports have fewer lines above it; in a larger sample, a short table with a long text of one field above it would be cut
+in two.
+"""
 _MAX_SINGLE = 1 / 4
-"""The share of rows of one field in a table. With more, the rows are text that holds a delimiter here and there."""
+"""Maximum share of rows with one field in a table.
+
+With more, the rows are text that contains a delimiter here and there.
+"""
 _LEAST_EVEN = 0.5
-"""The share of rows of the same width that a delimiter needs. Fewer are text with commas; more would refuse tables
-with notes above and below."""
+"""Minimum share of rows with equal width for a delimiter.
+
+Fewer are text with commas; more would reject tables with notes above and below.
+"""
 _COLUMNS_PER_SHARE = 100
-"""Columns that count as much as all rows: of two delimiters that cut the rows equally well, the one that makes more
-columns is the delimiter, and the other stands inside of the fields. With fewer, width outweighs evenness, and commas
-in sentences win; with many more, it decides nothing."""
-_COUNTED_COLUMNS = 10  # so that width adds a tenth at most, and wide tables win by their rows, too
-_STATED = re.compile(r"\ufeff?sep=([,;\t|])\r?\n", re.IGNORECASE)  # as Excel has it
+"""Columns that weigh as much as all rows: of two delimiters that cut the rows equally well, the one that makes more
+columns is right, and the other occurs within fields.
+
+With fewer, width outweighs evenness, and commas in sentences win; with many more, it decides nothing.
+"""
+_COUNTED_COLUMNS = 10  # so that width adds a tenth at most, and the rows of wide tables count, too
+_STATED = re.compile(r"\ufeff?sep=([,;\t|])\r?\n", re.IGNORECASE)  # written by Excel
 
 
 def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a table of the file's rows; its first row is the header unless it holds a number that is no year.
+    """Return a table of the file's rows; its first row is the header unless it holds a number other than a year.
 
-    Lines of one field above a table of several, as exports have them, are paragraphs.
+    Lines of one field above a wider table, as in exports, are paragraphs.
     """
     found = decode(data)
     text = found.text.replace("\0", "")
@@ -61,7 +74,7 @@ def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _above(rows: list[list[str]]) -> int:
-    """Return how many rows stand above the table: those of one field before the first that fills all its columns."""
+    """Return the number of rows above the table: those of one field before the first one that fills all columns."""
     filled = [sum(map(bool, map(str.strip, row))) for row in rows[:_MAX_ABOVE]]
     first = next((number for number, count in enumerate(filled) if count > 1), 0)
     table = [count for count in filled[first:] if count]
@@ -70,7 +83,7 @@ def _above(rows: list[list[str]]) -> int:
 
 
 def find_delimiter(text: str) -> str:
-    """Return the delimiter that cuts most rows into the same number of fields, two or more; else none."""
+    """Return the delimiter that cuts most rows into the same number of fields, two or more; else ""."""
     sample = text[:_SAMPLE_CHARACTERS]
     if len(text) > _SAMPLE_CHARACTERS and "\n" in sample:
         sample = sample[: sample.rindex("\n") + 1]
@@ -80,7 +93,7 @@ def find_delimiter(text: str) -> str:
 
 
 def _evenness(sample: str, delimiter: str) -> float:
-    """Return the share of rows that a delimiter cuts into the same number of fields, and some more for each field."""
+    """Return the share of rows cut into the same number of fields, plus a bonus for each field."""
     widths = Counter(len(row) for row in _rows(sample, delimiter) if row)
     if not widths:
         return 0

@@ -1,7 +1,7 @@
-"""JSON and JSON lines, drawn as text: headings for large parts, and for each record its lines `key: value`.
+"""JSON and JSON Lines, drawn as text: headings for large parts, and lines `key: value` for each record.
 
-The file itself is written for programs: braces, quotes and escapes, often all in one line. Every
-element carries the `path` of what it shows, such as `$.items[3]`; numbers stand as the file writes them.
+The file itself is written for programs: braces, quotes and escapes, often all in one line. Every element has the `path`
+of its value, such as `$.items[3]`; numbers are kept as written.
 """
 
 import json
@@ -20,27 +20,39 @@ from docmill.tasks.parse.records.chat_json import draw_chat, is_chat
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
 _SPACE = re.compile(r"\s*")
-# Half a character, as an escape; escaped backslashes and whole pairs are passed over.
+# An escaped half of a surrogate pair; escaped backslashes and whole pairs are skipped.
 _LONE = re.compile(r"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
 _SMALL = 1_500
-"""Characters of a part that is drawn whole. With fewer, every record has headings of its own; with more, a file of
-settings is one element."""
+"""Maximum characters of a part drawn whole.
+
+With fewer, every record has headings of its own; with more, a file of settings is one element.
+"""
 _MAX_LEVEL = 5
-"""Headings around a value. Markdown has six levels, of which the sixth is left for what is inside of the fifth; what
-lies deeper is drawn whole."""
-_MAX_PATH = 6  # keys in the name of a value, innermost last; in more, the name is longer than the value
+"""Maximum level of headings around a value.
+
+Markdown has six levels, and the sixth is left for the content of the fifth; deeper values are drawn whole.
+"""
+_MAX_PATH = 6  # keys in the name of a value, innermost last; with more, the name is longer than the value
 _MAX_BAD = 0.1
-"""The share of lines that may be damaged. With less, a log in which some lines were printed by others is refused; with
-more, a text in which some lines are numbers is taken for JSON lines."""
+"""Maximum share of damaged lines.
+
+With less, a log with some foreign lines is rejected; with more, a text in which some lines are numbers is taken for
+JSON Lines.
+"""
 _LONG_LIST = 400
-"""Characters of plain values in one line. Numbers and tags are shorter, and one each line would be many; sentences are
-longer, and each has its own line."""
+"""Characters of plain values in one line.
+
+Numbers and tags are shorter, and one a line would be too many lines; sentences are longer, and each has its own line.
+"""
 _RUN = 50
-"""Plain values of a list that are tried as one line. Fewer tear lists of short numbers into many lines; many more are
-always too long for one, and each value has its own."""
+"""Plain values of a list to try as one line.
+
+Fewer spread lists of short numbers over many lines; many more are always too long for one line, and each value has its
+own.
+"""
 _NAMES = ("title", "name", "label", "id", "key", "question", "subject", "headline")
 _MAX_NAME = 100
-"""Characters of a name that may be a heading. Longer ones are sentences, which stay with their record's values."""
+"""Maximum characters of a name as a heading. Longer ones are sentences, which stay with their record's values."""
 
 
 def parse_json(data: bytes, _: ParseOptions) -> Parsed:
@@ -81,7 +93,7 @@ def _load(text: str) -> Any:
     try:
         return _loads(text)
     except ValueError as error:
-        # Comments and last commas are removed only where the file is not JSON as it is, so that most are read once.
+        # Comments and trailing commas are removed only if the file is not valid JSON, so that most are read once.
         bare = _COMMENT.sub(lambda match: match[1] or " ", text)
         bare = _LAST_COMMA.sub(lambda match: match[1] or "", bare)
         try:
@@ -98,7 +110,7 @@ def _loads(text: str) -> Any:
 
 
 def _one_after_another(text: str) -> list[Any] | None:
-    """Return objects and lists that stand one after another, or None where there is anything else."""
+    """Return concatenated objects and lists, or None if there is anything else."""
     values, at = [], len(text) - len(text.lstrip())
     while at < len(text):
         try:
@@ -113,7 +125,7 @@ def _one_after_another(text: str) -> list[Any] | None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; of a key that occurs twice, both values are kept."""
+    """Return an object; a repeated key keeps both values."""
     made = dict(pairs)
     if len(made) < len(pairs):
         for number, (key, value) in enumerate(pairs):
@@ -136,9 +148,9 @@ def _load_lines(text: str) -> tuple[list[Any], int]:
                 first = first or f"line {number}: {error}"
                 values.append(BadLine(line.strip()))
     bad = sum(isinstance(value, BadLine) for value in values)
-    # The last line of a file that is being written is cut, however short the file.
+    # The last line of a file still being written is truncated, however short the file.
     if bad > max(1, _MAX_BAD * len(values)) or 2 * bad > len(values):
-        raise Rejected("corrupt", f"{bad} of {len(values)} lines are no JSON; {first}")
+        raise Rejected("corrupt", f"{bad} of {len(values)} lines are not JSON; {first}")
     return values, bad
 
 
@@ -148,13 +160,13 @@ def _title(value: Any) -> str:
 
 
 class ValueWriter:
-    """A canvas and how values are drawn on it: small ones whole, large ones part by part below headings."""
+    """Draws values on a canvas: small ones whole, large ones part by part below headings."""
 
     def __init__(self, canvas: Canvas) -> None:
         self.canvas = canvas
 
     def value(self, value: Any, path: str, level: int) -> None:
-        """Draw a value, what is in it as records or below headings of `level`."""
+        """Draw a value; its contents are records or are below headings of `level`."""
         if isinstance(value, dict) and level <= _MAX_LEVEL:
             self._object(value, path, level)
         elif isinstance(value, list) and level <= _MAX_LEVEL and any(isinstance(one, dict) for one in value):
@@ -181,7 +193,7 @@ class ValueWriter:
         self._object(value, path, level)
 
     def _object(self, value: dict[str, Any], path: str, level: int) -> None:
-        """Draw first what is small in an object, then its large parts, each below its key."""
+        """Draw first the small values of an object, then its large ones, each below its key."""
         outermost = path == "$"
         large = {key for key, one in value.items() if _is_large(one) or (outermost and _are_records(one))}
         self._lines({key: one for key, one in value.items() if key not in large}, path)
@@ -211,7 +223,7 @@ def _are_records(value: Any) -> bool:
 
 
 def _small_lines(value: Any) -> list[str] | None:
-    """Return the lines of a value, or None where they are too many to be drawn whole."""
+    """Return the lines of a value, or None if they are too many to draw whole."""
     lines: list[str] = []
     size = 0
     for line in flat_lines(value):
@@ -223,7 +235,7 @@ def _small_lines(value: Any) -> list[str] | None:
 
 
 def flat_lines(value: Any) -> Iterator[str]:
-    """Yield `key: value` for every value inside of a value, in order; depth costs no stack."""
+    """Yield `key: value` for every nested value, in order, without recursion."""
     stack: list[tuple[tuple[str, ...], Any]] = [((), value)]
     while stack:
         names, one = stack.pop()

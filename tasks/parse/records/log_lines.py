@@ -1,4 +1,4 @@
-"""Log files: the file itself, an element for every entry; a stack trace belongs to the entry above it."""
+"""Log files: the file itself, with an element for every entry; a stack trace belongs to the entry above it."""
 
 import re
 from collections.abc import Iterator
@@ -28,22 +28,30 @@ _TRACE = re.compile(
     r"|\w+(?:\.\w+)+(?:Error|Exception)"
 )
 _HEAD = 200
-"""Characters of a line in which its time and level stand. With less, a long path before the time hides it; with more,
-a time or the word ERROR in the message is taken for those of the entry."""
+"""Characters of a line to search for time and level.
+
+With less, a long path before the time hides it; with more, a time or the word ERROR in the message is taken for that of
+the entry.
+"""
 _LONGEST = 20_000
-"""Characters of one entry. Less tears long stack traces apart; with no limit, a file whose entries are not recognised
-is one element."""
+"""Maximum characters of an entry.
+
+Less tears long stack traces apart; with no limit, a file with unrecognised entries is one element.
+"""
 _SAMPLE = 100_000
 """Characters by which a log is judged to be one of times or of plain lines. A smaller sample may be one trace."""
 _LEAST_STAMPED = 0.2
-"""The share of lines at the margin that begin with a time or a level. Messages of several lines leave few that do; with
-less, some times in a log of plain lines would join all lines between them to one entry."""
+"""Minimum share of unindented lines that begin with a time or a level.
+
+Messages of several lines leave few that do; with less, some times in a log of plain lines would join all lines between
+them to one entry.
+"""
 
 
 def parse_log(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines as they are; entries carry `time` and `level` where they state them.
+    """Return the decoded file, newlines unchanged; entries have `time` and `level` if they state them.
 
-    Times stand as the file writes them. In a file without times, lines that are not indented begin entries.
+    Times are kept as written. In a file without times, unindented lines begin entries.
     """
     found = decode(data)
     elements = list(_entries(found.text))
@@ -54,7 +62,7 @@ def _entries(text: str) -> Iterator[Element]:
     stamped = _is_stamped(text)
     start = end = first = 0
     for at, line, number in numbered(text):
-        # In a file without times, what looks like a part of a trace continues an entry.
+        # In a file without times, a line that looks like a part of a trace continues an entry.
         begins = _ENTRY.match(line, 0, _HEAD) if stamped else not _TRACE.match(line)
         if end and (begins or at + len(line) - start > _LONGEST):
             yield _entry(text, start, end, first)
@@ -67,7 +75,7 @@ def _entries(text: str) -> Iterator[Element]:
 
 
 def _is_stamped(text: str) -> bool:
-    """Return whether entries begin with times or levels, rather than with any line at the margin."""
+    """Return whether entries begin with times or levels, rather than with any unindented line."""
     lines = [line for line in text[:_SAMPLE].splitlines() if line.strip() and line[0] not in " \t"]
     return sum(_ENTRY.match(line, 0, _HEAD) is not None for line in lines) > _LEAST_STAMPED * len(lines)
 

@@ -1,4 +1,4 @@
-"""Jupyter notebooks: cells in order, Markdown as it is, code in its language, what it printed below it."""
+"""Jupyter notebooks: cells in order, Markdown unchanged, code in its language, outputs below it."""
 
 import json
 import re
@@ -12,18 +12,18 @@ from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 
-# The text in place of an output that only a picture or a page can show.
+# The placeholder text of an output that only a picture or HTML can show.
 _OBJECT = re.compile(r"\s*\[?<(?:[\w.]+ object|Figure\b[^<>]*|[^<>]* at 0x[0-9a-fA-F]+)>\]?\s*")
-_REWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # a line that another replaced, as bars of progress do
+_REWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # a line that was overwritten, as by progress bars
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _NAME = re.compile(r"\w[\w+#-]*")
 
 
 def parse_notebook(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a notebook drawn as Markdown; every element has its `cell`, from 1, and outputs are marked as such.
+    """Return a notebook drawn as Markdown; every element has its `cell`, from 1, and outputs are marked.
 
-    An output is drawn as its Markdown, its text, its TeX or its page, whichever is the first that it has.
-    Pictures are left out; an error is drawn as its name and message.
+    An output is drawn as its Markdown, plain text, TeX or HTML, whichever comes first. Pictures are left out; an error
+    is drawn as its name and message.
     """
     found = decode(data)
     try:
@@ -47,7 +47,7 @@ def _authors(stated: dict[str, Any]) -> dict[str, str]:
 
 def _cells(notebook: Any) -> list[dict[str, Any]]:
     if not isinstance(notebook, dict):
-        raise Rejected("corrupt", "not a notebook: its JSON is no object")
+        raise Rejected("corrupt", "not a notebook: its JSON is not an object")
     sheets = notebook.get("worksheets") or []  # the form before 2015
     cells = notebook.get("cells") or [cell for sheet in sheets for cell in sheet.get("cells", [])]
     return [cell for cell in cells if isinstance(cell, dict)]

@@ -1,4 +1,4 @@
-"""Lines: those of a text that are not blank, with where they begin and their numbers."""
+"""Numbered lines: the non-blank lines of a text, with their starts and numbers."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ _LINE = re.compile(r"[^\r\n]+|\r\n?|\n")
 
 
 def numbered(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield the start, the text without its end, and the number from 1 of every line that is not blank."""
+    """Yield the start, the text without its line end, and the number from 1 of every non-blank line."""
     number = 1
     for match in _LINE.finditer(text):
         line = match.group()

@@ -1,4 +1,4 @@
-"""Slack's exports: names in place of members' ids, and text without its marks.
+"""Slack exports: replace members' ids by names, and markup by plain text.
 
 Source: Slack, Formatting text for app surfaces, "Advanced formatting".
 """
@@ -13,7 +13,7 @@ _MARK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
 def is_slack(message: dict[str, Any]) -> bool:
-    """Return whether a message is one of Slack's, which have a type, and a time in seconds as their id."""
+    """Return whether a message is from Slack: it has a type, and a time in seconds as its id."""
     return message.get("type") == "message" and isinstance(message.get("ts"), str)
 
 
@@ -30,7 +30,7 @@ def names_in(messages: Sequence[Any]) -> dict[str, str]:
 
 
 def plain(text: str, names: dict[str, str]) -> str:
-    """Return a message's text with names, channels and links as a reader sees them."""
+    """Return a message's text with readable names, channels and links."""
 
     def shown(mark: re.Match[str]) -> str:
         sign, said, label = mark.groups()

@@ -12,7 +12,7 @@ def parse_code(data: bytes, options: ParseOptions) -> Parsed:
     text = found.text
     end = len(text.rstrip())
     start = len(text) - len(text.lstrip())
-    # The first line keeps its indent, without which the lines below it would no longer match.
+    # The first line keeps its indent, to match the lines below.
     start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     line = 1 + newlines(text, 0, start)
     element = Element("code", start, end, 0, 0, line, None, {"language": options.language})

@@ -1,7 +1,7 @@
-"""Subtitles (SubRip, WebVTT): what is said, drawn without numbers and time lines.
+"""Subtitles (SubRip, WebVTT): the spoken text, without cue numbers and times.
 
-A cue ends where the screen is full, often in the middle of a sentence. So cues are joined to turns, each with
-its speaker, if stated, and the times of its first and last cue.
+A cue ends where the screen is full, often in the middle of a sentence. So cues are joined to turns, each with its
+speaker, if stated, and the times of its first and last cue.
 """
 
 import html
@@ -38,11 +38,11 @@ times of a turn no longer lead to the place where something is said."""
 _HEADER_CHARACTERS = 2_000
 """Characters in which a WebVTT header states its language. With fewer, long notes before it hide it; with more, a line
 of a cue that begins with "Language:" is taken for it."""
-_MILLISECOND = 3  # decimals of a second, which is all that the formats can state
+_MILLISECOND = 3  # decimals of a second, the resolution of the formats
 
 
 class CueLine(NamedTuple):
-    """One line of a cue; `changes` if its own marks say that the speaker changes."""
+    """One line of a cue; `changes` marks a change of speaker."""
 
     start: float
     end: float
@@ -52,7 +52,7 @@ class CueLine(NamedTuple):
 
 
 def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
-    """Return what is said as elements of kind `turn` with `time`, `end` and, if stated, `speaker`."""
+    """Return the spoken text as elements of kind `turn` with `time`, `end` and, if stated, `speaker`."""
     found = decode(data)
     lines = re.split(r"\r\n?|\n", found.text)
     canvas = Canvas()
@@ -63,7 +63,7 @@ def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
             turn = []
         turn.append(line)
     if not turn:
-        raise Rejected("corrupt", "no cue: a line such as 00:00:01,000 --> 00:00:02,000 with text below is wanted")
+        raise Rejected("corrupt", "no cue: expected a line such as 00:00:01,000 --> 00:00:02,000 with text below")
     _draw(canvas, turn)
     header = _HEADER.match(lines[0])
     language = _LANGUAGE.search(found.text[:_HEADER_CHARACTERS])
@@ -72,7 +72,7 @@ def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _said(lines: list[str]) -> Iterator[CueLine]:
-    """Yield the lines of all cues; a line that stays on the screen into the next cue comes once."""
+    """Yield the lines of all cues; a line that stays on screen over several cues comes once."""
     times: tuple[float, float] | None = None
     before: list[str] = []
     shown: list[str] = []
@@ -105,7 +105,7 @@ def _cue_line(times: tuple[float, float], text: str, speaker: str) -> CueLine:
 
 
 def _ends(turn: list[CueLine], line: CueLine) -> bool:
-    """Return whether a turn ends before a line: where the speaker changes, or at a pause, or when it is long."""
+    """Return whether a turn ends before a line: at a change of speaker, at a pause, or when it is long."""
     last = turn[-1]
     if line.changes and (not line.speaker or line.speaker != turn[0].speaker):
         return True

@@ -1,1 +1,1 @@
-"""Strategies for one kind of content."""
+"""Content strategies: each splits one kind of content."""

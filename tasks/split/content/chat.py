@@ -1,6 +1,6 @@
 """Chat: turns grouped by time and speaker; a turn is cut only if it alone is too long.
 
-The gap in time as a sign of a new conversation is that of Elsner and Charniak, "You talking to me?" (ACL 2008).
+A gap in time starts a new conversation, as in Elsner and Charniak, "You talking to me?" (ACL 2008).
 """
 
 import re
@@ -16,7 +16,7 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, ITEM
 from docmill.tasks.split.spans.span import Span
 
-_SECONDS_A_MINUTE = 60  # options count minutes, times seconds
+_SECONDS_A_MINUTE = 60  # options count minutes, timestamps count seconds
 _MOST_MINUTES = 100_000  # ten weeks; a longer gap is no pause in a conversation but a mistake in the options
 _STAMP = r"\[?(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4},?[T ])?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp]\.?[Mm])?\]?"
 _NAME = r"[^\W\d_][\w.'@+ -]{0,38}"
@@ -29,7 +29,7 @@ _TURN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Conversation(Options):
-    """`size` in tokens; turns that are `gap` minutes or more apart, where times are given, share no chunk."""
+    """`size` in tokens; turns that are `gap` minutes or more apart never share a chunk, if they have times."""
 
     gap: int = 30
 
@@ -39,7 +39,7 @@ class Conversation(Options):
 
 
 class Turn(NamedTuple):
-    """What one speaker says at once: where it begins, the speaker, and the time in seconds, or None."""
+    """An uninterrupted message of one speaker: its start, the speaker, and the time in seconds, or None."""
 
     start: int
     speaker: str
@@ -47,7 +47,7 @@ class Turn(NamedTuple):
 
 
 def split_chat(part: Part, options: Conversation) -> list[Span]:
-    """Return spans of at most `options.size` tokens, of whole turns; those of one speaker are joined first."""
+    """Return spans of at most `options.size` tokens, of whole turns. Turns of the same speaker are joined first."""
     marks, before = list[UnitStart](), None
     for turn in turns(part):
         marks.append(UnitStart(turn.start, _seam(before, turn, options.gap * _SECONDS_A_MINUTE)))
@@ -64,7 +64,7 @@ def _seam(before: Turn | None, turn: Turn, gap: int) -> int:
 
 
 def turns(part: Part) -> Iterator[Turn]:
-    """Yield the turns: those that the parser found, else lines that begin with a time or a name."""
+    """Yield the turns found by the parser, else the lines that begin with a time or a name."""
     yield from [_turn(element) for element in part.elements if element.kind == "turn"] or _turns_in_lines(part)
 
 

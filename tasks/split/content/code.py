@@ -1,7 +1,7 @@
-"""Code splitting: along functions, classes and methods, as tree-sitter reads them, then at statements.
+"""Code splitting: along the functions, classes and methods found by tree-sitter, then at statements.
 
-After cAST (Zhang et al. 2025), which splits large nodes of the syntax tree and merges small siblings; here
-comments and decorators stay with what they describe, and the end of a definition never joins what follows it.
+After cAST (Zhang et al. 2025), which splits large nodes of the syntax tree and merges small siblings. Here, comments
+and decorators stay with what they describe, and the end of a definition never joins what follows it.
 """
 
 import re
@@ -25,15 +25,22 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEEPEST = 8
-"""Definitions nested less deeply than this have looser seams, so that methods are joined before classes. `HEADING` plus
-this must stay below `BARRIER`."""
+"""Definitions nested less deeply than this have looser seams, so that methods are joined before classes.
+
+`HEADING` plus this must stay below `BARRIER`.
+"""
 _SHALLOW = 4
-"""Statements nested less deeply than this have looser seams. Two seams for each level, with and without an empty line,
-just fit between `ITEM` and `BLOCK`."""
+"""Statements nested less deeply than this have looser seams.
+
+Two seams for each level, with and without an empty line, just fit between `ITEM` and `BLOCK`.
+"""
 _MOST_NESTED = 40
-"""How deep a syntax tree is taken apart; deeper code is cut between lines. It bounds the recursion on hostile code."""
+"""The maximum depth to which a syntax tree is split; deeper code is cut between lines.
+
+It bounds the recursion on hostile code.
+"""
 _BLANK_LINE = re.compile(r"(?:\n|\r)[ \t]*\r?\n[ \t]*\Z")
-_LOOK_BACK = 200  # characters before a node in which an empty line is looked for, past its indentation
+_LOOK_BACK = 200  # characters before a node, besides its indentation, that are searched for an empty line
 _CONTINUES = re.compile(r"(?:end|fi|done|esac|else|elif|elsif|rescue|ensure|except|finally|catch)\b|[)\]}]")
 _LEADING_KINDS = """
     attribute_item inner_attribute_item attribute_list attribute decorator annotation marker_annotation haddock
@@ -48,7 +55,7 @@ class Code(Options):
 
 
 class Item(NamedTuple):
-    """A node that begins its line, where it begins, and the seam before it."""
+    """A node at the start of its line: its start, and the seam before it."""
 
     node: "Node"
     start: int
@@ -61,7 +68,7 @@ def split_code(part: Part, options: Code) -> list[Span]:
     pieces = list(_pieces(part, room))
 
     def whole(left: int, middle: int, right: int) -> bool:
-        """Return whether both sides are definitions as a whole, not the rest or the beginning of one."""
+        """Return whether both sides are whole definitions, not the end or the start of one."""
         seam = pieces[middle].seam
         ends = right + 1 == len(pieces) or pieces[right + 1].seam >= seam
         return ends and (left == 0 or pieces[left].seam >= seam)
@@ -103,7 +110,7 @@ def _clipped(pieces: Iterator[Piece], block: Block) -> Iterator[Piece]:
 
 
 class _Reader:
-    """Takes the syntax tree of one code apart; `origin` is where in the document its text begins."""
+    """Splits the syntax tree of one piece of code; `origin` is the start of its text in the document."""
 
     def __init__(self, text: str, origin: int, syntax: Syntax, starts: frozenset[int], room: Room) -> None:
         self.text = text
@@ -113,7 +120,7 @@ class _Reader:
         self._starts = starts
 
     def pieces(self, node: "Node", span: Span, seam: int, depth: int) -> Iterator[Piece]:
-        """Yield the pieces of a node that is too long; `span` is what is between it and the next one, too."""
+        """Yield the pieces of a node that is too long; `span` includes the text up to the next node."""
         items = self._items(node, depth) if depth < _MOST_NESTED else []
         starts = [*(item.start for item in items), span.end]
         for head in cut(self.text, Span(span.start, starts[0]), seam, ()):
@@ -137,7 +144,7 @@ class _Reader:
         return list(self._seams(found, head, depth))
 
     def _lines(self, node: "Node") -> list["Node"]:
-        """Return the outermost nodes in a node that begin their lines, the one that it begins with left out."""
+        """Return the outermost nodes inside a node that begin their lines, without the one that begins with it."""
         found: list[Node] = []
         open_ = list(reversed(node.children))
         while open_:
@@ -157,7 +164,7 @@ class _Reader:
         return self._origin + self._syntax.place(node.start_byte)
 
     def _seams(self, nodes: list["Node"], head: int, depth: int) -> Iterator[Item]:
-        """Yield nodes with the seams before them; `head` is the byte where what they are the body of is said."""
+        """Yield nodes with the seams before them; `head` is the byte at which the owner of this body begins."""
         led = after_definition = False
         inside = depth == 0
         for number, node in enumerate(nodes):
@@ -182,13 +189,13 @@ class _Reader:
         return _BLANK_LINE.search(self.text, max(0, start - _LOOK_BACK), start) is not None
 
     def _leads(self, node: "Node", nodes: list["Node"], number: int) -> bool:
-        """Return whether a node is a comment or the like on the next one."""
+        """Return whether a node is a comment, decorator or the like that belongs to the next one."""
         if number + 1 == len(nodes) or not (node.type in _LEADING or "comment" in node.type):
             return False
         return node.type == "access_specifier" or not self._blank_before(self._place(nodes[number + 1]))
 
     def _defines(self, nodes: list["Node"], number: int) -> bool:
-        """Return whether a node is a definition, or leads to one."""
+        """Return whether a node is a definition, or belongs to one that follows."""
         while self._leads(nodes[number], nodes, number):
             number += 1
         node = nodes[number]

@@ -1,6 +1,6 @@
-"""Legal: numbered clauses, articles and definitions; a chunk never reaches across the heading of a clause.
+"""Legal: numbered clauses, articles and definitions; no chunk spans the heading of a clause.
 
-The numbering that drafting manuals prescribe: 1, 1.1, 1.1.1, (a), (i); Article, Section, §.
+The numbering follows drafting manuals: 1, 1.1, 1.1.1, (a), (i); Article, Section, §.
 """
 
 import re
@@ -33,19 +33,20 @@ _DEFINITION = re.compile(
 _DEEPEST = 8
 """The depth of (ii), which is below (a), definitions and 1.1.1.1.1.1. Each depth has a seam of its own above `ITEM`."""
 _HEADINGS = 10
-"""It is taken off a heading's level to give its depth: more than the deepest level, so that all headings come first."""
-_LONGEST_NAME = 80  # characters of a clause that the contexts of its parts say; several clauses have to fit there
+"""Subtracted from a heading's level to get its depth: greater than the deepest level, so that all headings come first.
+"""
+_LONGEST_NAME = 80  # characters of a clause's name in the contexts of its parts; several names have to fit there
 _LONGEST_HEADING = 120  # characters; a longer line under a number is the text of the clause, and can stand alone
 
 
 @dataclass(frozen=True, slots=True)
 class Legal(Options):
-    """`size` in tokens; clauses of one number may share a chunk, the deeper ones first."""
+    """`size` in tokens; clauses under one number may share a chunk, the deeper ones first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Where a clause begins, its depth, and its first words. A heading has a depth below 0 and no words here."""
+    """The start of a clause, its depth, and its first words. A heading has a depth below 0 and no words here."""
 
     start: int
     depth: int
@@ -53,7 +54,7 @@ class Clause:
 
 
 def split_legal(part: Part, options: Legal) -> list[Span]:
-    """Return spans of at most `options.size` tokens, none across the beginning of a clause of the highest level."""
+    """Return spans of at most `options.size` tokens, none across the start of a clause of the highest level."""
     marks: list[UnitStart] = []
     before = Clause(part.end, 0, "")
     for clause in clauses(part):
@@ -81,7 +82,7 @@ def clauses(part: Part) -> Iterator[Clause]:
 
 
 def _depth(line: str, of_number: int) -> int | None:
-    """Return the depth of the clause that a line begins, or None; `of_number` is the depth of a single number."""
+    """Return the depth of the clause that a line starts, or None; `of_number` is the depth of a single number."""
     if _TOP.match(line) or _NUMBER.match(line):
         return 0 if _TOP.match(line) else of_number
     match = _NESTED.match(line)
@@ -95,7 +96,7 @@ def _depth(line: str, of_number: int) -> int | None:
 
 
 def clause_above(part: Part) -> Callable[[Span], str]:
-    """Return a function that names the clauses within which a span begins, outermost first."""
+    """Return a function that names the clauses around the start of a span, outermost first."""
     found = list(clauses(part))
     starts = [clause.start for clause in found]
     above: list[int] = []

@@ -1,7 +1,7 @@
-"""Log: entries, each with the lines that belong to it, such as a stack trace, grouped by windows of time and by size.
+"""Log: entries with their continuation lines, such as a stack trace, grouped by time window and size.
 
-Windows of fixed length, as log analysis takes them (Zhu et al., "Tools and Benchmarks for Automated Log Parsing",
-ICSE-SEIP 2019): they depend on the clock, not on the entries around.
+The windows have a fixed length, as in log analysis (Zhu et al., "Tools and Benchmarks for Automated Log Parsing",
+ICSE-SEIP 2019): they depend on the clock, not on the neighbouring entries.
 """
 
 import re
@@ -17,7 +17,7 @@ from docmill.tasks.split.spans.pieces import BARRIER, BLOCK
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.span import Span
 
-_MOST_SECONDS = 10_000_000  # four months; a longer window groups nothing by time, and 0 says that better
+_MOST_SECONDS = 10_000_000  # four months; a longer window groups nothing by time, and 0 says that more clearly
 _ENTRY = re.compile(
     r"\W{0,3}(?:\d{4}[-/.]\d\d?[-/.]\d\d?[T ,]|\d\d?[-/.]\d\d?(?:[-/.]\d{2,4})?[ ,T]+\d\d?:\d\d"
     r"|(?:[A-Z][a-z]{2},? +)?[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d|\d\d:\d\d:\d\d|\d{9,13}\b"
@@ -28,7 +28,7 @@ _ENTRY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Log(Options):
-    """`size` in tokens; entries of different windows of `window` seconds share no chunk, unless that is 0."""
+    """`size` in tokens; entries in different windows of `window` seconds never share a chunk, unless `window` is 0."""
 
     window: int = 600
 
@@ -38,7 +38,7 @@ class Log(Options):
 
 
 def split_log(part: Part, options: Log) -> list[Span]:
-    """Return spans of at most `options.size` tokens, of whole entries if none is longer."""
+    """Return spans of at most `options.size` tokens. An entry is cut only if it is longer."""
     marks, before = list[UnitStart](), None
     for start, window in _windows(part, options.window):
         marks.append(UnitStart(start, BLOCK if before is None or window == before else BARRIER))
@@ -47,9 +47,9 @@ def split_log(part: Part, options: Log) -> list[Span]:
 
 
 def _windows(part: Part, seconds: int) -> Iterator[tuple[int, int | None]]:
-    """Yield where each entry begins, and its window of time: that of the entry before if it has no time.
+    """Yield the start of each entry and its time window; an entry without a time has the window of the one before.
 
-    Where no line looks like an entry, each line is one, without a time.
+    If no line looks like an entry, each line is one, without a time.
     """
     every = list(lines(part))
     entries = [(start, line) for start, line in every if _ENTRY.match(line)]

@@ -1,7 +1,7 @@
-"""Mail: new text and quoted text in chunks of their own, the headers with the new text.
+"""Mail: new text and quoted text in separate chunks, the headers with the new text.
 
-The lines that mark quoted text are those of RFC 3676 (">"), of mail programs ("On ... wrote:") and of
-Outlook ("-----Original Message-----", a second block of headers), as in GitHub's email_reply_parser.
+Quoted text is marked as in RFC 3676 (">"), by mail programs ("On ... wrote:") and by Outlook ("-----Original
+Message-----", a second block of headers), as in GitHub's email_reply_parser.
 """
 
 import re
@@ -38,7 +38,7 @@ class Mail(Options):
 
 
 class _Line(NamedTuple):
-    """A line, where it begins, and the kind of the passage that it is in."""
+    """A line, its start, and the kind of the passage that it is in."""
 
     start: int
     text: str
@@ -46,7 +46,7 @@ class _Line(NamedTuple):
 
 
 class MailPassage(NamedTuple):
-    """Lines of one kind, `header`, `new` or `quoted`, by where they begin; `said` tells who wrote them."""
+    """Consecutive lines of one kind, `header`, `new` or `quoted`, and their start; `said` names the author."""
 
     start: int
     kind: str
@@ -63,7 +63,7 @@ def split_mail(part: Part, options: Mail) -> list[Span]:
 
 
 def passages(part: Part) -> Iterator[MailPassage]:
-    """Yield the passages of one mail or of several, one after the other."""
+    """Yield the passages of one mail or of several in a row."""
     letter = ""
     for kind, some in groupby(_with_kinds(part), key=attrgetter("kind")):
         found = list(some)
@@ -81,12 +81,12 @@ def _letter(headers: Iterable[_Line]) -> str:
 
 
 def _with_kinds(part: Part) -> Iterator[_Line]:
-    """Yield the lines with their kinds. A blank line is of the kind of the line before it."""
+    """Yield the lines with their kinds. A blank line has the kind of the line before it."""
     subjects = _subjects(part)
     kind, after_blank, original = "", True, False
     for start, line in lines(part):
         begins = start in subjects or _ENVELOPE.match(line) is not None
-        # What follows "-----Original Message-----" is quoted, headers and all, until another mail begins.
+        # Everything after "-----Original Message-----" is quoted, including headers, until another mail begins.
         original = not begins and (original or _ORIGINAL.match(line) is not None)
         blank = not line.strip()
         if not (blank and kind):
@@ -96,23 +96,23 @@ def _with_kinds(part: Part) -> Iterator[_Line]:
 
 
 def _subjects(part: Part) -> set[int]:
-    """Return where the parser put a mail's subject, with which the mail begins."""
+    """Return the starts of the subjects marked by the parser; a mail begins with its subject."""
     return {element.start_char for element in part.elements if element.kind == "title" and element.level == 1}
 
 
 def _kind(line: str, before: str, after_blank: bool) -> str:
-    """Return what a line is, given what the line before it is and whether that is blank."""
+    """Return the kind of a line, given the kind of the line before it and whether that is blank."""
     if _QUOTED.match(line) or _WROTE.match(line):
         return "quoted"
     if before in ("", "header") and _HEADER.match(line):
         return "header"
-    # RFC 5322, 2.2.3: a header goes on in the next line if that begins with white space.
+    # RFC 5322, 2.2.3: a header continues on the next line if that begins with white space.
     folded = before == "header" and not after_blank and line.startswith((" ", "\t"))
     return "header" if folded else "new"
 
 
 def who_wrote(part: Part) -> Callable[[Span], str]:
-    """Return a function that tells who wrote the passage in which a span begins, and about what."""
+    """Return a function that gives author and subject of the passage around the start of a span."""
     found = list(passages(part))
     starts = [passage.start for passage in found]
 

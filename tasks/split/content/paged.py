@@ -1,4 +1,4 @@
-"""Pages and slides: one chunk each if it fits; small ones are merged if asked for, large ones cut by their structure.
+"""Pages and slides: one chunk each if it fits; small ones can be merged, large ones are cut along their structure.
 
 One page a chunk did best in NVIDIA's comparison of chunking strategies ("Finding the Best Chunking Strategy", 2025).
 """
@@ -24,7 +24,7 @@ _RULE = re.compile(r"[ \t]{0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$")
 
 @dataclass(frozen=True, slots=True)
 class Page(Options):
-    """`size` in tokens; neighbouring pages of at most `small` tokens share a chunk as far as they fit."""
+    """`size` in tokens; neighbouring pages of at most `small` tokens share a chunk if they fit."""
 
     small: int = 50
 
@@ -51,12 +51,12 @@ def split_slides(part: Part, options: Slides) -> list[Span]:
 
 
 def page_starts(part: Part) -> list[int]:
-    """Return where pages begin: by the parser, else at its page breaks, else at form feeds."""
+    """Return the starts of pages: those set by the parser, else its page breaks, else form feeds."""
     return _numbered_pages(part) or _after_breaks(part) or _after_feeds(part)
 
 
 def _numbered_pages(part: Part) -> list[int]:
-    """Return where the elements begin that are the first on their page, without the first page of all."""
+    """Return the start of the first element on each page but the first page."""
     paged = [element for element in part.elements if element.page]
     return [element.start_char for before, element in pairwise(paged) if element.page != before.page]
 
@@ -70,12 +70,12 @@ def _after_feeds(part: Part) -> list[int]:
 
 
 def slide_starts(part: Part) -> list[int]:
-    """Return where slides begin: as pages, else after rules, else at the highest headings of which there are two."""
+    """Return the starts of slides: pages, else text after rules, else the highest heading level with two headings."""
     return page_starts(part) or _after_furniture(part) or _at_rules(part) or _at_headings(part)
 
 
 def _after_furniture(part: Part) -> list[int]:
-    """Return where the rules end that the parser took for furniture."""
+    """Return the ends of the rules that the parser marked as furniture."""
     return [
         e.end_char
         for e in part.elements
@@ -88,7 +88,7 @@ def _at_rules(part: Part) -> list[int]:
 
 
 def _at_headings(part: Part) -> list[int]:
-    """Return the headings of the highest level that has two: a single one above them is the title of the talk."""
+    """Return the starts of headings of the highest level with two or more; a single one above is the talk's title."""
     titles = [element for element in part.elements if element.kind == "title"]
     levels = sorted(element.level for element in titles)
     level = next((a for a, b in pairwise(levels) if a == b), 0)
@@ -103,7 +103,7 @@ def _split(part: Part, starts: Sequence[int], options: Page) -> list[Span]:
 
 
 def _pieces(part: Part, bounds: Sequence[int], room: Room) -> Iterator[Piece]:
-    """Yield the pieces of each page; only the first of a page has the seam of a heading."""
+    """Yield the pieces of each page. Only the first piece of a page has the seam of a heading."""
     for start, end in pairwise(bounds):
         for number, piece in enumerate(structure_pieces(part.within(start, end), room)):
             inner = min(piece.seam, HEADING - 1) if piece.seam < BARRIER else BARRIER
@@ -114,7 +114,7 @@ def _small_pages(pieces: Sequence[Piece], places: Sequence[int], small: Room) ->
     starts = [piece.start for piece in pieces]
 
     def page(i: int) -> tuple[int, int]:
-        """Return the first and the last piece of the page of a piece."""
+        """Return the first and the last piece of the page that a piece is on."""
         number = bisect_right(places, starts[i])
         first = bisect_left(starts, places[number - 1]) if number else 0
         last = bisect_left(starts, places[number]) - 1 if number < len(places) else len(pieces) - 1

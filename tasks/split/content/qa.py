@@ -1,7 +1,7 @@
-"""Questions and answers: pairs stay whole; if an answer is too long, the context of each part says the question.
+"""Questions and answers: pairs stay whole. If an answer is too long, the context of each part repeats the question.
 
-Recognised are questions of the parser, headings that ask, lines that begin with "Q:" or ask in bold type, and the rows
-of a table with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
+Questions are recognised by the parser, as headings that ask, as lines that begin with "Q:" or ask in bold type, and in
+tables with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
 """
 
 import re
@@ -32,13 +32,16 @@ _ASKS = re.compile(
 )
 _CELL = re.compile(r"(?<!\\)\|")
 _LONGEST_QUESTION = 400
-"""The characters of a line that count as its question. A longer one is a question with its answer in the same line; the
-context of each part of that answer would be all answer."""
+"""The maximum characters of a line that count as its question.
+
+A longer one is a question with its answer in the same line; the context of each part of that answer would be all
+answer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs(Options):
-    """`size` in tokens; with `together`, neighbouring pairs share a chunk as far as they fit."""
+    """`size` in tokens; with `together`, neighbouring pairs share a chunk if they fit."""
 
     together: bool = False
 
@@ -48,7 +51,7 @@ class Pairs(Options):
 
 
 class QuestionSpan(NamedTuple):
-    """Where a question begins and ends, where its words begin, and whether it is told as a heading of the chunk."""
+    """The span of a question, the start of its words, and whether the headings of the chunk already name it."""
 
     start: int
     end: int
@@ -71,7 +74,7 @@ def split_pairs(part: Part, options: Pairs) -> list[Span]:
 
 
 def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[Piece]:
-    """Yield a unit, or its question and the parts of its answer, the first of which fits beside the question."""
+    """Yield a unit, or its question and the parts of its answer. The first part fits together with the question."""
     question = _head(text, unit, ends)
     left = room.tokens - room.measure.count(*question)
     answer = trim(text, question.end, unit.end)
@@ -83,7 +86,7 @@ def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[P
 
 
 def _head(text: str, unit: Piece, ends: dict[int, int]) -> Span:
-    """Return the headings and the question that a unit begins with."""
+    """Return the span of the headings and the question at the start of a unit."""
     place = end = unit.start
     while place < unit.end and place in ends:
         end = min(unit.end, ends[place])
@@ -92,15 +95,16 @@ def _head(text: str, unit: Piece, ends: dict[int, int]) -> Span:
 
 
 def _marks(part: Part, asked: Sequence[QuestionSpan], seam: int) -> list[UnitStart]:
-    """Return where pairs and other sections begin; an empty heading stays with the question or lower section after it.
+    """Return the starts of pairs and other sections.
 
-    A table under a question is its answer; one that holds the questions begins a section.
+    An empty heading stays with the question or lower section after it. A table under a question is its answer; a table
+    of questions begins a section.
     """
     titles = {e.start_char: e for e in part.elements if e.kind == "title"}
     own = {question.start for question in asked}
     tables = {e.start_char for e in part.elements if e.kind == "table" and asking_column(e) >= 0}
     places = sorted(own | tables | titles.keys())
-    # The heading right above a place, if what is marked before the place is one.
+    # The heading directly above a place, if the mark before the place is a heading.
     above = [None, *(titles.get(place) for place in places)]
     return [
         UnitStart(place, seam)
@@ -110,9 +114,9 @@ def _marks(part: Part, asked: Sequence[QuestionSpan], seam: int) -> list[UnitSta
 
 
 def _stays_with(text: str, above: Element, asks: bool, place: int, title: Element | None) -> bool:
-    """Return whether a heading has nothing under it and belongs to what begins at a place, be that a `title` or not.
+    """Return whether a heading has nothing under it and belongs to what follows, which may be a `title`.
 
-    A heading that `asks` belongs to no section of its own level: it is a question without an answer.
+    A heading that `asks` does not belong to a section of its own level: it is a question without an answer.
     """
     if text[above.end_char : place].strip():
         return False
@@ -131,7 +135,7 @@ def questions(part: Part) -> list[QuestionSpan]:
 
 
 def _headings(part: Part) -> Iterator[QuestionSpan]:
-    """Yield the headings of the level at which most ask."""
+    """Yield the headings of the level at which most headings are questions."""
     titles = [element for element in part.elements if element.kind == "title"]
     levels = Counter(
         e.level for e in titles if _asks(str(e.attributes.get("text") or part.text[e.start_char : e.end_char]))
@@ -167,14 +171,14 @@ def _asking_rows(text: str, table: Span, column: int) -> Iterator[QuestionSpan]:
 
 
 def asking_column(table: Element) -> int:
-    """Return which column of a table holds questions beside one that holds answers, else -1."""
+    """Return the number of the column with questions, if another one has answers, else -1."""
     header = [str(cell) for cell in (table.attributes.get("cells") or [[]])[0]]
     asking = [i for i, cell in enumerate(header) if QUESTIONS.fullmatch(cell)]
     return asking[0] if asking and any(ANSWERS.fullmatch(cell) for cell in header) else -1
 
 
 def question_asked(part: Part) -> Callable[[Span], str]:
-    """Return a function that gives the question whose answer a span begins in, unless its headings tell it."""
+    """Return a function that gives the question above the start of a span, unless the headings already name it."""
     found = questions(part)
     starts = [question.start for question in found]
     titles = [element.start_char for element in part.elements if element.kind == "title"]

@@ -1,7 +1,7 @@
-"""Table: groups of whole rows; the context of each group says the table's header.
+"""Table: groups of whole rows; the context of each group repeats the table's header.
 
-This is what chonkie's TableChunker does, and like the row groups of Parquet. A row is cut, first between cells, only
-if it alone is too long.
+Like chonkie's TableChunker and the row groups of Parquet. A row is cut, first between cells, only if it alone is too
+long.
 """
 
 import re
@@ -36,7 +36,7 @@ class Rows(Options):
 
 
 def split_rows(part: Part, options: Rows) -> list[Span]:
-    """Return spans of at most `options.size` tokens; a table shares one only with its headings and its caption."""
+    """Return spans of at most `options.size` tokens; a table shares a chunk only with its headings and its caption."""
     room = Room(part.tokens, options.size)
     pieces = list(_pieces(part, room, options.rows))
     return merge(part.text, pieces, room, _small_sections(part, pieces))
@@ -79,7 +79,7 @@ def _barred(pieces: list[Piece], barred: bool) -> list[Piece]:
 
 
 def _named(text: str, pieces: list[Piece], before: Block, room: Room) -> Piece | None:
-    """Return the headings and the caption above a table as one piece, which they become in `pieces`, or None."""
+    """Return the headings and caption above a table as one piece, or None. They are the last of `pieces`."""
     if not (pieces and _is_name(text, before, pieces[-1])):
         return None
     first = last = len(pieces) - 1
@@ -91,7 +91,7 @@ def _named(text: str, pieces: list[Piece], before: Block, room: Room) -> Piece |
 
 
 def _is_name(text: str, block: Block, last: Piece) -> bool:
-    """Return whether a block is a heading, or a whole paragraph that announces what follows."""
+    """Return whether a block is a heading, or a whole paragraph that introduces what follows."""
     if block.kind == "title":
         return True
     whole = block.kind in ("paragraph", "text") and last.start == block.start
@@ -106,7 +106,7 @@ def _rows(text: str, table: Block, room: Room, most: int, named: Piece | None) -
 
 
 def _grouped(cuts: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
-    """Return where rows begin; the seam after each `most` rows is never closed."""
+    """Return the starts of rows. The seam after each `most` rows is never closed."""
     found, rows = list[tuple[int, int]](), 1
     for place, seam in cuts:
         rows += seam > GLUE
@@ -117,9 +117,9 @@ def _grouped(cuts: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
 
 
 def _whole_rows(text: str, span: Span, named: Piece | None, cuts: list[tuple[int, int]], room: Room) -> Iterator[Piece]:
-    """Return the rows, the first one with the header above it if both fit beside what names the table.
+    """Yield the rows; the first one includes the header if both fit with the table's headings and caption.
 
-    If they do not, the header stays whole where it fits alone, and the first row may join it.
+    Otherwise the header stays whole if it fits alone, and the first row may join it.
     """
     rows = [(place, weight) for place, weight in cuts if weight > GLUE]
     first = rows[0][0] if rows else span.end
@@ -132,7 +132,7 @@ def _whole_rows(text: str, span: Span, named: Piece | None, cuts: list[tuple[int
 
 
 def _below_header(text: str, table: Span, otherwise: int) -> int:
-    """Return where the first row below a header begins."""
+    """Return the start of the first row below a header."""
     return next((place for place, weight in rows_and_header(text, table) if weight == GLUE), otherwise)
 
 

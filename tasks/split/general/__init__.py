@@ -1,1 +1,1 @@
-"""Strategies for any text."""
+"""General strategies: they split any text."""

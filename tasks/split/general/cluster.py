@@ -1,8 +1,8 @@
 """Cluster splitting: the best grouping of small neighbouring pieces, by dynamic programming over their similarities.
 
-After the ClusterSemanticChunker of Smith and Troynikov, Evaluating Chunking Strategies for Retrieval (Chroma,
-2024): a group is worth the sum of the similarities within it, less the mean of all. Here a group is bound by
-its tokens, and the mean comes from the sum of the vectors, so that the work grows with the text's length only.
+After the ClusterSemanticChunker of Smith and Troynikov, Evaluating Chunking Strategies for Retrieval (Chroma, 2024):
+the value of a group is the sum of the similarities within it, less the mean of all. Here a group is limited by its
+tokens, and the mean comes from the sum of the vectors, so the work is linear in the length of the text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,12 +23,15 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _MOST_PIECES = 64
-"""The most pieces of a group. It bounds the work for each piece; with fewer, very short pieces cannot fill a chunk."""
+"""The maximum pieces of a group.
+
+It bounds the work for each piece; with fewer, very short pieces cannot fill a chunk.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster(Options):
-    """`size` and `piece` in tokens: pieces of at most the latter are grouped into chunks of at most the former."""
+    """`size` and `piece` in tokens: pieces of at most `piece` are grouped into chunks of at most `size`."""
 
     piece: int = 50
 
@@ -39,7 +42,7 @@ class Cluster(Options):
             raise ConfigError(f"piece must be at most size = {self.size}, got {self.piece}")
 
     def within(self, tokens: int) -> Self:
-        """Return the options for a model that has room for this many tokens of a chunk's text."""
+        """Return the options for a model with room for this many tokens of a chunk's text."""
         return self if self.size <= tokens else replace(self, size=tokens, piece=min(self.piece, tokens))
 
 
@@ -59,16 +62,16 @@ def split_cluster(part: Part, options: Cluster) -> list[Span]:
 
 
 def group(vectors: Vector, pieces: Sequence[Piece], room: Room) -> list[tuple[int, int]]:
-    """Return the half-open runs of pieces, each fitting the room, whose worth together is the greatest."""
+    """Return the half-open runs of pieces that fit the room and have the greatest total value."""
     mean, best, choice = mean_similarity(vectors), np.zeros(len(pieces) + 1), list[int]()
-    worth = np.zeros(0)  # of the runs that end with the piece before, by their first piece
+    worth = np.zeros(0)  # of the runs that end with the previous piece, by their first piece
     low = 0
     for last, piece in enumerate(pieces):
         before = last - low
         low = max(low, last + 1 - _MOST_PIECES)
         while low < last and not room.fits(pieces[low].start, piece.end):
             low += 1
-        with np.errstate(invalid="ignore"):  # BLAS may raise the flag though all is finite
+        with np.errstate(invalid="ignore"):  # BLAS may raise the flag although all values are finite
             likeness = (vectors[low:last] @ vectors[last]).astype(np.float64) - mean
         worth = np.append(worth[before - (last - low) :] + 1 + 2 * np.cumsum(likeness[::-1])[::-1], 1.0)
         totals = best[low : last + 1] + worth
@@ -85,7 +88,7 @@ def _chosen(choice: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def mean_similarity(vectors: Vector) -> float:
-    """Return the mean cosine similarity of all pairs of two different rows; 0 where there is none."""
+    """Return the mean cosine similarity of all pairs of two different rows; 0 if there is none."""
     count = len(vectors)
     if count < 2:
         return 0.0

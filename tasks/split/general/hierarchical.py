@@ -1,6 +1,7 @@
-"""Hierarchical: sections, in them paragraphs, in them sentences: search matches the small and returns the large.
+"""Hierarchical: sections contain paragraphs, which contain sentences.
 
-After LlamaIndex's HierarchicalNodeParser with its AutoMergingRetriever, and LangChain's ParentDocumentRetriever.
+Search matches the small chunks and returns the large ones, after LlamaIndex's HierarchicalNodeParser with its
+AutoMergingRetriever, and LangChain's ParentDocumentRetriever.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from docmill.tasks.split.spans.span import Span
 
 @dataclass(frozen=True, slots=True)
 class Hierarchical(Options):
-    """`size` is the most tokens of a section's row, `paragraph` of a paragraph's; what is longer becomes several.
+    """`size` is the maximum tokens of a section, `paragraph` of a paragraph; longer ones become several.
 
     Without `sentences` there are two levels.
     """
@@ -34,7 +35,7 @@ class Hierarchical(Options):
         check_flag("sentences", self.sentences)
 
     def within(self, tokens: int) -> Self:
-        """Return the options for a model that has room for this many tokens of a chunk's text."""
+        """Return the options for a model with room for this many tokens of a chunk's text."""
         return self if self.size <= tokens else replace(self, size=tokens, paragraph=min(self.paragraph, tokens))
 
 
@@ -44,14 +45,14 @@ def split_sections(part: Part, options: Hierarchical) -> list[Span]:
 
 
 def split_paragraphs(part: Part, options: Hierarchical) -> list[Span]:
-    """Return the paragraphs of at most `options.paragraph` tokens, a heading or announcement with what follows."""
+    """Return paragraphs of at most `options.paragraph` tokens; a heading or an introduction stays with what follows."""
     room = Room(part.tokens, options.paragraph)
     pieces = [piece if piece.seam < BLOCK else piece._replace(seam=BARRIER) for piece in structure_pieces(part, room)]
     return merge(part.text, pieces, room)
 
 
 def split_single_sentences(part: Part, options: Hierarchical) -> list[Span]:
-    """Return each sentence, line of code or row of a table, none of more than `options.paragraph` tokens."""
+    """Return each sentence, line of code or table row, in at most `options.paragraph` tokens."""
     if not options.sentences:
         return []
     room = Room(part.tokens, options.paragraph)

@@ -1,4 +1,4 @@
-"""Recursive splitting: by the first separator, what is still too long by the next, and finally by sentences and words.
+"""Recursive splitting: at the first separator, then the next for parts that are too long, then sentences and words.
 
 After LangChain's RecursiveCharacterTextSplitter; the merge afterwards is not greedy from the left.
 """
@@ -19,8 +19,8 @@ from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, trim
 
-_MAX_SEPARATORS = 12  # each has a seam of its own between `LINE` and `BLOCK`, where there are 16
-_DEEPEST = 8  # level of headings with a seam of its own; with more than nine, they would reach `BLOCK`
+_MAX_SEPARATORS = 12  # each needs its own seam between `LINE` and `BLOCK`, where there are 16
+_DEEPEST = 8  # level of headings with a seam of its own; more than nine would reach `BLOCK`
 _BLANKS = r"[^\S\r\n]*"
 
 
@@ -28,9 +28,9 @@ _BLANKS = r"[^\S\r\n]*"
 class Recursive(Options):
     r"""`size` in tokens; `separators` from the strongest to the weakest.
 
-    One that begins with white space is cut before, any other after; `\n` is any line end. Without any, what
-    the text is decides: headings by level, then empty lines; in code the beginnings of its language before
-    these. What is still too long is cut between lines and sentences, then between words.
+    The text is cut before a separator that begins with white space, and after any other; `\n` matches any
+    line end. Without separators, the content decides: headings by level, then empty lines; in code, the separators of
+    its language come first. Parts that are still too long are cut between lines and sentences, then between words.
     """
 
     separators: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Recursive(Options):
         object.__setattr__(self, "separators", tuple(self.separators))
         if not all(isinstance(one, str) and one for one in self.separators) or len(self.separators) > _MAX_SEPARATORS:
             raise ConfigError(
-                f"separators must be at most {_MAX_SEPARATORS} texts, none empty, got {self.separators!r}"
+                f"separators must be at most {_MAX_SEPARATORS} strings, none empty, got {self.separators!r}"
             )
 
 
@@ -50,7 +50,7 @@ def split_recursive(part: Part, options: Recursive) -> list[Span]:
     if room.fits(part.start, part.end):
         whole = trim(part.text, part.start, part.end)
         if whole.start < whole.end and not any(part.index.left_out.within(*whole)):
-            return [whole]  # what the merge would give, as it could close every seam
+            return [whole]  # what the merge would return, as it could close every seam
     return merge(part.text, list(_pieces(part, room, options)), room)
 
 
@@ -66,9 +66,9 @@ def _pieces(part: Part, room: Room, options: Recursive) -> Iterator[Piece]:
 
 
 def _by_content(part: Part) -> list[tuple[int, int]]:
-    """Return where headings, what is between empty lines, and the parts of code in its language begin."""
+    """Return the starts of headings, of text after empty lines, and of parts of code in its language."""
     marks = dict(cut_at("\n\n", BLOCK, part.text, Span(part.start, part.end)))
-    end = -1  # of the heading before
+    end = -1  # end of the previous heading
     for element in part.elements:
         if element.kind == "title":
             empty = part.start < end <= element.start_char and not part.text[end : element.start_char].strip()
@@ -90,10 +90,10 @@ def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:
 @cache
 def _pattern(separator: str) -> re.Pattern[str]:
     pattern = re.escape(separator).replace("\\\n", rf"{_BLANKS}(?:\r\n?|\n)")
-    return re.compile(pattern.removeprefix(_BLANKS))  # what is before the first line end is trimmed anyway
+    return re.compile(pattern.removeprefix(_BLANKS))  # the text before the first line end is trimmed anyway
 
 
 def cut_at(separator: str, seam: int, text: str, span: Span) -> list[tuple[int, int]]:
-    """Return where a separator cuts: before one that begins with white space, after any other."""
+    """Return the cuts at a separator: before one that begins with white space, after any other."""
     side = 0 if separator[0].isspace() else 1
     return [(match.span()[side], seam) for match in _pattern(separator).finditer(text, *span)]

@@ -1,13 +1,13 @@
 """Semantic splitting: between sentences whose vectors say that the subject changes.
 
-Breakpoints after Greg Kamradt's semantic chunking and LangChain's SemanticChunker (percentile, standard
-deviation, interquartile range of distances over buffered windows), the running mean and the centroid after
-semantic-router and chonkie. Where no break is, sentences are joined up to the size: those of a paragraph first, and
-of these the most similar neighbours. That is asked of the two at a gap alone, so another sentence changes two gaps.
+Breakpoints after Greg Kamradt's semantic chunking and LangChain's SemanticChunker (percentile, standard deviation,
+interquartile range of distances over buffered windows), the running mean and the centroid after semantic-router and
+chonkie. Between breaks, sentences are joined up to the size: first those of a paragraph, and among these the most
+similar neighbours. Similarity is that of the two sentences at a gap, so inserting a sentence changes two gaps.
 
-A break has to be the least alike of the gaps around it, as valleys are in TextTiling (Hearst, "TextTiling: segmenting
-text into multi-paragraph subtopic passages", 1997): of all the gaps that a sentence is compared across at most one is
-a break, so that another sentence in its place moves no more than that.
+A break has to be the least similar of the gaps around it, as valleys are in TextTiling (Hearst, "TextTiling: segmenting
+text into multi-paragraph subtopic passages", 1997). Of all the gaps that a sentence is compared across, at most one is
+a break, so replacing a sentence moves at most one.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,14 +29,14 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _MAX_BUFFER = 20  # sentences; over more than a page, no change of subject stands out
-_WINDOW = 16  # gaps or sentences before one with which it is compared; over fewer, a single odd one counts as a change
+_WINDOW = 16  # gaps or sentences to compare with; over fewer, a single odd one counts as a change
 _QUARTILES = (25, 75)
-_SHARE = 8  # no break leaves less than one part in so many of the size
-_STEPS = HEADING - 1 - BLOCK  # by so many seams the least similar hold on more loosely than the most
-_LEVELS = 0.8  # distances from 0 to this one are told apart
-_FAR = 10.0  # more than any cosine distance: a break nowhere, where there is no gap to compare with
+_SHARE = 8  # no break leaves less than one part in this many of the size
+_STEPS = HEADING - 1 - BLOCK  # seams between the most and the least similar neighbours
+_LEVELS = 0.8  # cosine distances from 0 to this one get different seams
+_FAR = 10.0  # more than any cosine distance: no break where there is no gap to compare with
 _MOST_PER_CENT = 100.0  # of a percentile
-_MOST_AMOUNT = 10.0  # no similarity is over 1, and no distance so many deviations or ranges over the mean
+_MOST_AMOUNT = 10.0  # no similarity exceeds 1, and no distance is this many deviations or ranges above the mean
 _AMOUNTS: dict[str, float] = {
     "threshold": 0.3,
     "percentile": 80,
@@ -45,8 +45,11 @@ _AMOUNTS: dict[str, float] = {
     "running_mean": 0.25,
     "centroid": 0.3,
 }
-"""The default amounts. Under `threshold` and `centroid`, a higher amount gives more breaks and so smaller chunks; under
-the others it gives fewer, until only the size cuts."""
+"""The default amounts.
+
+Under `threshold` and `centroid`, a higher amount gives more breaks and so smaller chunks; under the others it gives
+fewer, until only the size cuts.
+"""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -100,9 +103,9 @@ def split_semantic(part: Part, options: Semantic) -> list[Span]:
 
 
 def _least_alike(part: Part, pieces: Sequence[Piece], likeness: Floats, options: Semantic) -> Flags:
-    """Return, (n - 1,), whether no gap nearby is less alike: within 2 * `buffer` - 1 gaps, or an eighth of the size.
+    """Return bool (n - 1,): whether no gap within 2 * `buffer` - 1 gaps, or an eighth of the size, is less similar.
 
-    A gap that stays closed is no rival; where the text or a stretch of it ends, no break is nearby.
+    A gap that stays closed does not compete. There is no break near the ends of the text or of a stretch.
     """
     seams = np.array([piece.seam for piece in pieces[1:]], int)
     here = np.where(seams >= BARRIER, -np.inf, np.where(seams == GLUE, np.inf, likeness))
@@ -131,7 +134,7 @@ def _seam(piece: Piece, likeness: float, breaks: bool) -> int:
 
 
 Method = Callable[[Vector, Semantic], tuple[Floats, Flags]]
-"""From the vectors of units to the similarity across each gap and whether it is low enough for a break."""
+"""Maps the vectors of units to the similarity across each gap, and whether it is low enough for a break."""
 
 
 def _amount(options: Semantic) -> float:

@@ -1,7 +1,7 @@
 """Sentences: groups of whole sentences up to a size, with the last ones optionally repeated.
 
 After the sentence splitters of LlamaIndex (SentenceSplitter) and chonkie (SentenceChunker). The text itself decides
-which sentences stand together, so that an edit moves few.
+which sentences are grouped, so an edit moves few of them.
 """
 
 from bisect import bisect_left
@@ -18,15 +18,15 @@ from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
-_MAX_OVERLAP = 20  # sentences; at the default size, four of them take all that is set aside
-_SET_ASIDE = 24  # tokens for each repeated sentence, about one of average length
+_MAX_OVERLAP = 20  # sentences; at the default size, four of them take all reserved tokens
+_SET_ASIDE = 24  # tokens reserved for each repeated sentence, about one of average length
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence(Options):
-    """`size` in tokens; `overlap` is how many sentences a chunk repeats of the one before, as far as they fit.
+    """`size` in tokens; `overlap` is how many sentences of the previous chunk to repeat, if they fit.
 
-    For each of them 24 tokens are kept free, of at most half the size.
+    24 tokens are reserved for each repeated sentence, up to half the size.
     """
 
     overlap: int = 0
@@ -37,7 +37,7 @@ class Sentence(Options):
 
 
 def split_sentences(part: Part, options: Sentence) -> list[Span]:
-    """Return spans of at most `options.size` tokens, of whole sentences where none is longer."""
+    """Return spans of at most `options.size` tokens. A sentence is cut only if it is longer."""
     room = Room(part.tokens, options.size)
     new = Room(part.tokens, options.size - min(options.size // 2, options.overlap * _SET_ASIDE))
     pieces = list(sentences(part, new))
@@ -46,12 +46,12 @@ def split_sentences(part: Part, options: Sentence) -> list[Span]:
 
 
 def sentences(part: Part, room: Room) -> Iterator[Piece]:
-    """Yield the sentences of a part with their seams: of prose; else headings, lines of code, rows of tables.
+    """Yield the sentences of prose with their seams; else headings, lines of code, rows of tables.
 
-    A fence is one with the line of code beside it.
+    A fence is joined with the line of code beside it.
 
     The seam is `BARRIER` after front matter, `GLUE` after a heading, else `BLOCK`, `ITEM` or `SENTENCE`. The header of
-    a table is one with the rule below it. What is too long for the room is cut, a header before its rule first.
+    a table is joined with the rule below it. A part that does not fit the room is cut, a header before its rule first.
     """
     before = ""
     for block in blocks(part):
@@ -67,14 +67,14 @@ def _cuts(text: str, block: Block) -> list[tuple[int, int]]:
     if block.kind == "title":
         return []
     if block.kind == "code":
-        return [(place, seam) for place, seam in code_lines(text, span) if seam != GLUE]  # which is that of a fence
+        return [(place, seam) for place, seam in code_lines(text, span) if seam != GLUE]  # the seam of a fence
     if block.kind == "table":
         return rows_and_header(text, span)
     return [(place, SENTENCE) for place, seam in prose_cuts(text, span) if seam >= SENTENCE]
 
 
 def _overlapping(pieces: list[Piece], spans: list[Span], room: Room, overlap: int) -> list[Span]:
-    """Return the spans, each begun up to so many pieces earlier, as far as that fits and none before it is passed."""
+    """Return the spans, each extended back by up to `overlap` pieces if that fits and skips no earlier span."""
     starts, found = [piece.start for piece in pieces], list[Span]()
     lowest = 0
     for span in spans:

@@ -1,4 +1,4 @@
-"""Separator: the naive split at one text, as `str.split` does and LangChain's CharacterTextSplitter without a merge."""
+"""Separator: the naive split at one string, as in `str.split` and LangChain's CharacterTextSplitter without merging."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from docmill.tasks.split.spans.span import Span
 
 @dataclass(frozen=True, slots=True)
 class Separator(Options):
-    r"""One chunk for each text between two separators; what has over `size` tokens is cut by sentences.
+    r"""One chunk for each text between two separators; text of over `size` tokens is cut by sentences.
 
-    A separator that begins with white space is cut before, any other stays at the end of the text
-    before it; `\n` is any line end.
+    The text is cut before a separator that begins with white space; any other stays at the end of the text before it.
+    `\n` matches any line end.
     """
 
     separator: str = "\n\n"
@@ -27,7 +27,7 @@ class Separator(Options):
     def __post_init__(self) -> None:
         Options.__post_init__(self)
         if not isinstance(self.separator, str) or not self.separator:
-            raise ConfigError(f"separator must be a text that is not empty, got {self.separator!r}")
+            raise ConfigError(f"separator must be a non-empty string, got {self.separator!r}")
 
 
 def split_separator(part: Part, options: Separator) -> list[Span]:

@@ -1,7 +1,7 @@
 """Structure-aware splitting: along a document's own headings, blocks, list items, rows and lines of code.
 
-A chunk stays in one section, except that small sections under the same heading may share one, and that a heading
-with nothing under it goes with the next. A table is cut between rows only; code that fits stays whole.
+A chunk stays in one section, with two exceptions: small sections under the same heading may share a chunk, and a
+heading with nothing under it goes with the next. A table is cut only between rows; code that fits stays whole.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,8 +31,10 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _DEEPEST = 8
-"""The deepest level of headings and items with a seam of its own; deeper ones are like this one. With fewer, deep
-lists lose their order; with more than nine, the seams of items would reach those of blocks."""
+"""The deepest level of headings and items with a seam of its own; deeper ones share it.
+
+With fewer levels, deep lists lose their order; with more than nine, the seams of items would reach those of blocks.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def split_structure(part: Part, options: Structure) -> list[Span]:
 
 
 def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
-    """Yield a part's blocks as pieces, those that are too long cut by what they consist of."""
+    """Yield a part's blocks as pieces; blocks that are too long are cut into their elements."""
     text = part.text
     before, in_list, glued, barred = Block("front_matter", 0, 0), False, 0, False
     for block in blocks(part):
@@ -85,7 +87,7 @@ _CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (tabl
 
 
 def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -> int:
-    """Return the seam between two blocks: the higher a heading or an item, the looser."""
+    """Return the seam between two blocks: the higher a heading or an item, the looser the seam."""
     if before.kind == "title" or (before.kind, block.kind) == ("question", "answer"):
         return GLUE
     if block.kind == "title":
@@ -98,7 +100,7 @@ def _seam(text: str, before: Block, block: Block, in_list: bool, nested: bool) -
 
 
 def _leads(text: str, block: Block) -> bool:
-    """Return whether a paragraph announces what follows, so that it goes with that."""
+    """Return whether a paragraph introduces what follows and so goes with it."""
     return block.kind in ("paragraph", "text") and announces(text[block.start : block.end])
 
 
@@ -107,7 +109,7 @@ def _is_indented(text: str, start: int) -> bool:
 
 
 def small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Allow:
-    """Return which sections may share a chunk: small and whole ones, side by side or one below the other.
+    """Return which sections may share a chunk: small, whole ones that are siblings, or parent and child.
 
     The last part of a section joins no other section: its context would no longer name the section.
     """

@@ -1,9 +1,9 @@
 """Windows of one size: `fixed` chunks with an overlap, and a `sliding_window` with a stride.
 
-The fixed-size chunks with overlap of LangChain's CharacterTextSplitter and TokenTextSplitter and of
-chonkie's TokenChunker, in any of three units. Plain windows all move when a word is added before them.
-With `anchored` the text itself decides where they end, as in content-defined chunking (Muthitacharoen,
-Chen and Mazieres, SOSP 2001), so that they soon fall again as before.
+The fixed-size chunks with overlap of LangChain's CharacterTextSplitter and TokenTextSplitter and of chonkie's
+TokenChunker, in any of three units. Plain windows all move when a word is added before them. With `anchored`, the text
+itself decides where they end, as in content-defined chunking (Muthitacharoen, Chen and Mazieres, SOSP 2001), so that
+windows after an edit soon fall where they did before.
 """
 
 import re
@@ -23,8 +23,8 @@ from docmill.tasks.split.spans.sizing import CHARACTERS_PER_TOKEN
 from docmill.tasks.split.spans.span import Span
 
 _WORD = re.compile(r"\s(?=\S)")
-_SHARES = 16  # a place is in at most about so many windows; more would fill the store with near copies
-_MOST_DOCUMENTS = 64  # `max_doc_size` is at most so many times the greatest size; a larger one cuts nothing
+_SHARES = 16  # a position is in at most about this many windows; more would fill the store with near duplicates
+_MOST_DOCUMENTS = 64  # `max_doc_size` is at most this many times the maximum size; a larger one cuts nothing
 _PER_CENT = 100  # of a whole
 _MAX_CHARACTERS = MAX_SIZE * CHARACTERS_PER_TOKEN
 
@@ -33,7 +33,7 @@ _MAX_CHARACTERS = MAX_SIZE * CHARACTERS_PER_TOKEN
 class Windowed(Options):
     """`size` in units of `unit`: tokens, words or characters; a chunk never has more than `most` tokens.
 
-    `anchored` windows are between half as long and as long as asked for; their text decides.
+    `anchored` windows are between half of `size` and `size` long; their text decides.
     """
 
     unit: Unit = "tokens"
@@ -49,11 +49,11 @@ class Windowed(Options):
 
     @property
     def longest(self) -> int:
-        """Return the greatest size of the unit."""
+        """Return the maximum size in the unit."""
         return _MAX_CHARACTERS if self.unit == "characters" else MAX_SIZE
 
     def within(self, tokens: int) -> Self:
-        """Return the options for a model that has room for this many tokens of a chunk's text."""
+        """Return the options for a model with room for this many tokens of a chunk's text."""
         if self.unit == "tokens" and self.size > tokens:
             return self.shrunk(tokens)
         return self if self.most <= tokens else replace(self, most=tokens)
@@ -65,11 +65,10 @@ class Windowed(Options):
 
 @dataclass(frozen=True, slots=True)
 class Fixed(Windowed):
-    """`overlap` is how much of the chunk before is repeated: a number of units or a percentage such as "10%".
+    """`overlap` is how much of the previous chunk is repeated: a number of units or a percentage such as "10%".
 
-    With `respect_sentences` a chunk ends after a sentence where one ends, and an overlap begins with one.
-    `max_doc_size`, in units, first cuts the text into larger documents at line ends, which no chunk
-    leaves; 0 does not.
+    With `respect_sentences`, a chunk ends after a sentence if possible, and an overlap begins with one. `max_doc_size`,
+    in units, first cuts the text at line ends into larger documents that no chunk crosses; 0 turns this off.
     """
 
     overlap: int | str = 0
@@ -87,7 +86,7 @@ class Fixed(Windowed):
             raise ConfigError(f"overlap must be in [0, {most}] where size is {self.size}, got {self.overlap!r}")
 
     def shrunk(self, size: int) -> Self:
-        """Return the options for a smaller size, the overlap in proportion."""
+        """Return the options for a smaller size, with the overlap in proportion."""
         return replace(self, size=size, most=min(size, self.most), overlap=self.shared * size // self.size)
 
     @property
@@ -103,7 +102,7 @@ class Fixed(Windowed):
 
 @dataclass(frozen=True, slots=True)
 class Sliding(Windowed):
-    """Windows of `size` units begin `stride` units apart; no stride, 0, is half the size."""
+    """Windows of `size` units begin `stride` units apart; a stride of 0 is half the size."""
 
     stride: int = 0
 
@@ -113,26 +112,26 @@ class Sliding(Windowed):
             check_whole("stride", self.stride, max(1, self.size // _SHARES), self.size)
 
     def shrunk(self, size: int) -> Self:
-        """Return the options for a smaller size, the stride in proportion."""
+        """Return the options for a smaller size, with the stride in proportion."""
         stride = self.stride and max(1, self.stride * size // self.size)
         return replace(self, size=size, most=min(size, self.most), stride=stride)
 
 
 @dataclass(frozen=True, slots=True)
 class _Windows:
-    """Where the next window ends and begins, over one run of text."""
+    """Computes the end of a window and the start of the next, within one run of text."""
 
     part: Part
     ruler: Ruler
     options: Windowed
 
     def end(self, start: int, limit: int) -> int:
-        """Return the end of a window at `start`, which is at most `limit`."""
+        """Return the end of a window at `start`, at most `limit`."""
         by_tokens = TokenRuler(self.part.tokens).reach(start, self.options.most)
         return min(limit, max(start + 1, min(by_tokens, self.ruler.reach(start, self.options.size))))
 
     def again(self, span: Span, shared: int) -> int:
-        """Return where the next window begins; a span shorter than what it should share is moved on by a word."""
+        """Return the start of the next window; if the span is shorter than the overlap, move on by a word."""
         least = span.start + max(1, (span.end - span.start) // _SHARES)
         again = self.ruler.retreat(span.end, shared) if shared else span.end
         if again >= least:
@@ -141,12 +140,12 @@ class _Windows:
         return word.end() if word else least
 
     def anchor(self, low: int, high: int) -> int:
-        """Return the place in the second half of a stretch that its text chooses."""
+        """Return the position in the second half of a stretch that its text selects."""
         return best_cut(self.part.text, (low + high) // 2, high) or high
 
 
 def split_fixed(part: Part, options: Fixed) -> list[Span]:
-    """Return spans of `options.size` units, the last of a run shorter, each beginning within the one before."""
+    """Return spans of `options.size` units that overlap; the last of a run may be shorter."""
     windows = _Windows(part, ruler_of(part, options.unit), options)
     found: list[Span] = []
     for run in runs(part):
@@ -170,7 +169,7 @@ def _fixed(windows: _Windows, run: Span, options: Fixed, sentences: list[int]) -
 
 
 def split_sliding(part: Part, options: Sliding) -> list[Span]:
-    """Return spans of `options.size` units whose starts are `options.stride` units apart."""
+    """Return spans of `options.size` units that begin `options.stride` units apart."""
     windows = _Windows(part, ruler_of(part, options.unit), options)
     return _not_furniture(part, [span for run in runs(part) for span in _sliding(windows, run, options)])
 
@@ -185,7 +184,7 @@ def _sliding(windows: _Windows, run: Span, options: Sliding) -> Iterator[Span]:
 
 
 def _parents(text: str, run: Span, ruler: Ruler, size: int) -> Iterator[Span]:
-    """Yield documents of at most `size` units, which end at line ends where there are any in their second half."""
+    """Yield documents of at most `size` units, which end at a line end if there is one in their second half."""
     start = run.start
     while size and (end := ruler.reach(start, size)) < run.end:
         line = text.rfind("\n", (start + end) // 2, end) + 1
@@ -200,7 +199,7 @@ def _sentences(part: Part, run: Span) -> list[int]:
 
 
 def _not_furniture(part: Part, spans: list[Span]) -> list[Span]:
-    """Return the spans that hold more than what is left out."""
+    """Return the spans that hold more than furniture and front matter."""
     kept = [(start, end) for start, end, _ in stretches(part)]
     ends = [end for _, end in kept]
 

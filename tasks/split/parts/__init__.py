@@ -1,1 +1,1 @@
-"""Parts: what a strategy is called with, and what it asks about a document."""
+"""Parts: the inputs of a strategy, and its look-ups in the document."""

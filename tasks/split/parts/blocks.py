@@ -1,4 +1,4 @@
-"""Blocks: what a part of a document consists of, without gaps, front matter and furniture left out."""
+"""Blocks: the consecutive elements of a part, without front matter and furniture."""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from docmill.tasks.split.spans.span import Span, trim
 
 _CAPTION = re.compile(r"[*_]{0,3}(?:table|figure|fig\.|tab\.|tabelle|abbildung|abb\.)\s*[\dIVX]", re.IGNORECASE)
 _LONGEST_CAPTION = 200  # characters; a longer paragraph that begins with "Table 3" is prose about that table
-_LONGEST_HEADING = 80  # characters; lines of prose without a stop at the end are mostly longer
+_LONGEST_HEADING = 80  # characters; lines of prose without a final stop are mostly longer
 
 
 class Block(NamedTuple):
-    """The stretch of an outermost element that lies in the part, or text between elements, of kind `text`."""
+    """An outermost element, clipped to the part, or text between elements, of kind `text`."""
 
     kind: str
     start: int
@@ -24,7 +24,7 @@ class Block(NamedTuple):
 def blocks(part: Part) -> Iterator[Block]:
     """Yield the blocks of a part, trimmed and in order.
 
-    Front matter is yielded empty, since no chunk may reach across it, furniture not at all.
+    Front matter is yielded empty, since no chunk may span it; furniture is skipped.
     """
     text, position = part.text, part.start
     for element in part.index.outer.within(part.start, part.end):
@@ -45,7 +45,7 @@ def _block(text: str, kind: str, start: int, end: int, level: int) -> Iterator[B
 
 
 def announces(text: str) -> bool:
-    """Return whether a block introduces what follows, or is short and stands like a heading."""
+    """Return whether a block introduces what follows, or is short and looks like a heading."""
     like_heading = len(text) <= _LONGEST_HEADING and "\n" not in text and text.rstrip("*_ \r\n")[-1:].isalnum()
     return like_heading or introduces(text)
 
@@ -56,12 +56,12 @@ def introduces(text: str) -> bool:
 
 
 def is_caption(text: str) -> bool:
-    """Return whether a block is short and calls itself a table or a figure with its number."""
+    """Return whether a block is short and labelled as a numbered table or figure."""
     return len(text) <= _LONGEST_CAPTION and _CAPTION.match(text) is not None
 
 
 def runs(part: Part) -> Iterator[Span]:
-    """Yield the spans between front matters, from their first character that counts to their last."""
+    """Return the spans between front matters, trimmed of blanks and furniture."""
     start = end = -1
     for first, last, after_front in stretches(part):
         if after_front and end > start >= 0:
@@ -72,7 +72,7 @@ def runs(part: Part) -> Iterator[Span]:
 
 
 def stretches(part: Part) -> Iterator[tuple[int, int, bool]]:
-    """Yield the spans between what is left out, and whether front matter stands before them."""
+    """Yield the spans between front matter and furniture, and whether front matter precedes them."""
     text, position, after_front = part.text, part.start, False
     for element in part.index.left_out.within(part.start, part.end):
         if text[position : element.start_char].strip():

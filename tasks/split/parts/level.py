@@ -1,4 +1,4 @@
-"""Level: what a strategy gives: spans, by which strategy they are, and the levels of chunks below them."""
+"""Level: the spans of a strategy, the name of the strategy that made them, and the levels of chunks below them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ Split = Callable[[Part, Any], list[Span]]
 
 
 class Proposed(NamedTuple):
-    """Spans, and the name of the strategy that they are by: another than the one asked for where that fell back."""
+    """Spans, and the name of the strategy that made them, which differs from the requested one after a fallback."""
 
     spans: list[Span]
     strategy: str
@@ -20,7 +20,7 @@ Propose = Callable[[Part, Any], Proposed]
 
 
 class Level(NamedTuple):
-    """Chunks below those of the level above, each of which is split as a part; `role` is what they are called."""
+    """Chunks below those of the level above, each of which is split as a part; `role` is their name."""
 
     role: str
     split: Split

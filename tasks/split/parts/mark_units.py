@@ -1,4 +1,4 @@
-"""Marks: a part cut at given places, such as turns, entries or clauses, which stay whole if they fit."""
+"""Marked units: cut a part at given positions, such as turns, entries or clauses, which stay whole if they fit."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ from docmill.tasks.split.spans.span import Span
 
 
 class UnitStart(NamedTuple):
-    """Where a unit begins, and the seam between it and the one before."""
+    """The start of a unit, and the seam before it."""
 
     place: int
     seam: int
 
 
 def units(part: Part, marks: Sequence[UnitStart]) -> Iterator[Piece]:
-    """Yield the units of a part; marks are in order. None reaches across front matter or furniture."""
+    """Yield the units of a part; marks are in order. No unit spans front matter or furniture."""
     places = [mark.place for mark in marks]
     for start, end, after_front in stretches(part):
         first, last = bisect_right(places, start), bisect_right(places, end - 1)
@@ -44,6 +44,6 @@ def fit_units(
 def split_units(
     part: Part, marks: Sequence[UnitStart], size: int, cutters: tuple[Cutter, ...] = (prose_cuts,)
 ) -> list[Span]:
-    """Return spans of at most `size` tokens, of whole units if none is longer."""
+    """Return spans of at most `size` tokens. A unit is cut only if it is longer."""
     room = Room(part.tokens, size)
     return merge(part.text, list(fit_units(part.text, units(part, marks), room, cutters)), room)

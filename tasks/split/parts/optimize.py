@@ -1,4 +1,4 @@
-"""Optimize: after any strategy, merge what is too small and cut what is too large, never across sections."""
+"""Optimize: merge chunks that are too small and cut those that are too large, after any strategy, within sections."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ from docmill.tasks.split.spans.span import Span, trim
 
 
 def optimize(part: Part, spans: Sequence[Span], bounds: Optimize, tokens: int) -> tuple[list[Span], dict[int, str]]:
-    """Return spans within the bounds where that is possible, and by start what was done: "merged 3", "split 2".
+    """Return spans within the bounds if possible, and, by start, what was done: "merged 3", "split 2".
 
-    `tokens` is the model's room. A chunk that stands alone in its section stays as small as it is.
+    `tokens` is the model's room. A chunk that is alone in its section may stay too small.
     """
     room = Room(part.tokens, min(bounds.max_tokens or tokens, tokens))
     least = min(bounds.min_tokens, room.tokens)

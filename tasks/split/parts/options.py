@@ -1,4 +1,4 @@
-"""Options: what a splitter can be told; wrong values cannot be built."""
+"""Options: the options of a splitter; invalid ones cannot be built."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -7,14 +7,14 @@ from typing import Any, Self
 from docmill.storage.errors import ConfigError
 
 MIN_SIZE = 16
-"""The least size in tokens. A smaller chunk holds no sentence, and one strange character could fill it."""
+"""The minimum size in tokens. A smaller chunk holds no sentence, and one strange character could fill it."""
 MAX_SIZE = 8192
-"""The greatest size in tokens: what embedding models for long texts read at once."""
+"""The maximum size in tokens: the limit of embedding models for long texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimize:
-    """Bounds in tokens: a chunk with fewer than `min_tokens` joins a neighbour, one with over `max_tokens` is cut.
+    """Bounds in tokens: a chunk below `min_tokens` joins a neighbour, one above `max_tokens` is cut.
 
     `max_tokens` 0 is the model's room.
     """
@@ -32,10 +32,10 @@ class Optimize:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options that every splitter has: `size` is the most tokens of a chunk's text.
+    """The options that every splitter has: `size` is the maximum tokens of a chunk's text.
 
-    `optimize` merges and cuts what the strategy gives, without it nothing does. `summaries` adds for every
-    longer section a chunk of the role `summary`: its most central sentence, with further ones as context.
+    `optimize` merges small and cuts large chunks; None leaves them. `summaries` adds a chunk of the role `summary` for
+    every longer section: its most central sentence, with further ones as context.
     """
 
     size: int = 200
@@ -50,11 +50,11 @@ class Options:
 
     @property
     def longest(self) -> int:
-        """Return the greatest size."""
+        """Return the maximum size."""
         return MAX_SIZE
 
     def within(self, tokens: int) -> Self:
-        """Return the options for a model that has room for this many tokens of a chunk's text."""
+        """Return the options for a model with room for this many tokens of a chunk's text."""
         return self if self.size <= tokens else replace(self, size=tokens)
 
 
@@ -66,9 +66,9 @@ def _optimize(values: Any) -> Optimize:
 
 
 def check_whole(name: str, value: object, low: int, high: int) -> None:
-    """Raise ConfigError unless `value` is a whole number in [low, high]."""
+    """Raise ConfigError unless `value` is an integer in [low, high]."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise ConfigError(f"{name} must be a whole number in [{low}, {high}], got {value!r}")
+        raise ConfigError(f"{name} must be an integer in [{low}, {high}], got {value!r}")
 
 
 def check_flag(name: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""Outline: the headings of a document, and which of them stand above a span."""
+"""Outline: the headings of a document, and which of them are above a span."""
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from docmill.storage.schema import Element, Parsed
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading, its plain text, and the number of the one above it, or -1."""
+    """A heading, its plain text, and the index of its parent heading, or -1."""
 
     start: int
     end: int
@@ -37,15 +37,15 @@ class Outline:
             self._paths.append((*(self._paths[heading.parent] if heading.parent >= 0 else ()), number))
 
     def at(self, position: int) -> int:
-        """Return the number of the heading whose section holds `position`, or -1."""
+        """Return the index of the heading whose section holds `position`, or -1."""
         return bisect_right(self._starts, position) - 1
 
     def path(self, number: int) -> tuple[int, ...]:
-        """Return the numbers of a heading and of those above it, the highest first."""
+        """Return the indexes of a heading and its ancestors, the highest first."""
         return self._paths[number] if number >= 0 else ()
 
     def over(self, start: int, end: int) -> tuple[int, ...]:
-        """Return the headings that stand above all of a span; of those that it begins with, the last counts."""
+        """Return the headings above a whole span; of those at its start, the last counts."""
         number = self.at(start)
         if number >= 0 and self.headings[number].start == start:
             number = self._last_of_run(number, end)
@@ -64,11 +64,11 @@ class Outline:
         return number
 
 
-_GAP = 8  # characters of space between headings in a row
+_GAP = 8  # characters of white space between consecutive headings
 
 
 def common(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the longest beginning that two paths share."""
+    """Return the longest common prefix of two paths."""
     same = 0
     while same < min(len(left), len(right)) and left[same] == right[same]:
         same += 1

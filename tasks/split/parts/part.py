@@ -1,4 +1,4 @@
-"""Part: the argument of a splitter: a document, or a stretch of one, such as a region or a section."""
+"""Part: the input of a splitter: a document, or a stretch of one, such as a region or a section."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from docmill.tasks.split.parts.outline import Outline
 
 
 class PartIndex:
-    """What the parts of one document look up; each is computed once, on first use."""
+    """Look-up tables of one document, shared by its parts; each is computed once, on first use."""
 
     def __init__(self, parsed: Parsed, lookup: Lookup) -> None:
         self.parsed = parsed
@@ -21,7 +21,7 @@ class PartIndex:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Return where the elements begin."""
+        """Return the starts of the elements."""
         return [element.start_char for element in self.parsed.elements]
 
     @cached_property
@@ -41,7 +41,7 @@ class PartIndex:
 
 
 class Ordered:
-    """Elements that do not overlap, in order; one that begins within another is dropped."""
+    """Elements that do not overlap, in order; an element that begins within another is dropped."""
 
     def __init__(self, elements: Sequence[Element]) -> None:
         self._elements: list[Element] = []
@@ -51,7 +51,7 @@ class Ordered:
         self._ends = [element.end_char for element in self._elements]
 
     def within(self, start: int, end: int) -> Iterator[Element]:
-        """Yield those that share at least one character with a span."""
+        """Yield the elements that share at least one character with a span."""
         for i in range(bisect_right(self._ends, start), len(self._elements)):
             if self._elements[i].start_char >= end:
                 return
@@ -60,10 +60,10 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a document: what a splitter splits, in code points of `parsed.text`, half-open.
+    """A stretch of a document to split: [start, end), in code points of `parsed.text`.
 
-    The spans that a splitter proposes lie within [start, end) and are offsets of the whole text. A splitter may look at
-    what stands around the part: `parsed`, `tokens` and `outline` are those of the whole document.
+    Proposed spans lie within [start, end) and are offsets in the whole text. A splitter may look at the text around the
+    part: `parsed`, `tokens` and `outline` are those of the whole document.
     """
 
     parsed: Parsed
@@ -74,7 +74,7 @@ class Part:
 
     @classmethod
     def whole(cls, parsed: Parsed, tokens: Tokens, lookup: Lookup | None = None) -> Self:
-        """Return the part that is all of a document."""
+        """Return the part that covers a whole document."""
         return cls(parsed, tokens, 0, len(parsed.text), PartIndex(parsed, lookup or Lookup()))
 
     def within(self, start: int, end: int) -> "Part":
@@ -93,11 +93,11 @@ class Part:
 
     @property
     def lookup(self) -> Lookup:
-        """Return where to ask for what only a model knows."""
+        """Return the look-up for answers of models."""
         return self.index.lookup
 
     @property
     def elements(self) -> Sequence[Element]:
-        """Return the elements, nested ones too, that begin within the part; the last may reach beyond it."""
+        """Return the elements, nested ones too, that begin within the part; the last may extend beyond it."""
         starts = self.index.starts
         return self.parsed.elements[bisect_left(starts, self.start) : bisect_left(starts, self.end)]

@@ -1,4 +1,4 @@
-"""Rulers: how far so many characters, words or tokens reach, by look-ups."""
+"""Rulers: how far a number of characters, words or tokens reaches, by look-up."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ Unit = Literal["tokens", "words", "characters"]
 
 
 class Ruler(Protocol):
-    """Measures in one unit; both positions lie within the text that it was made for."""
+    """Measures text in one unit; positions lie within the text that it was made for."""
 
     def reach(self, start: int, amount: int) -> int:
-        """Return the last position up to which a span from `start` holds at most so much, of one unit at least."""
+        """Return the last position such that a span from `start` holds at most `amount`, but at least one unit."""
         ...
 
     def retreat(self, end: int, amount: int) -> int:
-        """Return the first position from which a span up to `end` holds at most so much."""
+        """Return the first position such that a span up to `end` holds at most `amount`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CharacterRuler:
-    """Code points; what is cut is moved on to the end of a grapheme."""
+    """Code points; a cut is moved to the end of a grapheme cluster."""
 
     text: str
 
@@ -42,18 +42,18 @@ class CharacterRuler:
 
 @dataclass(frozen=True, slots=True)
 class WordRuler:
-    """Runs of characters that are no white space, by where each begins."""
+    """Runs of non-space characters, by their starts."""
 
     starts: Sequence[int]
     end: int
 
     def reach(self, start: int, amount: int) -> int:
-        """Return where the first word begins that is too many."""
+        """Return the start of the first word that is too many."""
         stop = bisect_left(self.starts, start) + amount
         return self.starts[stop] if stop < len(self.starts) else self.end
 
     def retreat(self, end: int, amount: int) -> int:
-        """Return where the first of the last words before `end` begins."""
+        """Return the start of the first of the last words before `end`."""
         stop = bisect_left(self.starts, end)
         return self.starts[max(0, stop - amount)] if amount and stop else end
 
@@ -65,12 +65,12 @@ class TokenRuler:
     tokens: Tokens
 
     def reach(self, start: int, amount: int) -> int:
-        """Return where the first word begins that is too many."""
+        """Return the start of the first word that is too many."""
         reached = Room(self.tokens, amount).reach(start)
         return reached if reached > start else cluster_end(self.tokens.text, start + 1)
 
     def retreat(self, end: int, amount: int) -> int:
-        """Return where the first of the last words before `end` begins."""
+        """Return the start of the first of the last words before `end`."""
         return max(self.tokens.retreat(end, amount), end - Room(self.tokens, amount).characters)
 
 
@@ -85,12 +85,12 @@ def ruler_of(part: Part, unit: Unit) -> Ruler:
 
 
 def last_at_most(places: Sequence[int], low: int, high: int) -> int:
-    """Return the last of the places in (low, high], or `high` where there is none."""
+    """Return the last of the positions in (low, high], or `high` if there is none."""
     found = bisect_right(places, high) - 1
     return places[found] if found >= 0 and places[found] > low else high
 
 
 def first_at_least(places: Sequence[int], low: int, span: Span) -> int:
-    """Return the first of the places in [low, span.end) beyond the span's start, or `span.end`."""
+    """Return the first of the positions in [low, span.end) after the span's start, or `span.end`."""
     found = bisect_left(places, max(low, span.start + 1))
     return places[found] if found < len(places) and places[found] < span.end else span.end

@@ -1,4 +1,4 @@
-"""Units: the small pieces of a part that are compared by their vectors, and how like they are."""
+"""Unit vectors: the small pieces of a part, compared by their embeddings."""
 
 from collections.abc import Sequence
 
@@ -9,17 +9,17 @@ from docmill.tasks.split.parts.lookup import Vector
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.pieces import Piece
 
-_SAFE_CHARACTERS = 8  # of these not even the strangest make as many tokens as the least size
+_SAFE_CHARACTERS = 8  # not even the strangest of these make as many tokens as the minimum size
 
-_LEAST_NORM = 1e-12  # keeps a vector of zeros from being divided by zero; the norms of others are near 1
+_LEAST_NORM = 1e-12  # avoids a division by zero for a vector of zeros; the norms of others are near 1
 
 Floats = npt.NDArray[np.float64]
 
 
 def unit_vectors(part: Part, pieces: Sequence[Piece], size: int) -> Vector | None:
-    """Return the vectors of pieces, (n, dim), or None where the look-up lacks one.
+    """Return the vectors of pieces, (n, dim), or None if the look-up lacks one.
 
-    A piece that has more than `size` tokens of its own, which only cut words bring about, counts by its beginning.
+    A piece of more than `size` tokens, which only a cut word can cause, is represented by its beginning.
     """
     texts = [part.text[piece.start : piece.end] for piece in pieces]
     counts = part.tokens.exact([(piece.start, piece.end) for piece in pieces])
@@ -29,7 +29,7 @@ def unit_vectors(part: Part, pieces: Sequence[Piece], size: int) -> Vector | Non
 
 
 def buffered(vectors: Vector, buffer: int) -> tuple[Vector, Vector]:
-    """Return the directions of the `buffer` units up to each one, and from each one on; (n, dim) each."""
+    """Return the mean directions of the `buffer` units up to each one, and from each one on; (n, dim) each."""
     sums = np.concatenate([np.zeros((1, vectors.shape[1])), np.cumsum(vectors, axis=0, dtype=np.float64)])
     at = np.arange(len(vectors))
     before = sums[at + 1] - sums[np.maximum(0, at + 1 - buffer)]
@@ -45,7 +45,7 @@ def directions(vectors: npt.NDArray[np.floating]) -> Vector:
 
 
 def adjacent(vectors: Vector, buffer: int) -> Floats:
-    """Return the cosine similarity across each gap, (n - 1,), of the `buffer` units on both of its sides."""
+    """Return the cosine similarity across each gap, (n - 1,), between the `buffer` units on both sides."""
     before, after = buffered(vectors, buffer)
     found: Floats = np.einsum("ij,ij->i", before[:-1], after[1:]).astype(np.float64)
     return found

@@ -1,7 +1,8 @@
-"""Central: which sentences of a stretch say most of what it says, by their words alone.
+"""Central sentences: those that say most of what a text says, judged by their words alone.
 
-Centroid-based extraction (Radev, Jing, Sty and Tam, "Centroid-based summarization of multiple documents", 2004):
-the cosine of a sentence's weighted words with those of all sentences; a word weighs log(sentences / with it).
+Centroid-based extraction (Radev, Jing, Sty and Tam, "Centroid-based summarization of multiple documents", 2004): the
+cosine between the weighted words of a sentence and those of all sentences; the weight of a word is log(number of
+sentences / number of sentences with it).
 """
 
 import re
@@ -17,7 +18,7 @@ _WORD = re.compile(r"[^\W_]{2,}")
 
 
 def most_central(text: str, sentences: Sequence[Span], number: int) -> list[int]:
-    """Return the numbers of the most central sentences, best first; of equals the earlier is better."""
+    """Return the indexes of the most central sentences, best first; the earlier one wins a tie."""
     words = [Counter(_WORD.findall(text[slice(*span)].casefold())) for span in sentences]
     having = Counter(word for counts in words for word in counts)
     weight = {word: log(1 + len(sentences) / count) - log(2) / 2 for word, count in having.items()}
@@ -29,13 +30,13 @@ def most_central(text: str, sentences: Sequence[Span], number: int) -> list[int]
 
 
 def _cosine(counts: Counter[str], centroid: Counter[str], weight: dict[str, float]) -> float:
-    """Return the cosine but for the centroid's length, which is the same for all."""
+    """Return the cosine without the centroid's length, which is the same for all sentences."""
     length = sqrt(sum((count * weight[word]) ** 2 for word, count in counts.items()))
     return sum(count * centroid[word] * weight[word] ** 2 for word, count in counts.items()) / length if length else 0.0
 
 
 def prose_sentences(text: str, start: int, end: int) -> list[Span]:
-    """Return the sentences of a span of prose, trimmed, with the grapheme clusters at its ends whole."""
+    """Return the sentences of a span of prose, trimmed, without cutting grapheme clusters."""
     start, end = cluster_start(text, start), cluster_end(text, end)
     places = [
         place for place, seam in prose_cuts(text, Span(start, end)) if seam >= SENTENCE and is_boundary(text, place)

@@ -1,6 +1,6 @@
-"""Beginnings: the lines at which code in a language is cut first, strongest first.
+"""Language separators: the lines at which code in a language is cut, strongest first.
 
-They follow the separators by language of LangChain's RecursiveCharacterTextSplitter, as beginnings of lines.
+They are the separators by language of LangChain's RecursiveCharacterTextSplitter, as beginnings of lines.
 """
 
 import re
@@ -65,7 +65,7 @@ BEGINNINGS: dict[str, tuple[str, ...]] = {
 }
 _OTHER = (r"[^\W\d_]\w*[^;=\n]*[{(:]$",)
 _DESCRIBES = re.compile(r"[ \t]*(?:@\w|#(?!\s*(?:include|define|if|endif|pragma))|//|/\*|\*|--|;;|%|\[\w)")
-_MOST_LINES = 30  # of comments and decorators that go with what follows; a longer one, like a licence, stands alone
+_MOST_LINES = 30  # of comments and decorators that stay with what follows; a longer block, like a licence, stands alone
 _ALIASES = {
     "py": "python",
     "js": "javascript",
@@ -78,9 +78,9 @@ _ALIASES |= {"sh": "shell", "bash": "shell", "rs": "rust", "kt": "kotlin", "c++"
 
 
 def beginnings(text: str, language: str, span: Span) -> Iterator[tuple[int, int]]:
-    """Yield where lines begin at which a code is cut, with seams between those of blocks and of headings.
+    """Yield the starts of lines at which code is cut, with seams between those of blocks and of headings.
 
-    Comments and decorators right above such a line go with it.
+    Comments and decorators directly above such a line stay with it.
     """
     for match in _pattern(language).finditer(text, *span):
         yield _with_what_describes(text, match.start(), span.start), HEADING - (match.lastindex or 1)

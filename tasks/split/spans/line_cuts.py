@@ -1,4 +1,4 @@
-"""Lines of code and rows of tables: where these may be cut, and how readily."""
+"""Line cuts: where lines of code and rows of tables may be cut, and how readily."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _CLOSING = re.compile(r"[ \t]*[)\]}]|[ \t]*(?:end|fi|done|esac|else|elif|except|
 _RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-[-| \t:+=]*$")
 
 
-_HEADER_LINES = 3  # of a table, of which one is the rule below its header: a grid has another rule above that
+_HEADER_LINES = 3  # of a table, one of them the rule below its header: a grid has another rule above that
 
 
 def _lines(text: str, span: Span) -> Iterator[tuple[int, str]]:
@@ -25,7 +25,7 @@ def _lines(text: str, span: Span) -> Iterator[tuple[int, str]]:
 
 
 def code_lines(text: str, span: Span) -> list[tuple[int, int]]:
-    """Return where lines begin: top-level parts hold least together, comments and closing brackets most."""
+    """Return the starts of lines: top-level parts have the loosest seams, comments and closing brackets the firmest."""
     found: list[tuple[int, int]] = []
     before, blank = "", False
     for start, line in _lines(text, span):
@@ -49,13 +49,13 @@ def _seam(before: str, line: str, blank: bool) -> int:
 
 
 def table_rows(text: str, span: Span) -> list[tuple[int, int]]:
-    """Return where rows begin; the first row stays with the header, if there is one."""
+    """Return the starts of rows; the first row stays with the header, if there is one."""
     rows, ruled = _rows(text, span)
     return [(start, GLUE if i <= ruled + 1 and ruled >= 0 else LINE) for i, start in enumerate(rows) if i]
 
 
 def rows_and_header(text: str, span: Span) -> list[tuple[int, int]]:
-    """Return where rows begin, of which the header, with the rule below it, is one."""
+    """Return the starts of rows, counting the header with the rule below it as one."""
     rows, ruled = _rows(text, span)
     return [
         (start, GLUE if i == ruled + 1 and ruled >= 0 else LINE) for i, start in enumerate(rows) if i > max(0, ruled)
@@ -63,12 +63,12 @@ def rows_and_header(text: str, span: Span) -> list[tuple[int, int]]:
 
 
 def rules(text: str, span: Span) -> list[tuple[int, int]]:
-    """Return where lines begin that only part a header from what is below."""
+    """Return the starts of lines that only separate a header from the rows below."""
     return [(start, GLUE) for start, line in _lines(text, span) if start > span.start and _RULE.match(line)]
 
 
 def _rows(text: str, span: Span) -> tuple[list[int], int]:
-    """Return where the lines begin that are not blank, and which of the first three is a rule, or -1."""
+    """Return the starts of lines that are not blank, and which of the first three is a rule, or -1."""
     rows = [(start, line) for start, line in _lines(text, span) if line.strip()]
     return [start for start, _ in rows], next(
         (i for i, (_, line) in enumerate(rows[:_HEADER_LINES]) if _RULE.match(line)), -1

@@ -1,7 +1,7 @@
-"""Merge: pieces into chunks, closing the weakest seams first.
+"""Merge: join pieces into chunks, closing the weakest seams first.
 
-Seams of one strength are closed in an order that their own text decides, not their position, so what an
-edit changes stays near it: to the merge, a text far away is as it was.
+The order among seams of equal strength is decided by their text, not by their position. So an edit changes only the
+chunks near it.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,17 +12,20 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _SNIPPET = 48
-"""The characters of a piece that decide when its seam is closed. With fewer, more pieces begin alike, and their
-position decides; with more, more edits fall within them and change the order."""
+"""The characters of a piece that decide when its seam is closed.
+
+With fewer, more pieces begin alike, and their position decides; with more, more edits fall within them and change the
+order.
+"""
 
 Allow = Callable[[int, int, int], bool]
-"""Whether the group of pieces first..middle-1 may be joined with middle..last, across a heading's seam."""
+"""Whether the pieces first..middle-1 may be joined with middle..last, across a heading's seam."""
 
 
 def merge(text: str, pieces: Sequence[Piece], room: Room, allow: Allow | None = None) -> list[Span]:
-    """Return the spans of runs of pieces, such that no two neighbours could be one.
+    """Return spans of consecutive pieces, such that no two neighbours could be joined.
 
-    A seam of a heading is closed only if `allow` says so, one of strength `BARRIER` never.
+    The seam of a heading is closed only if `allow` agrees, and one of strength `BARRIER` never.
     """
     starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
     before, after = room.at(starts), room.at(ends)

@@ -1,7 +1,7 @@
-"""Pieces: the smallest parts of a text that a splitter keeps whole, each with the seam between it and the one before.
+"""Pieces: the smallest parts of a text that a splitter keeps whole, each with the seam before it.
 
-Where a part is too long it is cut further: a paragraph into sentences, code and tables into lines, a
-sentence at the commas, spaces or characters that its own words decide.
+A part that is too long is cut further: a paragraph into sentences, code and tables into lines, and a sentence at
+commas, spaces or characters chosen by the words around them.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, is_boundary, trim
 
-# Seams, from those closed first to those that are never closed; headings lie between BLOCK and BARRIER.
+# Seams, from those closed first to those that are never closed; headings are between BLOCK and BARRIER.
 GLUE, LEAD, WORD, SENTENCE, LINE, PART, TOP_LEVEL, NESTED = range(8)
 ITEM, BLOCK, HEADING, BARRIER = 10, 20, 30, 99
 
@@ -19,8 +19,8 @@ _CLAUSE = re.compile(r"[,;:)\]\u2013\u2014\u2026]\s+(?=\S)")
 _SPACE = re.compile(r"\s+(?=\S)")
 _STOP = re.compile(r"[^\w\s]|[\u3040-\u30ff\u4e00-\u9fff]")
 _ANY = re.compile(r".", re.DOTALL)
-_SNIPPET = 16  # characters after a place by which places are compared; with fewer, more of them are equal
-_CHARACTERS_TRIED = 256  # before the end, where any place will do; more of them take time and give no better place
+_SNIPPET = 16  # characters after a position that rank it; with fewer, more positions are equal
+_CHARACTERS_TRIED = 256  # before the end, where any position will do; more take time and give no better one
 
 
 class Piece(NamedTuple):
@@ -32,11 +32,11 @@ class Piece(NamedTuple):
 
 
 Cutter = Callable[[str, Span], Iterable[tuple[int, int]]]
-"""From a text and a span of it to the positions where it may be cut, each with its seam."""
+"""Takes a text and a span of it; returns the positions where it may be cut, each with its seam."""
 
 
 def cut(text: str, span: Span, seam: int, cuts: Iterable[tuple[int, int]]) -> Iterator[Piece]:
-    """Yield the parts of a span that are not blank; the first one has the seam given."""
+    """Yield the parts of a span that are not blank; the first one gets the given seam."""
     start, end = span
     for position, next_seam in [*cuts, (end, 0)]:
         if position < end and not is_boundary(text, position):
@@ -49,7 +49,7 @@ def cut(text: str, span: Span, seam: int, cuts: Iterable[tuple[int, int]]) -> It
 
 
 def fit(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Iterator[Piece]:
-    """Yield a piece as it is, or cut by the first cutter, and what is still too long by the next one."""
+    """Yield a piece as it is, or cut by the first cutter; parts that are still too long are cut by the next one."""
     if room.fits(piece.start, piece.end):
         yield piece
     else:
@@ -57,7 +57,7 @@ def fit(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Ite
 
 
 def fit_all(text: str, pieces: Iterable[Piece], room: Room, cutters: tuple[Cutter, ...]) -> Iterator[Piece]:
-    """Yield what `fit` yields of each piece; many are measured at once."""
+    """Yield what `fit` yields for each piece; many are measured at once."""
     pieces = list(pieces)
     for piece, fits in zip(pieces, room.fitting(pieces), strict=True):
         if fits:
@@ -75,10 +75,10 @@ def _smaller(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -
 
 
 def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:
-    """Return where to cut what has no better seams, each part between half full and full.
+    """Return the cuts of text without better seams; each part is between half full and full.
 
-    Of the best places in that stretch the one is taken whose next characters sort last, so after a change
-    the cuts soon fall as before.
+    Among the best positions there, the one whose next characters sort last is chosen. So after an edit, the cuts soon
+    fall where they did before.
     """
     cuts: list[tuple[int, int]] = []
     start = piece.start
@@ -92,7 +92,7 @@ def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:
 
 
 def best_cut(text: str, low: int, high: int) -> int:
-    """Return the place in (low, high] that its own text decides: after a clause, else a word, else anything; or 0."""
+    """Return the position in (low, high] that the text selects: after a clause, else a word, else anything; or 0."""
     for pattern in (_CLAUSE, _SPACE, _STOP, _ANY):
         first = low if pattern is not _ANY else max(low, high - _CHARACTERS_TRIED)
         found = {match.end() for match in pattern.finditer(text, first, high)} - {low}
@@ -103,5 +103,5 @@ def best_cut(text: str, low: int, high: int) -> int:
 
 
 def _whole_cluster(text: str, start: int, high: int) -> int:
-    """Return the end of the grapheme cluster at `start`, or `high` when even that is too long."""
+    """Return the end of the grapheme cluster at `start`, or `high` if that is too far."""
     return next((place for place in range(start + 1, high + 1) if is_boundary(text, place)), high)

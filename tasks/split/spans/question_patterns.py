@@ -1,4 +1,4 @@
-"""Asked: how lines and columns say that they hold a question or an answer, in the languages that are recognised."""
+"""Question patterns: how lines and columns mark a question or an answer, in the supported languages."""
 
 import re
 
@@ -8,12 +8,12 @@ QUESTION = re.compile(
     rf"{_SIGNS}(?:(?:Q|Question|Frage|Pregunta|Domanda|\u95ee|\u554f|\u8cea\u554f){_NUMBER}|[FP][ \t]?:)[*_ \t]*(?=\S)",
     re.IGNORECASE,
 )
-"""The beginning of a line that asks, up to the question itself: "Q:", "**Frage 3:**"."""
+"""The start of a line that asks, up to the question itself: "Q:", "**Frage 3:**"."""
 ANSWER = re.compile(
     rf"{_SIGNS}(?:A|Answer|Antwort|Réponse|Respuesta|R|Risposta|\u7b54|\u56de\u7b54){_NUMBER}", re.IGNORECASE
 )
 BOLD = re.compile(r"[ \t]{0,3}(?:\*\*|__)(?=[^*_\n]{3,300}[?\uff1f][ \t]*(?:\*\*|__)[ \t]*(?:[\r\n]|\Z))")
-"""The beginning of a line that is a question in bold type."""
+"""The start of a line that is a question in bold type."""
 QUESTIONS = re.compile(r"[\W_]*(?:questions?|q|fragen?|preguntas?|domand[ae]|prompt|query|faq)[\W_]*", re.IGNORECASE)
 ANSWERS = re.compile(
     r"[\W_]*(?:answers?|a|antwort(?:en)?|réponses?|respuestas?|rispost[ae]|response|reply)[\W_]*", re.I

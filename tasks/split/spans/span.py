@@ -1,4 +1,4 @@
-"""Span: a stretch of a document's text, and where a text may be cut without breaking a character that people see."""
+"""Span: a stretch of a document's text, and the positions where a text may be cut between visible characters."""
 
 from typing import NamedTuple
 
@@ -7,9 +7,9 @@ import regex  # type: ignore[import-untyped]
 _CLUSTER = regex.compile(r"\X")
 _ORDINARY = regex.compile(r"\p{GCB=Other}{2}")
 _EXTENDS = regex.compile(r"[^\p{GCB=Control}\r\n][\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
-_LOOK_BACK = 256  # characters; a cluster in real text is much shorter, and one made to be slow may be cut
+_LOOK_BACK = 256  # characters; clusters in real text are much shorter, and a longer, hostile one may be cut
 _DASHES_AND_QUOTES = frozenset(map(chr, range(0x2010, 0x2028)))
-_FIRST_MARK = "\u0300"  # no code point below it extends the one before, but a line feed a carriage return
+_FIRST_MARK = "\u0300"  # lower code points never extend the one before, except a line feed after a carriage return
 
 
 class Span(NamedTuple):
@@ -20,14 +20,14 @@ class Span(NamedTuple):
 
 
 def is_boundary(text: str, position: int) -> bool:
-    """Return whether no grapheme cluster (Unicode TR 29) reaches across `position`."""
+    """Return whether no grapheme cluster (Unicode TR 29) spans `position`."""
     if is_boundary_plain(text, position):
         return True
     return _EXTENDS.match(text, position - 1) is None and cluster_start(text, position) == position
 
 
 def is_boundary_plain(text: str, position: int) -> bool:
-    """Return whether `position` is a boundary that shows at once: an end, or between two ordinary characters."""
+    """Return whether `position` is an obvious boundary: an end, or between two ordinary characters."""
     if position <= 0 or position >= len(text):
         return True
     before, after = text[position - 1], text[position]
@@ -52,7 +52,7 @@ def cluster_start(text: str, position: int) -> int:
 
 
 def cluster_end(text: str, position: int) -> int:
-    """Return the first position from `position` on that breaks no grapheme cluster."""
+    """Return the first position at or after `position` that breaks no grapheme cluster."""
     if is_boundary(text, position):
         return position
     cluster = _CLUSTER.match(text, cluster_start(text, position))
@@ -60,7 +60,7 @@ def cluster_end(text: str, position: int) -> int:
 
 
 def trim(text: str, start: int, end: int) -> Span:
-    """Return a span without white space at its ends, as far as no grapheme cluster is broken by that."""
+    """Return a span without white space at its ends, unless that would break a grapheme cluster."""
     piece = text[start:end]
     rest = piece.lstrip()
     if not rest:

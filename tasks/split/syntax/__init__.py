@@ -1,1 +1,1 @@
-"""Syntax: the definitions in source code, as tree-sitter reads them."""
+"""Syntax: the definitions in source code, found by tree-sitter."""

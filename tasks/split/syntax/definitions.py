@@ -1,4 +1,4 @@
-"""Definitions: the functions, classes, methods and modules of a code, and which of them enclose a span."""
+"""Definitions: functions, classes, methods and modules in source code, and which of them enclose a span."""
 
 import re
 from bisect import bisect_right
@@ -37,15 +37,15 @@ _ELIXIR = re.compile(rb"(?:def\w*|test|describe)\b")
 _MARK = re.compile(r"\s*(?:@[\w.]+(?:\(.*\))?|#?\[.*\])[ \t]*\r?\n")
 _BLOCK_BEGINS = re.compile(r"(?:\s*(?:=>|[={:]|\b(?:do|where|struct|then)))+\s*$")
 _FENCE = re.compile(r"[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n")
-_LONGEST = 160  # characters of a signature; the contexts of all chunks within the definition say it
-_READ = 4 * _LONGEST  # characters that are read for a signature: decorators come before it, and spaces are joined
+_LONGEST = 160  # characters of a signature; the context of every chunk within the definition repeats it
+_READ = 4 * _LONGEST  # characters read for a signature, decorators and repeated white space included
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition of several lines: where its first line begins, its end, its signature, and the definition around it.
+    """A definition of several lines: the start of its first line, its end, and its signature.
 
-    `parent` is the number of the definition around it, or -1.
+    `parent` is the index of the enclosing definition, or -1.
     """
 
     start: int
@@ -55,7 +55,7 @@ class Definition:
 
 
 class Definitions:
-    """The definitions of one code in order; positions count from the start of its text."""
+    """The definitions of one piece of code, in order; positions count from the start of its text."""
 
     def __init__(self, text: str, syntax: Syntax) -> None:
         self.all: list[Definition] = []
@@ -71,7 +71,7 @@ class Definitions:
         self.starts = [one.start for one in self.all]
 
     def around(self, start: int, end: int) -> list[Definition]:
-        """Return the definitions that hold all of a span, the outermost first."""
+        """Return the definitions that contain a whole span, outermost first."""
         found, number = list[Definition](), bisect_right(self.starts, start) - 1
         while number >= 0:
             if self.all[number].end >= end:
@@ -82,7 +82,7 @@ class Definitions:
 
 @lru_cache(maxsize=2)
 def definitions_of(text: str, language: str) -> Definitions | None:
-    """Return the definitions of a text, or None where its syntax is not known."""
+    """Return the definitions of a text, or None if its syntax is unknown."""
     syntax = syntax_of(text, language)
     return Definitions(text, syntax) if syntax else None
 
@@ -110,7 +110,7 @@ def _defines(node: "Node", kinds: frozenset[str], language: str) -> bool:
 
 
 def _line_start(text: str, position: int) -> int:
-    """Return where the text of a position's line begins."""
+    """Return the start of the line that holds a position."""
     line = max(text.rfind("\n", 0, position), text.rfind("\r", 0, position)) + 1
     return line + len(text[line:position]) - len(text[line:position].lstrip())
 
@@ -130,7 +130,7 @@ def _signature(text: str, start: int, node: "Node", syntax: Syntax) -> str:
 
 
 class Enclosing:
-    """Which definitions stand around a span of a document; code is only read when a span begins within it."""
+    """Finds the definitions around a span of a document. Code is parsed only when a span begins within it."""
 
     def __init__(self, parsed: Parsed) -> None:
         self._text = parsed.text
@@ -138,7 +138,7 @@ class Enclosing:
         self._starts = [element.start_char for element in self._codes]
 
     def signatures(self, span: Span) -> list[str]:
-        """Return the signatures of the definitions that hold all of a span but begin before it, the outermost first."""
+        """Return the signatures of the definitions that contain a whole span but begin before it, outermost first."""
         number = bisect_right(self._starts, span.start) - 1
         if number < 0 or not self._codes[number].start_char < span.start < self._codes[number].end_char:
             return []
@@ -149,7 +149,7 @@ class Enclosing:
 
 
 def code_within(text: str, element: Element) -> Span:
-    """Return where the code of an element is: all of it but a fence."""
+    """Return the span of an element's code, without its fence."""
     own = text[element.start_char : element.end_char]
     fence = _FENCE.match(own)
     if not fence:

@@ -1,6 +1,6 @@
-"""Grammars: a tree-sitter grammar for each language that has one, and the syntax tree of a text.
+"""Grammars: a tree-sitter grammar for each supported language, and the syntax tree of a text.
 
-Each grammar is a package of its own with the compiled parser in it; nothing is fetched.
+Each grammar is a separate package with a compiled parser; nothing is downloaded.
 """
 
 import time
@@ -51,17 +51,20 @@ _NAMES = {"typescript": ("ts", "tsx"), "javascript": ("js", "jsx"), "shell": ("b
 } | {"go": ("golang",), "rust": ("rs",), "ruby": ("rb",), "kotlin": ("kt",), "terraform": ("hcl", "tf")}  # fmt: skip
 _ALIASES = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
 _MAX_CHARACTERS = 2_000_000  # longer code is mostly generated data; its tree takes much memory and is of no use
-_MAX_SECONDS = 2.0  # of this thread's processor time: some grammars take the square of a hostile text's length
+_MAX_SECONDS = 2.0  # of CPU time of this thread: some grammars are quadratic on hostile text
 _MAX_ERRORS = 0.2
-"""The part of a text that may be unreadable to the grammar. With more, the text is in another language, and the tree
-misleads; with less, one construct that the grammar does not know would discard the tree of a whole file."""
-_READ = 1 << 16  # bytes handed to the parser at once; it looks at the clock in between
+"""The maximum fraction of a text that the grammar cannot parse.
+
+With more errors, the text is in another language, and the tree misleads; with a lower limit, one unknown construct
+would discard the tree of a whole file.
+"""
+_READ = 1 << 16  # bytes passed to the parser at once; it checks the time in between
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80  # RFC 3629: in UTF-8 the bytes 10xxxxxx continue a code point
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """The syntax tree of a text; `place` gives the position, in code points, of a byte of its UTF-8 form."""
+    """The syntax tree of a text; `place` gives the position, in code points, of a byte offset in its UTF-8 form."""
 
     root: "Node"
     language: str
@@ -72,7 +75,7 @@ class Syntax:
 
 
 def known(language: str) -> str:
-    """Return docmill's name of a language, as a code fence may spell it, or nothing if there is no grammar for it."""
+    """Return docmill's name of a language, as spelled in a code fence, or "" if there is no grammar for it."""
     name = language.strip().lower()
     name = _ALIASES.get(name, name)
     return name if name in GRAMMARS else ""
@@ -80,7 +83,7 @@ def known(language: str) -> str:
 
 @lru_cache(maxsize=2)
 def syntax_of(text: str, language: str) -> Syntax | None:
-    """Return the syntax of a text; None for an unknown language, too many errors, or too much work."""
+    """Return the syntax of a text; None for an unknown language, too many errors, or a timeout."""
     name = known(language)
     if not name or len(text) > _MAX_CHARACTERS:
         return None
@@ -110,13 +113,13 @@ def _parse(parser: "Parser", source: bytes) -> "Node | None":
 
     try:
         return parser.parse(read, progress_callback=late).root_node
-    except ValueError:  # late
+    except ValueError:  # timeout
         parser.reset()
         return None
 
 
 def _errors(root: "Node") -> Iterator["Node"]:
-    """Yield the outermost nodes that stand for what the grammar could not read."""
+    """Yield the outermost nodes of text that the grammar could not parse."""
     open_ = [root]
     while open_:
         node = open_.pop()
@@ -127,6 +130,6 @@ def _errors(root: "Node") -> Iterator["Node"]:
 
 
 def _places(source: bytes) -> Any:
-    """Return for each byte, and the end, how many code points begin before it."""
+    """Return the number of code points that begin before each byte, and before the end."""
     begins = (np.frombuffer(source, np.uint8) & _CONTINUATION_MASK) != _CONTINUATION
     return np.concatenate([[0], np.cumsum(begins)]) - np.append(~begins, False)

@@ -64,7 +64,7 @@ def _title(data: bytes) -> str:
 
 def test_without_libreoffice_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Rejected, match="not_installed: doc is converted by LibreOffice: install libreoffice-writer"):
+    with pytest.raises(Rejected, match="not_installed: doc needs LibreOffice: install libreoffice-writer"):
         _read(DOC, "doc")
 
 
@@ -73,7 +73,7 @@ def test_without_libreoffice_the_message_says_what_to_install(tmp_path: Path, mo
     [
         ("echo 'Error: source file could not be loaded' >&2\n", "corrupt: .*doc: Error: source file could not be"),
         ("exit 1\n", "corrupt: .*doc: it gives no reason"),
-        ("kill -9 $$\n", "crashed: LibreOffice was ended by signal 9"),
+        ("kill -9 $$\n", "crashed: LibreOffice was killed by signal 9"),
         ('mkdir "$out" && echo no > "$out/document.$wanted"\n', "corrupt: .*zip"),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_workbook_locked_by_default_opens_without_a_password() -> None:
 
 def test_a_damaged_lock_is_told_from_a_wrong_password() -> None:
     data = compound_file({"EncryptedPackage": bytes(64), "EncryptionInfo": b"\4\0\4\0\x40\0\0\0<broken"})
-    with pytest.raises(Rejected, match=r"encrypted: .*whose lock is damaged"):
+    with pytest.raises(Rejected, match=r"encrypted: .*with a damaged header"):
         parse(data, detect_file_type("a.xlsx", data), ParseOptions(passwords=("a",)))
 
 

@@ -125,7 +125,7 @@ def test_more_characters_than_allowed_are_rejected_before_the_last_page() -> Non
     for _ in range(3):
         pdf.add_page()
         pdf.lines(60, 740, LEFT)
-    with pytest.raises(Rejected, match="too_large: more characters on 2 pages than the limit, 300"):
+    with pytest.raises(Rejected, match="too_large: 2 pages have more characters than the limit, 300"):
         parse(pdf.to_bytes(), FileType("pdf"), ParseOptions(max_characters=300))
 
 
@@ -186,5 +186,5 @@ def test_a_lock_that_leaves_strings_open_is_named() -> None:
         b"/StmF /StdCF /StrF /Identity /O <" + b"11" * 32 + b"> /U <" + b"22" * 32 + b"> >> /ID [<33> <33>] /Root"
     )
     data = page().to_bytes().replace(b"/Root", lock)
-    with pytest.raises(Rejected, match="encrypted: its streams are locked and its strings are not"):
+    with pytest.raises(Rejected, match="encrypted: its streams are encrypted and its strings are not"):
         parse(data, FileType("pdf"), ParseOptions(passwords=("sesame",)))

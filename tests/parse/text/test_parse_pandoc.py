@@ -169,7 +169,7 @@ def test_a_word_document_that_pandoc_refuses_is_read_by_unstructured(monkeypatch
 
 def test_without_pandoc_the_reason_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "_program", lambda: "")
-    with pytest.raises(Rejected, match="not_installed: odt is read by pandoc: pip install pypandoc_binary"):
+    with pytest.raises(Rejected, match="not_installed: odt needs pandoc: pip install pypandoc_binary"):
         read("odt", (GOLDEN / "odt" / "guide.odt").read_bytes())
 
 
@@ -198,7 +198,7 @@ def test_a_book_locked_by_its_publisher_says_so_and_one_with_scrambled_fonts_is_
     book = GOLDEN / "epub" / "guide.epub"
     lock = b'<encryption><EncryptedData><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/>'
     fonts = b'<encryption><EncryptedData><EncryptionMethod Algorithm="http://www.idpf.org/2008/embedding"/>'
-    with pytest.raises(Rejected, match="encrypted: the book is locked by its publisher"):
+    with pytest.raises(Rejected, match="encrypted: the book is encrypted by its publisher"):
         read("epub", changed(book, lambda _, content: content, **{"META-INF__encryption.xml": lock}))
     parsed = read("epub", changed(book, lambda _, content: content, **{"META-INF__encryption.xml": fonts}))
     assert parsed.title == "Field guide"

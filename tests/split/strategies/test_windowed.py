@@ -88,9 +88,9 @@ def test_a_separator_is_obeyed_and_nothing_is_merged() -> None:
         ("fixed", {"unit": "bytes"}, "unit must be one of tokens, words, characters, got 'bytes'"),
         ("fixed", {"max_doc_size": 20}, "max_doc_size must be 0 or at least size=200"),
         ("fixed", {"anchored": 1}, "anchored must be true or false, got 1"),
-        ("sliding_window", {"stride": 300}, r"stride must be a whole number in \[12, 200\], got 300"),
-        ("sentence", {"overlap": 99}, r"overlap must be a whole number in \[0, 20\]"),
-        ("separator", {"separator": ""}, "separator must be a text that is not empty"),
+        ("sliding_window", {"stride": 300}, r"stride must be an integer in \[12, 200\], got 300"),
+        ("sentence", {"overlap": 99}, r"overlap must be an integer in \[0, 20\]"),
+        ("separator", {"separator": ""}, "separator must be a non-empty string"),
     ],
 )
 def test_a_wrong_option_says_what_would_be_right(strategy: str, options: dict[str, Any], message: str) -> None:

@@ -270,7 +270,7 @@ def test_the_commands_take_an_address_for_a_store(laid: FarBench, monkeypatch: p
     assert "blue knob" in run("search", "knob")
     assert "red knob" in run("search", "knob", "--at", "1")
     assert json.loads(run("status", "--json").splitlines()[-1])["store"] == laid.address
-    assert "no finding" in run("verify", "--deep")
+    assert "no findings" in run("verify", "--deep")
     run("tag", "kept", "--at", "1")
     assert "kept" in run("tag")
     run("compact")

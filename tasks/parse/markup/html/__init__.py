@@ -1,1 +1,1 @@
-"""HTML, by one walk over its tree."""
+"""HTML, drawn by one walk over its tree."""

@@ -1,4 +1,4 @@
-"""The head of an HTML page: its title and what it says of itself."""
+"""HTML head: the title and metadata of a page."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _LANGUAGES = ("lang", "{http://www.w3.org/XML/1998/namespace}lang", "xml:lang")
 
 
 def head_metadata(root: Any) -> tuple[str, dict[str, Any]]:
-    """Return a page's title and metadata; the first of several statements counts, but for authors."""
+    """Return a page's title and metadata; the first statement wins, except that authors are joined."""
     language = _language(root)
     metadata: dict[str, Any] = {"language": language} if language else {}
     for meta in root.iter("meta"):
@@ -41,7 +41,7 @@ def _add(metadata: dict[str, Any], meta: Any) -> None:
     content = " ".join((meta.get("content") or "").split())
     if not name or not content:
         return
-    # A page often states one author twice, for search engines and for social networks.
+    # Pages often state an author twice, for search engines and for social networks.
     if name == "author" and content not in metadata.get(name, content):
         metadata[name] += f", {content}"
     else:

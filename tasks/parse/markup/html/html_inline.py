@@ -1,4 +1,4 @@
-"""Formulas and readings: what HTML writes inside of a line in elements of its own, put as words."""
+"""HTML inline: replace formulas and ruby readings within a line by plain words."""
 
 import re
 from typing import Any
@@ -11,9 +11,9 @@ _ALTERNATIVES = etree.XPath(".//*[local-name() = 'annotation' or local-name() = 
 
 
 def make_plain(node: Any) -> None:
-    """Replace the content of a formula, or of the reading beside a word, with plain words.
+    """Replace the content of a formula, or of a ruby reading, by plain words.
 
-    A formula (MathML) becomes the TeX that it was made from, between dollars, if it holds that; else its signs.
+    A formula (MathML) becomes its TeX source, between dollars, if it has one; else its signs.
     """
     if node.tag == "rt":  # ruby: how Han characters are read
         text = " ".join("".join(node.itertext()).split())
@@ -31,7 +31,7 @@ def make_plain(node: Any) -> None:
 
 
 def make_formula(node: Any) -> None:
-    """Replace the content of an XML formula with plain words; of one written both as TeX and as MathML, TeX stays."""
+    """Replace an XML formula by plain words; if it is in TeX and MathML, keep the TeX."""
     parent = node.getparent()
     name = etree.QName(node).localname
     if parent is None:

@@ -1,4 +1,4 @@
-"""The nodes of an HTML tree: which are hidden, which number they state, in which language their code is."""
+"""HTML nodes: which are hidden, which number they state, and the language of code."""
 
 import re
 from typing import Any
@@ -7,11 +7,11 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
 _MAX_DIGITS = 8
-"""Digits of a list's number. No list is longer than that; Python refuses to read a number of some thousands."""
+"""Digits of a list's number. No list is longer; Python refuses to parse numbers of thousands of digits."""
 
 
 def is_hidden(node: Any) -> bool:
-    """Return whether a node says itself that it is not shown; style sheets are not read."""
+    """Return whether a node itself says that it is hidden; style sheets are ignored."""
     if not node.attrib:
         return False
     return (
@@ -22,7 +22,7 @@ def is_hidden(node: Any) -> bool:
 
 
 def stated_number(node: Any, name: str, default: int) -> int:
-    """Return the number that an attribute states, or the default where it states none above 0."""
+    """Return the number in an attribute, or the default if it has none above 0."""
     stated = (node.get(name) or "").strip()
     if not stated.isascii() or not stated.isdigit() or len(stated) > _MAX_DIGITS:
         return default
@@ -30,8 +30,8 @@ def stated_number(node: Any, name: str, default: int) -> int:
 
 
 def drop(node: Any) -> None:
-    """Take a node out of its tree, but for what follows it."""
-    # lxml keeps what follows a node as its tail, and would remove it with the node.
+    """Remove a node from its tree, but keep the text after it."""
+    # lxml stores the text after a node as its tail, and would remove it with the node.
     parent, before = node.getparent(), node.getprevious()
     if before is not None:
         before.tail = (before.tail or "") + (node.tail or "")
@@ -42,7 +42,7 @@ def drop(node: Any) -> None:
 
 
 def code_language(node: Any) -> str:
-    """Return the language that a block of code states, or the code in it, or one of the two boxes around it."""
+    """Return the language stated by a code block, the code in it, or one of the two elements around it."""
     parent = node.getparent()
     around = (parent, None if parent is None else parent.getparent())
     for one in (node.find(".//code"), node, *around):

@@ -12,24 +12,30 @@ _BLOCKS = etree.XPath("boolean(.//ul | .//ol | .//pre | .//blockquote)")
 _DATA = etree.XPath("boolean(.//th | ./thead | ./caption) and not(@role = 'presentation' or @role = 'none')")
 _PARTS = ("p", "div", "li", "ul", "ol", "dl", "dt", "dd", "pre", "blockquote", "h4", "h5", "h6", "hr")
 _MAX_SPAN = 100
-"""Columns or rows of one cell. Pages state thousands to mean "all of them", which would be drawn one by one; a cell
-that really is wider is cut here, and those after it stand in the wrong columns."""
+"""Maximum columns or rows of one cell.
+
+Pages state thousands to mean "all of them", which would be drawn one by one; a cell that really is wider is cut here,
+and those after it are in the wrong columns.
+"""
 _MAX_DIGITS = 5
-"""Digits of a span. More are noise, and Python refuses to read a number of some thousands."""
+"""Digits of a span. More are noise, and Python refuses to parse numbers of thousands of digits."""
 _LONG_CELL = 1_500
-"""Characters of a cell, from which a table lays out a page. With less, tables of long remarks are torn apart; with
-more, a page of two columns is drawn as one row, its paragraphs run together."""
+"""Characters of a cell from which a table is a page layout.
+
+With less, tables of long remarks are torn apart; with more, a page of two columns is drawn as one row, its paragraphs
+run together.
+"""
 
 
 def is_data_table(table: Any) -> bool:
-    """Return whether a table has rows and columns of short texts, rather than laying out a page.
+    """Return whether a table has rows and columns of short texts and is not a page layout.
 
-    One with a header or a caption may have lists and code in its cells.
+    A table with a header or a caption may have lists and code in its cells.
     """
     if _LAYOUT(table) or (_BLOCKS(table) and not _DATA(table)):
         return False
     rows = [sum(1 for _ in row.iterchildren("td", "th")) for row in table.iter("tr")]
-    # One row or one column is no table to a reader: pages use them to draw boxes.
+    # One row or one column is no table: pages use them to draw boxes.
     if len(rows) < 2 or max(rows) < 2:
         return False
     return all(len("".join(cell.itertext())) < _LONG_CELL for cell in table.iter("td", "th"))
@@ -51,7 +57,7 @@ def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int, str]:
 
 
 def _set_apart(table: Any) -> None:
-    """Put spaces around the blocks in a table's cells, whose words would touch, and words in place of pictures."""
+    """Put spaces around the blocks in a table's cells, whose words would touch, and replace pictures by words."""
     for block in table.iter(*_PARTS):
         block.text, block.tail = " " + (block.text or ""), " " + (block.tail or "")
     for picture in table.iter("img"):
@@ -63,7 +69,7 @@ def _is_header(row: Any, cells: list[Any]) -> bool:
 
 
 def _shown(picture: Any) -> str:
-    """Return the words in place of a picture: several of them, or one where its cell says nothing else."""
+    """Return the alternative text of a picture if it has several words, or if its cell has no other text."""
     said = " ".join((picture.get("alt") or "").split())
     cell = next(picture.iterancestors("td", "th"), None)
     is_all = cell is None or not "".join(cell.itertext()).strip()
@@ -71,7 +77,7 @@ def _shown(picture: Any) -> str:
 
 
 def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str) -> list[str]:
-    """Return the texts of a row; `pending` has, by column, how many rows a cell above still covers, and its text."""
+    """Return the texts of a row; `pending` has, by column, how many rows a cell above still spans, and its text."""
     row: list[str] = []
     for cell in cells:
         _carry(row, pending)
@@ -87,7 +93,7 @@ def _row(cells: list[Any], pending: dict[int, tuple[int, str]], line_break: str)
 
 
 def _carry(row: list[str], pending: dict[int, tuple[int, str]]) -> None:
-    """Add to a row the cells from above that cover its next columns."""
+    """Add to a row the cells from above that span its next columns."""
     while len(row) in pending:
         left, text = pending.pop(len(row))
         if left > 1:
@@ -106,6 +112,6 @@ def _span(cell: Any, name: str) -> int:
 
 
 def header_rows(rows: list[list[str]]) -> int:
-    """Return 1 when the first row reads like a header: every cell filled, none with a digit."""
+    """Return 1 if the first row looks like a header: every cell filled, none with a digit."""
     first = rows[0] if rows else []
     return int(bool(first) and all(cell and not any(map(str.isdigit, cell)) for cell in first))

@@ -1,4 +1,4 @@
-"""The walk over an HTML tree that draws it: what each tag begins and what it ends."""
+"""HTML walk: draw an HTML tree, by the actions at the start and end of each tag."""
 
 import re
 from collections.abc import Callable
@@ -29,29 +29,32 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(["ul", "ol", "menu", "dir"])
 _CODES = frozenset(["code", "kbd", "samp", "tt"])
 _PRE = frozenset(["pre", "listing", "plaintext", "xmp"])
-_COUNTED = ("blockquote", "article", "main", "header")  # the walk asks how many of them are around a block
+_COUNTED = ("blockquote", "article", "main", "header")  # the walk counts how many of them enclose a block
 _FURNITURE_ROLES = frozenset(["navigation", "contentinfo", "search"])
 _MAY_HIDE = etree.XPath(".//*[@style or @hidden or @aria-hidden]")
 _NUMBERS = re.compile(r"[\d\s]*")
-_NO_ADDRESSES = ("#", "javascript:", "data:")  # they lead to the same page, do something, or are the thing itself
-_PERMALINKS = frozenset("¶#§🔗\uf0c1\u200b")  # what headings offer as a link to themselves
-_BACK = frozenset(("¶", "\uf0c1", "^", "↑", "↩", "↩\ufe0e"))  # and notes, as one to where they are referred to
+_NO_ADDRESSES = ("#", "javascript:", "data:")  # links within the page, scripts, and embedded data
+_PERMALINKS = frozenset("¶#§🔗\uf0c1\u200b")  # the text of headings' links to themselves
+_BACK = frozenset(("¶", "\uf0c1", "^", "↑", "↩", "↩\ufe0e"))  # and of notes' links back to their references
 _MAX_LINKS = 200
-"""Links kept of one block. With fewer, long lists of references lose some; with no limit, the attributes of a block
-that holds every address of a site outgrow its text."""
+"""Maximum links of one block.
+
+With fewer, long lists of references lose some; with no limit, the attributes of a block with every address of a site
+outgrow its text.
+"""
 
 
 class PageWalk:
-    """A walk over a page: the canvas, the text of the block at hand, and the lists, quotes and links around it."""
+    """A walk over a page: the canvas, the text of the current block, and the enclosing lists, quotes and links."""
 
     def __init__(self) -> None:
         self.canvas = Canvas()
         self._text: list[str] = []
         self._links: list[dict[str, str]] = []
-        self._open_links: list[tuple[int, str]] = []  # where in `_text` each begins, and its address
-        self._lists: list[tuple[int, str]] = []  # the number of a list's next item, 0 where unordered, and its style
-        self._marker = ""  # of the item whose first block is at hand
-        self._level = 0  # of the heading at hand
+        self._open_links: list[tuple[int, str]] = []  # start in `_text` and address of each
+        self._lists: list[tuple[int, str]] = []  # the next number of each enclosing list, 0 if unordered, and its style
+        self._marker = ""  # of the current item, before its first block
+        self._level = 0  # of the current heading
         self._furniture = 0
         self._around = dict.fromkeys(_COUNTED, 0)
 
@@ -72,13 +75,14 @@ class PageWalk:
                 self._text.append(node.text)
         self._flush()
 
-    # What begins with a tag returns whether the node was drawn whole, or is not drawn: then it is not walked into.
+    # Actions at the start of a tag. They return True if the node is drawn completely or skipped; then it is not walked
+    # into.
 
     def _drop(self, _: Any) -> bool:
         return True
 
     def _begin_button(self, _: Any) -> bool:
-        return self._level == 0  # in a heading it folds what is below, and holds the heading's words
+        return self._level == 0  # in a heading it is a collapsible section and holds the heading's words
 
     def _begin_span(self, node: Any) -> bool:
         return is_hidden(node)
@@ -93,7 +97,7 @@ class PageWalk:
 
     def _begin_picture(self, node: Any) -> bool:
         said = node.get("alt") or ""
-        if " " in said:  # one word is a file's name or an icon's
+        if " " in said:  # one word is a file name or an icon
             self._text.append(f" {said} ")
         return False
 
@@ -135,7 +139,7 @@ class PageWalk:
         self._draw_table(node)
         return True
 
-    # What ends with a tag.
+    # Actions at the end of a tag.
 
     def _end_block(self, node: Any) -> None:
         self._flush()
@@ -165,13 +169,13 @@ class PageWalk:
             self._links.append({"text": text, "url": url})
 
     def _leads_nowhere(self, text: str, url: str) -> bool:
-        """Return whether a link is a sign beside a heading or a note, which is no part of their words."""
+        """Return whether a link is only a sign beside a heading or a note, not one of its words."""
         return "#" in url and (text in _BACK or (self._level > 0 and text in _PERMALINKS))
 
     def _is_furniture(self, node: Any, tag: str) -> bool:
         if tag == "nav" or node.get("role") in _FURNITURE_ROLES:
             return True
-        # An article's own footer says something about the article.
+        # An article's own footer describes the article.
         return tag == "footer" and not self._around["article"] and not self._around["main"]
 
     def _next_marker(self, stated: int) -> str:
@@ -182,10 +186,10 @@ class PageWalk:
         self._lists[-1] = (number + 1, style)
         return f"{numbered(number, style)}."
 
-    # What is drawn.
+    # Drawing.
 
     def _flush(self) -> None:
-        """Draw the block at hand, if it holds any text."""
+        """Draw the current block if it has text."""
         if not self._text:
             return
         text = _collapse("".join(self._text))
@@ -213,13 +217,13 @@ class PageWalk:
         return {"links": self._links} if self._links else {}
 
     def _is_menu_item(self, text: str) -> bool:
-        """Return whether an item of a list in a header has no words but those of its links."""
+        """Return whether an item of a list in a header has no words outside of its links."""
         if not self._marker or not self._around["header"]:
             return False
         return sum(len(link["text"]) for link in self._links) >= len(text)
 
     def _draw_pre(self, node: Any, text: str) -> None:
-        """Draw a text with its line breaks: as code, or as paragraphs where it reads like a text that was typed."""
+        """Draw preformatted text with its line breaks: as code, or as paragraphs if it reads like typed prose."""
         self._marker = ""
         language = code_language(node)
         if language or node.find(".//code") is not None or not is_prose(text):

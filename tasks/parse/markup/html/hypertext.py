@@ -23,16 +23,19 @@ _KEPT = re.compile(
 )
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w:.-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w:.-]+)", re.I)
 _DECLARING = 4_096
-"""Bytes in which a page declares its encoding. HTML asks for the first 1,024, but scripts and comments often come
-before; further below, a page about HTML may show such a declaration as a sample."""
+"""Bytes within which a page declares its encoding.
+
+HTML requires the first 1,024, but scripts and comments often come before; further below, a page about HTML may show
+such a declaration as an example.
+"""
 _MARKER_WIDTH = 4
-"""Characters of a block that may be no link in a menu: the marker of its item, "10. " at most, or a sign beside it."""
+"""Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
 
 
 def parse_html(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a page drawn as Markdown, its title and what its head says.
+    """Return a page drawn as Markdown, with its title and the metadata in its head.
 
-    The encoding is the byte order mark's, else UTF-8 where it is that, else the one it declares.
+    The encoding is the byte order mark's, else UTF-8 if valid, else the declared one.
     """
     declared = _DECLARED.search(data[:_DECLARING])
     found = decode(data, (declared[1] or declared[2]).decode("ascii") if declared else "")
@@ -44,12 +47,12 @@ def parse_html(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def page_tree(page: str) -> Any:
-    """Return the root of a page's tree, or None for one without an element."""
+    """Return the root of a page's tree, or None if it has no element."""
     return _tree(page.replace(LINE_BREAK, "").encode("utf-8", "replace"))
 
 
 def draw_tree(root: Any) -> Parsed:
-    """Return a page's tree, which this changes, drawn as Markdown; where all is furniture, nothing is."""
+    """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture."""
     for node in root.iter("br", "math", "rt"):
         if node.tag == "br":
             node.tail = LINE_BREAK + (node.tail or "")
@@ -65,7 +68,7 @@ def draw_tree(root: Any) -> Parsed:
 
 
 def _tree(data: bytes) -> Any:
-    """Return the root, or None; a page nested deeper than libxml2 goes is tried again without its boxes."""
+    """Return the root, or None; a page nested too deeply for libxml2 is parsed again without its boxes."""
     for source in (data, _KEPT.sub(b" ", data)):
         parser = etree.HTMLParser(
             encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
@@ -80,14 +83,14 @@ def _tree(data: bytes) -> Any:
 
 
 def _top(elements: tuple[Element, ...]) -> int:
-    """Return the index of a page's own heading, or 0 where it has none."""
+    """Return the index of a page's main heading, or 0 if it has none."""
     tops = (index for index, one in enumerate(elements) if one.kind == "title" and one.level == 1)
     return next(tops, 0)
 
 
 def _with_menus(elements: tuple[Element, ...], top: int) -> tuple[Element, ...]:
-    """Return the elements with menus as furniture; of a page that is all furniture, everything is a paragraph."""
-    # Above a page's heading stand its menus, whatever they are made of.
+    """Return the elements with menus as furniture; on a page of nothing but furniture, everything is a paragraph."""
+    # Links above a page's main heading are menus, in whatever elements.
     above = [replace(one, kind="furniture") if _is_links(one) else one for one in elements[:top]]
     if all(one.kind == "furniture" for one in (*above, *elements[top:])):
         return tuple(replace(one, kind="paragraph") for one in elements)
@@ -95,7 +98,7 @@ def _with_menus(elements: tuple[Element, ...], top: int) -> tuple[Element, ...]:
 
 
 def _is_links(element: Element) -> bool:
-    """Return whether a block has no words but those of its links."""
+    """Return whether a block has no words outside of its links."""
     words = sum(len(link["text"]) for link in element.attributes.get("links", ()))
     return (
         element.kind in ("paragraph", "list_item")

@@ -1,1 +1,1 @@
-"""Markdown and MDX: the file itself with its blocks as elements."""
+"""Markdown and MDX: the file itself, with its blocks as elements."""

@@ -1,4 +1,4 @@
-"""Front matter: the YAML or TOML block that a Markdown file may begin with."""
+"""Front matter: the YAML or TOML block at the start of a Markdown file."""
 
 import datetime
 import re
@@ -8,11 +8,16 @@ from typing import Any, NamedTuple
 _YAML = re.compile(r"---[ \t]*(?:\r\n?|\n)(.*?)^(?:---|\.\.\.)[ \t]*(?=[\r\n]|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*(?:\r\n?|\n)(.*?)^\+\+\+[ \t]*(?=[\r\n]|\Z)", re.DOTALL | re.MULTILINE)
 _MAX_CHARACTERS = 100_000
-"""Characters in which the block must end. A rule at the top of a file looks like its beginning: with no limit, all
-down to the next rule would be tried as YAML, however long; front matter beyond the limit is drawn as text."""
+"""Characters within which the block must end.
+
+A rule at the top of a file looks like its beginning: with no limit, all text down to the next rule would be tried as
+YAML, however long; longer front matter is drawn as text.
+"""
 _MAX_DEPTH = 20
-"""Lists and mappings inside of one another that are kept. People write a few; deeper values would cost the stack
-of all that reads them later, and are dropped."""
+"""Maximum nesting of lists and mappings to keep.
+
+People write a few levels; deeper values would exhaust the stack of later readers, and are dropped.
+"""
 
 
 class FrontMatter(NamedTuple):
@@ -23,7 +28,7 @@ class FrontMatter(NamedTuple):
 
 
 def read_front_matter(text: str) -> FrontMatter | None:
-    """Return the front matter of a text, or None where there is none that can be read."""
+    """Return the front matter of a text, or None if there is none that can be read."""
     if not text.startswith(("---", "+++")):
         return None
     is_yaml = text.startswith("---")
@@ -42,7 +47,7 @@ def _read_toml(block: str) -> dict[str, Any] | None:
 
 
 def _read_yaml(block: str) -> dict[str, Any] | None:
-    """Return a YAML mapping; aliases, which can make a small block huge, are not followed."""
+    """Return a YAML mapping; aliases, which can make a small block huge, are ignored."""
     import yaml
 
     try:
@@ -50,7 +55,8 @@ def _read_yaml(block: str) -> dict[str, Any] | None:
             return {}
         values = yaml.load(block, yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
-        # What begins with a key is front matter, even if it cannot be read; other text stood between two rules.
+        # A block that begins with a key is front matter, even if it cannot be read; other text is just between two
+        # rules.
         return {} if re.match(r"[\w-]+[ \t]*:", block) else None
     if values is None:
         return {} if not block.strip() else None

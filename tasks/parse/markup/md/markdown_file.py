@@ -40,20 +40,23 @@ _NAMES = {
     "lastmod": "modified",
 }
 _MAX_NESTING = 40
-"""Levels of nesting, of which a list and its item are two. markdown-it-py calls itself for each, so that with many
-more a hostile file would reach Python's limit of the stack; what lies deeper has no element of its own."""
+"""Maximum levels of nesting; a list and its item are two. markdown-it-py recurses for each, so with many more, a
+hostile file would exceed Python's stack; deeper blocks have no element of their own.
+"""
 _MAX_HEADING = 1_000
-"""Characters of a line whose inline markup is removed. No heading is as long; on longer lines, such as a paragraph
-underlined by mistake, the patterns above, each tried from every sign, take time that grows with the square."""
+"""Maximum characters of a line whose inline markup is removed.
+
+No heading is as long; on longer lines, such as a paragraph underlined by mistake, the patterns above, each tried from
+every sign, take quadratic time.
+"""
 
 
 def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines as they are, with an element for every block.
+    """Return the decoded file, newlines unchanged, with an element for every block.
 
-    A list item is its first paragraph; what else it holds follows as elements of their own. A quote
-    is one element; code and tables in it are nested. The title is the front matter's, else the
-    first heading of level 1, else a heading that comes before all else. Module lines and bare tags
-    of MDX, comments, rules and definitions of links are furniture.
+    A list item is its first paragraph; its other blocks follow as separate elements. A quote is one element; code and
+    tables in it are nested. The title is the front matter's, else the first heading of level 1, else a heading at the
+    very beginning. Module lines and bare tags of MDX, comments, rules and link definitions are furniture.
     """
     found = decode(data)
     text = found.text
@@ -76,18 +79,18 @@ def _parser(mdx: bool) -> MarkdownIt:
 
 
 def _blank(text: str, end: int) -> str:
-    """Return the text with its first `end` characters as empty lines, so that line numbers stay."""
+    """Return the text with its first `end` characters as empty lines, so that line numbers are unchanged."""
     return "\n" * len(_LINE.findall(text, 0, end)) + text[end:] if end else text
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of the front matter that other formats state too, under the names that they have there."""
+    """Return those values of the front matter that other formats have, too, under the same names."""
     lower = {key.lower(): value for key, value in values.items()}
     return {ours: _told(ours, lower[theirs]) for theirs, ours in _NAMES.items() if lower.get(theirs)}
 
 
 def _told(name: str, value: Any) -> Any:
-    """Return dates in ISO 8601 and several authors in one line, as other formats tell them."""
+    """Return dates in ISO 8601 and several authors in one line, as in other formats."""
     if name in ("created", "modified") and isinstance(value, str):
         return iso_date(value)
     if name == "author" and isinstance(value, list):
@@ -106,14 +109,14 @@ def _title(elements: list[Element], metadata: dict[str, Any]) -> str:
 
 
 def _top_heading(body: list[Element]) -> Element | None:
-    """Return the first heading of level 1, or else a heading that comes before all else."""
+    """Return the first heading of level 1, or else a heading at the very beginning."""
     tops = (element for element in body if element.kind == "title" and element.level == 1)
     first = next(tops, body[0] if body else None)
     return first if first is not None and first.kind == "title" else None
 
 
 def plain(markup: str) -> str:
-    """Return a line of Markdown without its inline markup; in one too long for a heading the markup stays."""
+    """Return a line of Markdown without its inline markup; a line too long for a heading is unchanged."""
     if len(markup) > _MAX_HEADING:
         return " ".join(markup.split())
     for pattern, replacement in _MARKUP:
@@ -130,7 +133,7 @@ class LineSpan(NamedTuple):
 
 
 class TokenWalk:
-    """A walk over markdown-it's tokens, whose maps are lines, that collects elements, whose spans are characters."""
+    """Collects elements from markdown-it's tokens: their maps are lines, the spans of elements are characters."""
 
     def __init__(self, text: str, body: int) -> None:
         self.text = text
@@ -138,15 +141,15 @@ class TokenWalk:
         self.starts = [0, *(match.end() for match in _LINE.finditer(text))]
         self.elements: list[Element] = []
         self._found = Links(text, plain)
-        self._quotes = 0  # around the token at hand, as are the lists
+        self._quotes = 0  # around the current token, as are the lists
         self._lists = 0
-        self._item = False  # an item began, of which no block is an element
+        self._item = False  # an item began, and none of its blocks is an element yet
 
     def run(self, tokens: list[Token]) -> None:
-        """Visit each token by the method called like it, with the one after it, which holds its words."""
+        """Call the method named like each token, with the token and the next one, which holds its words."""
         for index, token in enumerate(tokens):
             kind = token.type
-            # Words are read with the block that holds them; of what closes, only lists and quotes matter.
+            # Words are read with the block that holds them; of closing tokens, only those of lists and quotes matter.
             if kind == "inline" or (kind.endswith("_close") and kind not in _CLOSES):
                 continue
             visit = getattr(self, "_" + kind, None)
@@ -154,7 +157,7 @@ class TokenWalk:
                 visit(token, tokens[index + 1] if index + 1 < len(tokens) else token)
 
     def span(self, lines: list[int] | None, indent: bool = False) -> LineSpan:
-        """Return the span of a range of lines without blank ends, and without indent unless asked."""
+        """Return the span of a range of lines without blank ends, and without its indent by default."""
         first, stop = lines or [0, 0]
         start = self.starts[first]
         end = self.starts[stop] if stop < len(self.starts) else len(self.text)
@@ -253,7 +256,7 @@ def _is_silent(page: str) -> bool:
 
 
 def with_gaps(text: str, start: int, elements: list[Element], line_starts: list[int]) -> list[Element]:
-    """Return the elements and, for all that stands between them and is not blank, `text` elements."""
+    """Return the elements and, for all non-blank text between them, `text` elements."""
     whole: list[Element] = []
     position = start
     for element in elements:

@@ -1,4 +1,4 @@
-"""Links of Markdown: those that say their address, and those that name it by a label defined elsewhere."""
+"""Markdown links: inline ones, and those that refer to a label defined elsewhere."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ class Links:
         return [{"text": self._plain(text), "url": url} for _, text, url in found]
 
     def _found(self, markup: str) -> Iterator[tuple[int, str, str]]:
-        """Yield where a link begins, its words and its address, first of one kind, then of the next."""
+        """Yield the start, words and address of each link, first of one kind, then of the next."""
         if "](" in markup:
             yield from ((match.start(), match[1], match[2]) for match in _INLINE.finditer(markup))
         if ":" in markup and "<" in markup:
@@ -47,7 +47,7 @@ class Links:
 
 
 def is_definitions(markup: str) -> bool:
-    """Return whether a block only defines the addresses of labels, which no reader sees."""
+    """Return whether a block only defines link labels, which are invisible."""
     if not markup.startswith("[") or "]:" not in markup:
         return False
     return all(_DEFINITION.match(line) for line in markup.splitlines())

@@ -1,7 +1,7 @@
-"""MDX: the two things it adds to Markdown's blocks, module lines and component tags.
+"""MDX: its two additions to Markdown's blocks, module lines and component tags.
 
-A component's tag stands for itself, and what is between tags is Markdown, however deep it is
-indented. In plain Markdown such a tag would swallow all lines up to the next blank one.
+The tag of a component is a block, and the text between tags is Markdown, however deep it is indented. In plain
+Markdown, such a tag would swallow all lines up to the next blank one.
 """
 
 import re
@@ -20,17 +20,20 @@ _MODULE = re.compile(r"(?:import|export)[ \t{*]")
 _TAG = re.compile(r"</?[A-Za-z>]")
 _BARE = re.compile(r"</?[\w.]*[ \t]*/?>|<>|\{/\*.*\*/\}", re.DOTALL)
 _MAX_TAG_LINES = 60
-"""Lines of one tag with its attributes. A longer tag is drawn as a paragraph; with no limit, each line of a
-long run that opens a tag which nothing closes would be searched to the end of the run."""
+"""Maximum lines of one tag with its attributes.
+
+A longer tag is drawn as a paragraph; with no limit, each line of a long run that opens an unclosed tag would be
+searched to the end of the run.
+"""
 
 
 def is_mdx(text: str) -> bool:
-    """Return whether a Markdown text uses modules or components outside of its code blocks."""
+    """Return whether a Markdown text uses modules or components outside of code blocks."""
     return _SIGNS.search(text) is not None and _SIGNS.search(_without_code(text)) is not None
 
 
 def _without_code(text: str) -> str:
-    """Return the lines of a text that stand outside of fences."""
+    """Return the lines of a text outside of fences."""
     kept: list[str] = []
     fence = ""
     for line in text.splitlines():
@@ -46,7 +49,7 @@ def _without_code(text: str) -> str:
 
 
 def is_bare_tag(text: str) -> bool:
-    """Return whether a tag says nothing: it has no attribute."""
+    """Return whether a tag has no attributes."""
     return _BARE.fullmatch(text.strip()) is not None
 
 
@@ -72,12 +75,12 @@ def _module(state: Any, start: int, end: int, silent: bool) -> bool:
 
 
 def _tag(state: Any, start: int, end: int, silent: bool) -> bool:
-    """Take a tag that has its lines for itself; with text after it, it belongs to a paragraph."""
+    """Match a tag on lines of its own; with text after it, it belongs to a paragraph."""
     line = _line(state, start).rstrip()
     if not _TAG.match(line) and not (line.startswith("{/*") and line.endswith("*/}")):
         return False
     if line.endswith(">") or line.endswith("*/}"):
-        inner = line[1:-1]  # with a second tag in it, the line has words between the two
+        inner = line[1:-1]  # with a second tag, there are words between the two
         return ("<" not in inner) and _emit(state, "mdx_tag", start, start + 1, silent)
     # An arrow in an attribute, such as `onClick={() => ...}`, ends no tag.
     if ">" in line.replace("=>", ""):

@@ -1,7 +1,6 @@
-"""Markdown's pipe tables as one token with all rows, where markdown-it-py makes eleven for a row of three cells.
+"""Markdown tables as one token with all rows; markdown-it-py makes eleven for a row of three cells.
 
-The rules for what is a table and where it ends are those of markdown-it-py, whose own rule decides on
-the two lines at its top.
+What is a table, and where it ends, is decided as in markdown-it-py, whose own rule checks the first two lines.
 """
 
 from itertools import chain, islice, repeat
@@ -14,7 +13,7 @@ from markdown_it.rules_block.table import MAX_AUTOCOMPLETED_CELLS, escapedSplit,
 
 
 def with_tables(parser: MarkdownIt) -> MarkdownIt:
-    """Put the rule in the place of the parser's own; the token is `table_rows`, its `meta` the rows."""
+    """Replace the parser's own table rule; the new token is `table_rows`, with the rows in its `meta`."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference"]}
     parser.block.ruler.at("table", _table, ends)
     return parser

@@ -1,1 +1,1 @@
-"""XML of any kind, as prose or as records."""
+"""XML of any kind, drawn as prose or as records."""

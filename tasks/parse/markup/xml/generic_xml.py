@@ -1,7 +1,7 @@
 """XML of any kind, drawn as text: articles and books as prose, data as records of lines `name: value`.
 
-Nothing outside of the file is read: no document type, no external entity, no address. A file whose own
-entities grow beyond measure is refused. Every element carries the `path` of the node that it shows.
+Nothing outside of the file is read: no document type, no external entity, no URL. A file whose entities expand without
+bounds is rejected. Every element has the `path` of its node.
 """
 
 import re
@@ -21,8 +21,10 @@ from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _ENTITY = re.compile(rb"<!ENTITY\b")
 _BEGINNING = 1_000
-"""Bytes in which a zero byte betrays UTF-16 or UTF-32, where `_ENTITY` would find nothing. The markup at the top
-of a file shows it within a few bytes; in a sample of a few, text outside of ASCII could hide it."""
+"""Bytes within which a zero byte reveals UTF-16 or UTF-32, where `_ENTITY` would find nothing.
+
+The markup at the top of a file shows it within a few bytes; in a sample of a few, non-ASCII text could hide it.
+"""
 
 
 def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
@@ -39,7 +41,7 @@ def parse_xml(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _root(data: bytes) -> tuple[Any, str]:
-    """Return the root and the encoding: the declared one, or the one found where that is wrong."""
+    """Return the root and the encoding: the declared one, or a detected one if that is wrong."""
     try:
         root = _parsed(data)
         return root, (root.getroottree().docinfo.encoding or "utf-8").lower()
@@ -54,7 +56,7 @@ def _root(data: bytes) -> tuple[Any, str]:
 
 
 def _parsed(data: bytes) -> Any:
-    """Return the root with the file's own entities replaced; those defined elsewhere stay as they are written."""
+    """Return the root with the file's own entities expanded; those defined elsewhere are kept as written."""
     options = {
         "no_network": True,
         "load_dtd": False,
@@ -71,8 +73,8 @@ def _parsed(data: bytes) -> Any:
 
 
 def _may_define_entities(data: bytes) -> bool:
-    """Return whether a file may define entities, of which a few lines can make gigabytes.
+    """Return whether a file may define entities, a few lines of which can expand to gigabytes.
 
-    libxml2's own limits stop that, so they are lifted only where this is false.
+    libxml2's own limits prevent that, so they are lifted only if this is false.
     """
     return _ENTITY.search(data) is not None or b"\0" in data[:_BEGINNING]

@@ -1,4 +1,4 @@
-"""The head of an XML document: its language, its authors and its dates, in the words that feeds and articles have."""
+"""XML head: language, authors and dates of a document, in the vocabularies of feeds and articles."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -22,15 +22,18 @@ _NAMES = {
 }
 _DATES = ("created", "modified")
 _MAX_HEADS = 20
-"""The heads of one document nest a few deep. Data may have an element `header` in every record: with no
-limit, the file would be read a second time for its metadata, and the authors of all records be joined."""
+"""The heads of one document are nested a few deep.
+
+Data may have an element `header` in every record: with no limit, the file would be read a second time for its metadata,
+and the authors of all records be joined.
+"""
 _MAX_AUTHOR = 200
 """Characters of one author with name and affiliation. A longer element is a whole list or a biography: it is
 not joined to the authors before it, and counts only where it is plain text and the first."""
 
 
 def head_metadata(root: Any) -> dict[str, Any]:
-    """Return the metadata that the children of the root, or of its heads, state; authors are joined."""
+    """Return the metadata in the children of the root or of its heads; authors are joined."""
     found: dict[str, Any] = {}
     language = root.get(_LANGUAGE) or root.get("lang")
     if language:
@@ -49,7 +52,7 @@ def _heads(node: Any) -> Iterator[Any]:
 
 
 def _add(found: dict[str, Any], node: Any) -> None:
-    """Add what one node states; of several statements the first counts, but for authors."""
+    """Add what one node states; the first statement wins, except for authors."""
     name = _NAMES.get(name_of(node).lower())
     text = words_of(node) if name else ""
     if not name or not text:

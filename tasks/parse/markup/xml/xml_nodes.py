@@ -1,4 +1,4 @@
-"""The nodes of an XML tree: what they are called, whose titles they hold, what their words are."""
+"""XML nodes: names, titles and words."""
 
 import html
 import re
@@ -8,7 +8,7 @@ from typing import Any
 from lxml import etree
 
 TITLES = frozenset(("title", "head", "heading", "article-title", "invention-title", "headline", "doc-title"))
-# A work that is referred to has a title, but is no section.
+# A cited work has a title, but is no section.
 CITATIONS = frozenset(("mixed-citation", "element-citation", "nlm-citation", "citation", "biblstruct", "biblioentry"))
 _PARAGRAPHS = ("p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "quote", "blockquote", "note")
 PROSE = CITATIONS.union(_PARAGRAPHS)
@@ -17,38 +17,44 @@ CODES = frozenset(
     ("code-block", "eg", "codeblock", "programlisting", "screen", "listing", "pre", "literallayout", "preformat")
 )
 LISTS = frozenset(("ul", "ol", "list", "itemizedlist", "orderedlist", "steps"))
-# What has a title that is a caption, not that of a section.
+# Elements whose title is a caption, not that of a section.
 _FLOATS = ("caption", "figure", "informalfigure", "example", "equation", "fig", "formula", "boxed-text")
 CAPTIONED = frozenset(_FLOATS)
 TABLES = frozenset(("table", "informaltable", "simpletable"))
-# In them a document's own title stands, apart from its text.
+# Containers of the document's own title, separate from its text.
 _HEAD_WORDS = """
     title-group info articleinfo bookinfo chapterinfo sectioninfo front article-meta teiheader filedesc titlestmt
     authorgroup
 """
 HEADS = frozenset(_HEAD_WORDS.split())
-_JOINED = TITLES.union(_PARAGRAPHS)  # between whose children no space is put
+_JOINED = TITLES.union(_PARAGRAPHS)  # no space is put between their children
 _BLOCKS = PROSE | ITEMS | CODES | LISTS | TITLES | TABLES
-_STANDING_APART = _BLOCKS - TITLES  # a title inside of a sentence is that of a work: it is part of the sentence
+_STANDING_APART = _BLOCKS - TITLES  # a title within a sentence is that of a work: it is part of the sentence
 _LINKS = ("href", "url", "target")
 _TAG = re.compile(r"<[^<>]{1,1000}>")
 _ADDRESS = re.compile(r"(?!#)\S+\Z")
 _MANY_NODES = 20_000
-"""Nodes that decide whether a tree is prose. Fewer may all be head and table of contents, where no word stands in
-a paragraph; with no limit, data of millions of records would be read twice."""
+"""Nodes that decide whether a tree is prose.
+
+Fewer may all be head and table of contents, without words in paragraphs; with no limit, data of millions of records
+would be read twice.
+"""
 _MAX_LINKS = 200
-"""Links kept of one block. With fewer, long lists of references lose some; with no limit, the attributes of a block
-that holds every address of a site outgrow its text."""
+"""Maximum links of one block.
+
+With fewer, long lists of references lose some; with no limit, the attributes of a block with every address of a site
+outgrow its text.
+"""
 
 
 def name_of(node: Any) -> str:
-    """Return a node's name without its namespace; "" for what is no element."""
+    """Return a node's name without its namespace; "" if it is not an element."""
     tag = node.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def links_in(node: Any) -> dict[str, Any]:
-    """Return the attribute `links` of what a node holds, if any of it has words and an address."""
+    """Return the attribute `links` of a node, if any of its links has words and an address."""
     return _links(node.iter())
 
 
@@ -62,7 +68,7 @@ def _links(nodes: Iterable[Any]) -> dict[str, Any]:
 
 
 def words_of(node: Any) -> str:
-    """Return the text of a node in one line; pages inside of it, as feeds have them, lose their tags."""
+    """Return the text of a node in one line; embedded HTML, as in feeds, loses its tags."""
     return _plain("".join(_pieces(node)) if len(node) else node.text or "")
 
 
@@ -83,14 +89,14 @@ def _pieces(top: Any) -> Iterator[str]:
 
 
 def _beginning(node: Any) -> str:
-    """Return the text before the first child of a node; an entity defined elsewhere is read as HTML's."""
+    """Return the text before the first child of a node; an entity defined elsewhere is read as an HTML one."""
     if isinstance(node.tag, str):
         return node.text or ""
     return html.unescape(node.text or "") if node.tag is etree.Entity else ""
 
 
 def _between(node: Any) -> str:
-    """Return what stands between a node and the next: a space where only elements stand beside it."""
+    """Return the text between a node and the next: a space if there are only elements beside it."""
     parent = node.getparent()
     if parent is None or node.getnext() is None or name_of(parent).lower() in _JOINED:
         return ""
@@ -98,7 +104,7 @@ def _between(node: Any) -> str:
 
 
 def parts_of(top: Any) -> Iterator[tuple[str, dict[str, Any]] | Any]:
-    """Yield in order the words of a node, with their attribute `links`, and the blocks that stand between them."""
+    """Yield in order the words of a node, with their attribute `links`, and the blocks between them."""
     text: list[str] = []
     around: list[Any] = []
     steps = etree.iterwalk(top, events=("start", "end"))
@@ -117,7 +123,7 @@ def parts_of(top: Any) -> Iterator[tuple[str, dict[str, Any]] | Any]:
 
 
 def blocks_in(node: Any) -> Iterator[Any]:
-    """Yield the outermost nodes inside of a node that are blocks of their own."""
+    """Yield the outermost blocks within a node."""
     steps = etree.iterwalk(node, events=("start",))
     for _, inner in steps:
         if inner is not node and name_of(inner).lower() in _STANDING_APART:
@@ -126,12 +132,12 @@ def blocks_in(node: Any) -> Iterator[Any]:
 
 
 def has_blocks(node: Any) -> bool:
-    """Return whether a node holds blocks of their own."""
+    """Return whether a node contains blocks."""
     return next(blocks_in(node), None) is not None
 
 
 def is_mixed(node: Any) -> bool:
-    """Return whether words stand beside the children of a node."""
+    """Return whether a node has mixed content: words beside its children."""
     if not len(node):
         return False
     return bool((node.text or "").strip()) or any((child.tail or "").strip() for child in node)
@@ -144,7 +150,7 @@ def is_ordered(node: Any) -> bool:
 
 
 def is_prose(root: Any) -> bool:
-    """Return whether most of the words of a tree stand in paragraphs or around markup inside of sentences."""
+    """Return whether most words of a tree are in paragraphs or in mixed content."""
     prose = others = 0
     steps = etree.iterwalk(root, events=("start",))
     for number, (_, node) in enumerate(steps):
@@ -159,20 +165,20 @@ def is_prose(root: Any) -> bool:
 
 
 def is_record(node: Any, prose: bool) -> bool:
-    """Return whether a node is one of several alike and holds more than words."""
+    """Return whether a node is one of several alike and has more than words."""
     if not len(node) and (prose or not node.attrib):
         return False
     return has_twin(node)
 
 
 def has_twin(node: Any) -> bool:
-    """Return whether a neighbour of a node has its name."""
+    """Return whether a sibling of a node has its name."""
     after, before = node.getnext(), node.getprevious()
     return (after is not None and after.tag == node.tag) or (before is not None and before.tag == node.tag)
 
 
 def title_of(node: Any) -> str:
-    """Return the title of a node: the words of a child that is called so."""
+    """Return the title of a node: the words of its title child."""
     if not len(node) or name_of(node).lower() in CITATIONS:
         return ""
     for child in node:
@@ -190,7 +196,7 @@ def _is_whole_head(node: Any, name: str) -> bool:
 
 
 def is_title_of(title: Any, node: Any) -> bool:
-    """Return whether a title is that of a node, or of a head in it."""
+    """Return whether a title belongs to a node, or to a head in it."""
     parent = title.getparent()
     while parent is not None and parent is not node and name_of(parent).lower() in HEADS:
         parent = parent.getparent()

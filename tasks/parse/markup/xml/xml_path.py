@@ -14,19 +14,19 @@ class NodePlace(NamedTuple):
 
 
 class NodePath:
-    """The path of the node that a walk has reached; a name that a neighbour shares is numbered."""
+    """The path of the current node of a walk; names shared with siblings are numbered."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
         self._steps: list[str] = []
-        # For each node around this one, how often every name has occurred among its children.
+        # For each ancestor, how often every name has occurred among its children so far.
         self._counts: list[Counter[str]] = [Counter()]
 
     def __str__(self) -> str:
         return "/" + "/".join(self._steps)
 
     def step_in(self, node: Any) -> None:
-        """Go from a node to one of its children."""
+        """Move from a node to one of its children."""
         name = name_of(node)
         counts = self._counts[-1]
         counts[name] += 1
@@ -34,6 +34,6 @@ class NodePath:
         self._counts.append(Counter())
 
     def step_out(self) -> None:
-        """Go back to the parent."""
+        """Move back to the parent."""
         self._steps.pop()
         self._counts.pop()

@@ -1,4 +1,4 @@
-"""XML tables as HTML has them: those of OASIS (CALS), as DocBook and DITA use, of TEI, and of HTML itself."""
+"""XML tables as HTML: those of OASIS (CALS), as in DocBook and DITA, of TEI, and of HTML itself."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ _CELLS = ("entry", "stentry", "cell")
 _HEADS = ("thead", "sthead")
 _CAPTIONS = ("title", "head", "caption")
 _MAX_DIGITS = 5
-"""Digits of a number of rows. No table is longer than that; Python refuses to read a number of some thousands."""
+"""Digits of a number of rows. No table is longer; Python refuses to parse numbers of thousands of digits."""
 
 
 def html_table(node: Any) -> Any:
-    """Return a table as the `table` element of an HTML tree, or None where it has no row that is known."""
+    """Return a table as the `table` element of an HTML tree, or None if it has no known rows."""
     if next(node.iter("{*}tr"), None) is not None:
         written = etree.tostring(node, with_tail=False)
         return etree.fromstring(written, etree.HTMLParser(no_network=True, huge_tree=True)).find(".//table")
@@ -54,7 +54,7 @@ def _is_header(row: Any) -> bool:
 
 
 def _colspan(cell: Any, columns: list[str]) -> str:
-    """Return how many columns a cell is wide: CALS names the first and the last, TEI tells the number."""
+    """Return a cell's column span: CALS names the first and the last column, TEI gives the number."""
     first, last = cell.get("namest"), cell.get("nameend")
     if first in columns and last in columns:
         return str(columns.index(last) - columns.index(first) + 1)
@@ -62,7 +62,7 @@ def _colspan(cell: Any, columns: list[str]) -> str:
 
 
 def _rowspan(cell: Any) -> str:
-    """Return how many rows a cell is high: CALS tells how many more than one, TEI how many."""
+    """Return a cell's row span: CALS gives the additional rows, TEI the total."""
     more = cell.get("morerows") or ""
     if more.isdigit() and len(more) <= _MAX_DIGITS:
         return str(int(more) + 1)

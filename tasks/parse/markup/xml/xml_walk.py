@@ -1,4 +1,4 @@
-"""The walk over an XML tree that draws it: sections, lists and tables of prose, lines `name: value` of data."""
+"""XML walk: draw an XML tree: sections, lists and tables of prose, lines `name: value` of data."""
 
 import re
 from typing import Any, NamedTuple
@@ -33,27 +33,37 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
 from docmill.tasks.parse.markup.xml.xml_path import NodePath, NodePlace
 from docmill.tasks.parse.markup.xml.xml_table import html_table
 
-_BREAK = "\ue00a"  # the sign for a line break in the cells of HTML; those of XML have spaces instead
+_BREAK = "\ue00a"  # a line break in the cells of HTML; those of XML have spaces instead
 _SILENT = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "version"))
 _PAGE = re.compile(r"<(?:p|h[1-6]|ul|ol|pre|table|blockquote|div)\b[^<>]*>", re.IGNORECASE)
-_SVG = "{http://www.w3.org/2000/svg}"  # whose attributes are shapes and colours
-_LABELS = {"label": " ", "term": ": "}  # what stands between each and what it names
+_SVG = "{http://www.w3.org/2000/svg}"  # its attributes are shapes and colours
+_LABELS = {"label": " ", "term": ": "}  # the separator between each label and its subject
 _MAX_NESTED = 20
-"""Nodes of words and blocks inside of one another. Each takes a few frames of Python's stack, of which there are a
-thousand; what lies deeper is drawn as one paragraph, whose lists and tables are lost."""
+"""Maximum nesting of mixed content.
+
+Each level takes a few frames of Python's stack of a thousand; deeper content is drawn as one paragraph, without its
+lists and tables.
+"""
 _MANY = 2_000
-"""Characters of lines after which a new element begins. Less tears records apart; more makes elements too large
-to be shown or cited, where a file is one record."""
+"""Characters of lines after which a new element begins.
+
+Less tears records apart; more makes elements too large to be shown or cited, if a file is one record.
+"""
 _LONG_TEXT = 200
-"""Characters from which a leaf of a document of prose is a paragraph, whatever its name. Less makes paragraphs
-of names and numbers, which say nothing without their label; more puts a label before sentences."""
+"""Characters from which a leaf of a prose document is a paragraph, whatever its name.
+
+Less makes paragraphs of names and numbers, which are meaningless without their label; more puts a label before
+sentences.
+"""
 _LABEL_NAMES = 3
-"""Names in a label, innermost last. One is often `value` or `name`; more than three repeat the record's structure
-in every line."""
+"""Names in a label, innermost last.
+
+One is often just `value` or `name`; more than three repeat the record's structure in every line.
+"""
 
 
 class XmlLeaf(NamedTuple):
-    """The words of a node that are drawn as one block; `mixed` if markup stands between them."""
+    """The words of a node that are drawn as one block; `mixed` if there is markup between them."""
 
     node: Any
     name: str
@@ -63,9 +73,9 @@ class XmlLeaf(NamedTuple):
 
 
 class XmlWalk:
-    """A walk over a tree: the canvas, what is around the node at hand, and what is met but not yet drawn.
+    """A walk over a tree: the canvas, the current node's surroundings, and pending text.
 
-    Lines of data wait until they are enough for an element or their record ends; a label waits for what it names.
+    Lines of data are pending until they fill an element or their record ends; a label is pending until its subject.
     """
 
     def __init__(self, root: Any) -> None:
@@ -74,9 +84,9 @@ class XmlWalk:
         self._root = root
         self._prose = is_prose(root)
         self._path = NodePath(root)
-        self._sections: list[NodePlace] = []  # the nodes around this one that have a title
-        self._lists: list[int] = []  # the lists around, by the number of their next item, 0 for those without
-        self._in_item = False  # an item began, of which no block is drawn
+        self._sections: list[NodePlace] = []  # the enclosing nodes with a title
+        self._lists: list[int] = []  # the next number of each enclosing list, 0 if unnumbered
+        self._in_item = False  # an item began, and none of its blocks is drawn yet
         self._label = ""
         self._record: NodePlace | None = None
         self._lines: list[str] = []
@@ -88,7 +98,7 @@ class XmlWalk:
         self._draw_label()
 
     def _walk(self, top: Any, nested: int) -> None:
-        """Draw a tree that is `nested` deep in nodes of words and blocks; its own depth costs no stack."""
+        """Draw a tree at a nesting of `nested` mixed contents; its own depth needs no recursion."""
         steps = etree.iterwalk(top, events=("start", "end"))
         for event, node in steps:
             if not isinstance(node.tag, str):
@@ -100,7 +110,7 @@ class XmlWalk:
         self._flush()
 
     def _enter(self, node: Any, nested: int) -> bool:
-        """Begin a node; return whether it was drawn whole."""
+        """Begin a node; return whether it was drawn completely."""
         self._path.step_in(node)
         name = name_of(node).lower()
         if self._is_drawn_elsewhere(node, name):
@@ -124,7 +134,7 @@ class XmlWalk:
         return is_title and bool(self._sections) and is_title_of(node, self._sections[-1].node)
 
     def _content(self, node: Any, name: str, nested: int) -> bool:
-        """Draw a node that is one block, or words and blocks; return whether it was, or the walk goes on into it."""
+        """Draw a node that is one block, or mixed content; return False if the walk has to go into it."""
         mixed = is_mixed(node)
         if not mixed and self._is_item_of_blocks(node, name):
             self._flush()
@@ -143,7 +153,7 @@ class XmlWalk:
         return name in ITEMS and len(node) > 0 and bool(self._lists)
 
     def _parts(self, node: Any, name: str, nested: int) -> None:
-        """Draw the words of a node and the lists, tables and paragraphs that stand between them, in order."""
+        """Draw the words of a node and the lists, tables and paragraphs between them, in order."""
         path, begun = str(self._path), False
         for part in parts_of(node):
             if not isinstance(part, tuple):
@@ -166,12 +176,12 @@ class XmlWalk:
         self._path.step_out()
 
     def _is_record(self, node: Any) -> bool:
-        """Return whether a node is the record at hand."""
+        """Return whether a node is the current record."""
         return self._record is not None and node is self._record.node
 
     def _begin_section(self, node: Any, name: str) -> None:
-        """Draw the heading of a node that has a title of its own."""
-        # The title in a head is that of the document, and was drawn as such; that of a figure is its caption.
+        """Draw the heading of a node with a title of its own."""
+        # The title in a head is that of the document, and already drawn; that of a figure is its caption.
         heading = "" if name in HEADS or name in CAPTIONED else title_of(node)
         if not heading:
             return
@@ -186,7 +196,7 @@ class XmlWalk:
         self.canvas.elements[-1].attributes["path"] = path
 
     def _leaf(self, leaf: XmlLeaf) -> None:
-        """Draw the words of a node as what they are."""
+        """Draw the words of a node by its kind."""
         if self._is_label(leaf):
             self._label += leaf.text + _LABELS[leaf.name]
         elif self._is_code(leaf):
@@ -206,7 +216,7 @@ class XmlWalk:
         return self._prose and leaf.name in _LABELS and bool(leaf.text)
 
     def _is_code(self, leaf: XmlLeaf) -> bool:
-        # In data, `code` is a code of something. In a sentence it never gets here: it is part of that.
+        # In data, `code` is an identifier. In a sentence, it is part of the mixed content and never gets here.
         return leaf.name in CODES or (self._prose and leaf.name == "code")
 
     def _is_paragraph(self, leaf: XmlLeaf) -> bool:
@@ -229,7 +239,7 @@ class XmlWalk:
         self.canvas.paragraph(self._take_label() + leaf.text, path=str(self._path), **leaf.links)
 
     def _item(self, leaf: XmlLeaf) -> None:
-        """Draw an item with the label that stands before it, or else with its number if its list has numbers."""
+        """Draw an item with the label before it, or else with its number if its list has numbers."""
         self._flush()
         number = self._lists[-1] if self._lists else 0
         if number:
@@ -240,7 +250,7 @@ class XmlWalk:
         self._in_item = False
 
     def _page(self, page: Parsed) -> None:
-        """Draw a page, its headings below those of the section at hand."""
+        """Draw an HTML page, its headings below those of the current section."""
         self._flush()
         highest = min((one.level for one in page.elements if one.kind == "title"), default=0)
         below = len(self._sections) + 1 - highest
@@ -261,14 +271,14 @@ class XmlWalk:
         if self._prose or not node.attrib or str(node.tag).startswith(_SVG):
             return
         within = "" if self._is_record(node) else self._names(node) + "."
-        # XPath gives them in one pass, where the mapping looks up each value from the first.
+        # XPath returns them in one pass; the mapping searches from the first for each value.
         for said in node.xpath("@*"):
             name = said.attrname.rpartition("}")[2]
             if name not in _SILENT and said.strip():
                 self._line(within + name, str(said))
 
     def _names(self, node: Any) -> str:
-        """Return the names of a node and of those around it, up to its record or section, joined by dots."""
+        """Return the names of a node and its ancestors, up to its record or section, joined by dots."""
         ends = [self._root]
         if self._record is not None:
             ends.append(self._record.node)
@@ -294,11 +304,11 @@ class XmlWalk:
         return label
 
     def _draw_label(self) -> None:
-        """Draw a label that has nothing to stand before."""
+        """Draw a label without a subject."""
         self.canvas.paragraph(self._take_label())
 
     def _flush(self) -> None:
-        """Draw the lines that wait as one element of their record, or of their section where they have none."""
+        """Draw the pending lines as one element of their record, or of their section if they have none."""
         if not self._lines:
             return
         around = self._record or (self._sections[-1] if self._sections else None)
@@ -308,12 +318,12 @@ class XmlWalk:
 
 
 def _is_leaf(node: Any, name: str) -> bool:
-    """Return whether a node has words and no blocks: as one without children, or a paragraph of marked words."""
+    """Return whether a node has words and no blocks: one without children, or a paragraph with inline markup."""
     return not len(node) or (name in PROSE and not has_blocks(node))
 
 
 def _page_in(node: Any) -> Parsed | None:
-    """Return the HTML page that a leaf holds as its text, as feeds do, if it is more than a paragraph."""
+    """Return the HTML page in the text of a leaf, as in feeds, if it is more than a paragraph."""
     root = page_tree(node.text) if not len(node) and _PAGE.search(node.text or "") else None
     drawn = None if root is None else draw_tree(root)
     return drawn if drawn is not None and len(drawn.elements) > 1 else None

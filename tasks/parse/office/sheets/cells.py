@@ -1,9 +1,9 @@
-"""Cells: how a number is shown by its format: dates as ISO 8601, percentages, and no noise of floating point."""
+"""Cells: format a number for display: dates in ISO 8601, percentages, no floating-point noise."""
 
 import re
 from datetime import date, datetime, time, timedelta
 
-# The built-in number formats (ECMA-376, 18.8.30), of which files state the number alone.
+# The built-in number formats (ECMA-376, 18.8.30), which files refer to by number alone.
 _FORMATS = {
     **dict.fromkeys((9, 10), "percent"),
     **dict.fromkeys((14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58), "date"),
@@ -20,14 +20,15 @@ _FIGURES = 15  # significant figures that a double keeps of any decimal number, 
 _EXACT = 10**_FIGURES  # whole numbers below are shown in full, those above with an exponent
 _PERCENT = 100  # of a share
 _TINY = 1e-9
-"""Numbers nearer to 0 keep their exponent, as 15 decimals would cut their figures off; with a larger limit, small
-shares and rates are harder to search."""
+"""Smaller numbers keep their exponent, as 15 decimals would cut their figures off; with a larger limit, small shares
+and rates are harder to search.
+"""
 _MAX_CODE = 300
 """Characters of a number format that are read: Excel allows some 250, and a damaged style may hold any number."""
 
 
 def format_kind(number: int, code: str = "") -> str:
-    """Return "date", "time", "datetime", "duration", "percent" or nothing, for a number format (ECMA-376, 18.8.30)."""
+    """Return "date", "time", "datetime", "duration", "percent" or "" for a number format (ECMA-376, 18.8.30)."""
     if not code:
         return _FORMATS.get(number, "")
     code = _LITERAL.sub("", code[:_MAX_CODE]).partition(";")[0].lower()
@@ -46,7 +47,7 @@ def _kind_by_parts(days: bool, m: bool, hours: bool) -> str:
 
 
 def shown_number(value: float, kind: str = "", from_1904: bool = False) -> str:
-    """Return a number as it is read: a serial day as a date, a share as a percentage, else up to 15 digits."""
+    """Return a number for display: a serial day as a date, a share as a percentage, else up to 15 digits."""
     if kind == "percent":
         return f"{_digits(value * _PERCENT)}%"
     if kind and 0 <= value < _LAST_SERIAL:
@@ -55,7 +56,7 @@ def shown_number(value: float, kind: str = "", from_1904: bool = False) -> str:
 
 
 def shown_date(value: date | time | timedelta) -> str:
-    """Return a date, a time or both as ISO 8601 has them, with a space between; midnight is left out."""
+    """Return a date, a time or both in ISO 8601, with a space between; midnight is left out."""
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
     if isinstance(value, timedelta):

@@ -1,4 +1,4 @@
-"""Sheets: cells by their places, cut into tables and notes, and drawn."""
+"""Sheet: cells by position, divided into tables and notes, and drawn."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,13 +9,16 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Canvas
 
 Row = tuple[int, dict[int, str]]
-"""A row's number, and its filled cells by their columns' numbers."""
+"""A row's number, and its filled cells by column number."""
 Range = tuple[int, int, int, int]
 """The first row and column of a range of cells, and its last."""
 
 _MAX_CELLS = 5_000_000
-"""Filled cells of a workbook. Each is a string in memory until its sheet is drawn: more exhaust a worker, and a
-lower limit refuses large exports, as one sheet may have 1 048 576 rows."""
+"""Maximum filled cells of a workbook.
+
+Each is a string in memory until its sheet is drawn: more exhaust a worker, and a lower limit rejects large exports, as
+one sheet may have 1 048 576 rows.
+"""
 _MAX_FILLED = 100_000
 """Rows of a sheet into which merged cells are repeated. A range may reach over all rows, and a damaged sheet have
 thousands of such ranges; with a lower limit, long groups lose their name in their last rows."""
@@ -37,15 +40,17 @@ _MAX_LINKS = 200
 """Links that an element keeps: a table may hold one in each cell, and each is stored with it. With a lower limit, lists
 of addresses lose some."""
 _SHARED = 0.6
-"""Share of a row's columns that are those of the row above a gap, for it to go on with that table. With less, another
-table below joins it; with more, totals that leave out a column part from their table."""
+"""Share of a row's columns, below a gap, that are those of the row above it, for the table to continue.
+
+With less, another table below joins it; with more, totals that leave out a column are separated from their table.
+"""
 _YEARS = range(1800, 2200)
 """Numbers that may name columns. A wider range takes amounts for years, a narrower one cuts off history or plans."""
 
 
 @dataclass(slots=True)
 class Worksheet:
-    """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; the addresses of cells."""
+    """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; URLs of cells."""
 
     name: str
     rows: dict[int, dict[int, str]] = field(default_factory=dict)
@@ -56,20 +61,20 @@ class Worksheet:
 
 
 class CellBudget:
-    """How many cells and characters the sheets of a workbook may still hold together."""
+    """The cells and characters that the sheets of a workbook may still add."""
 
     def __init__(self, characters: int) -> None:
         self._limit = self._characters = characters
         self._cells = _MAX_CELLS
 
     def put(self, sheet: Worksheet, row: int, column: int, text: str) -> None:
-        """Put a text into a cell, or raise Rejected if the workbook holds too much."""
+        """Put a text into a cell; raise Rejected if the workbook holds too much."""
         self._cells -= 1
         self._characters -= len(text)
         if self._cells < 0:
             raise Rejected("too_large", f"more than {_MAX_CELLS} cells are filled")
         if self._characters < 0:
-            raise Rejected("too_large", f"cells hold more than {self._limit} characters, which is the limit")
+            raise Rejected("too_large", f"cells hold more characters than the limit, {self._limit}")
         sheet.rows.setdefault(row, {})[column] = text
 
 
@@ -87,7 +92,7 @@ def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:
 
 
 def _fill_merged(sheet: Worksheet) -> None:
-    """Repeat the text of cells that are merged over several rows in each row that has other cells."""
+    """Repeat the text of vertically merged cells in each row that has other cells."""
     left = _MAX_FILLED
     for top, column, bottom, _ in sheet.merged:
         text = sheet.rows.get(top, {}).get(column, "")
@@ -98,7 +103,7 @@ def _fill_merged(sheet: Worksheet) -> None:
 
 
 def _blocks(rows: list[Row]) -> Iterator[list[Row]]:
-    """Yield runs of rows without an empty one between them, each cut at empty columns between wide parts."""
+    """Yield runs of non-empty rows, each cut at empty columns between wide parts."""
     band: list[Row] = []
     for row in rows:
         if band and row[0] - band[-1][0] > 1 and not _goes_on(band[-1], row):
@@ -110,13 +115,13 @@ def _blocks(rows: list[Row]) -> Iterator[list[Row]]:
 
 
 def _goes_on(above: Row, row: Row) -> bool:
-    """Return whether a row with numbers below a single empty one belongs to the table above it."""
+    """Return whether a row with numbers below a single empty row belongs to the table above."""
     shared = len(above[1].keys() & row[1].keys())
     return row[0] - above[0] == 2 and shared >= max(2, _SHARED * len(row[1])) and any(map(_is_number, row[1].values()))
 
 
 def _sides(band: list[Row]) -> Iterator[list[Row]]:
-    """Yield the tables that stand side by side in a band of rows, or the band where they would be too narrow."""
+    """Yield the tables side by side in a band of rows, or the band itself if they would be too narrow."""
     sides = _runs(_columns(band))
     if len(sides) == 1 or min(map(len, sides)) < _MIN_SIDE:
         yield band
@@ -125,7 +130,7 @@ def _sides(band: list[Row]) -> Iterator[list[Row]]:
 
 
 def _cut(band: list[Row], sides: list[list[int]]) -> Iterator[list[Row]]:
-    """Yield the rows of each side with its columns; a row that is empty there is left out."""
+    """Yield the rows of each side with its columns, without rows that are empty there."""
     side_of = {column: side for side, columns in enumerate(sides) for column in columns}
     parts: list[dict[int, dict[int, str]]] = [{} for _ in sides]
     for number, cells in band:
@@ -163,7 +168,7 @@ def _draw_block(canvas: Canvas, block: list[Row], sheet: Worksheet) -> None:
 
 
 def _table_in(block: list[Row]) -> tuple[int, int]:
-    """Return where in a block its table begins and ends; both are the block's end where it has none."""
+    """Return the start and end of the table in a block; both are the block's end if it has none."""
     columns = _columns(block)
     if len(columns) == 1:
         return (0, len(block)) if _is_list(block) else (len(block), len(block))
@@ -176,7 +181,7 @@ def _table_in(block: list[Row]) -> tuple[int, int]:
 
 
 def _is_list(rows: list[Row]) -> bool:
-    """Return whether rows of one column are a table of their own, not lines of text."""
+    """Return whether rows of one column are a table, not lines of text."""
     return len(rows) >= _MIN_LIST and max(len(text) for _, cells in rows for text in cells.values()) <= _LONG
 
 
@@ -203,7 +208,7 @@ def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
 
 
 def _is_strewn(rows: list[Row], columns: list[int]) -> bool:
-    """Return whether a table of the rows would be large and mostly blanks."""
+    """Return whether a table of the rows would be large and mostly blank."""
     places = len(rows) * len(columns)
     return places > _LARGE and places > _SPARSE * sum(len(cells) for _, cells in rows)
 

@@ -1,4 +1,4 @@
-"""Excel's workbooks until 2003, by `xlrd`: it needs no more memory than their cells, however damaged they are."""
+"""Excel workbooks of up to 2003, by `xlrd`, whose memory is bounded by their cells, however damaged they are."""
 
 import io
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""OpenDocument's spreadsheets, read from their XML: dates and numbers by their values, other cells as shown."""
+"""OpenDocument spreadsheets, read from XML: dates and numbers by their values, other cells as displayed."""
 
 import zipfile
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ seven are needed; a damaged file may hold any number of them."""
 
 
 def read_sheets(container: zipfile.ZipFile, budget: CellBudget) -> Iterator[Worksheet]:
-    """Yield the sheets of a workbook in order; a cell or row that is repeated counts as often."""
+    """Yield the sheets of a workbook in order; repeated cells and rows count each time."""
     sheet, number = Worksheet(""), 0
     with container.open("content.xml") as stream:
         steps = etree.iterparse(
@@ -56,7 +56,7 @@ def _read_row(sheet: Worksheet, number: int, row: Any, budget: CellBudget) -> in
         link = next(cell.iter(_LINK), None) if text else None
         if link is not None and _is_address(link):
             sheet.links[number, column] = link.get(_HREF)
-        # Only filled cells count as often as they are repeated: blank ones fill the rest of a sheet.
+        # Only filled cells are repeated: blank ones fill the rest of a sheet.
         for at in range(repeated * times if text else 0):
             budget.put(sheet, number + at // times, column + at % times, text)
         below = _count(cell.get(_TABLE + "number-rows-spanned"))
@@ -67,7 +67,7 @@ def _read_row(sheet: Worksheet, number: int, row: Any, budget: CellBudget) -> in
 
 
 def _is_address(link: Any) -> bool:
-    """Return whether a link leads elsewhere than to a place in the workbook."""
+    """Return whether a link is external."""
     return not link.get(_HREF, "#").startswith("#")
 
 
@@ -86,5 +86,5 @@ def _lines(node: Any) -> str:
 
 
 def _count(stated: str | None) -> int:
-    """Return how often a cell or row is repeated: once, if no number or too long a one is stated."""
+    """Return the number of repetitions of a cell or row: 1 if it is not a number or too long."""
     return max(1, int(stated)) if stated and stated.isdigit() and len(stated) <= _MAX_COUNT_DIGITS else 1

@@ -1,6 +1,6 @@
-"""Excel's workbooks since 2007, read from their XML: cached values, number formats, merged cells, notes, text boxes.
+"""Excel workbooks since 2007, read from XML: cached values, number formats, merged cells, notes, text boxes.
 
-Nothing is evaluated. Cells are read row by row, and only those that exist, however far a sheet is said to reach.
+Nothing is evaluated. Cells are read row by row, and only existing ones, whatever the stated size of a sheet.
 """
 
 import re
@@ -42,7 +42,7 @@ def read_sheets(container: zipfile.ZipFile, budget: CellBudget) -> Iterator[Work
 
 
 class _Book:
-    """What all sheets share: strings, kinds of number formats, and the day from which dates count."""
+    """The data that all sheets share: strings, kinds of number formats, and the epoch of dates."""
 
     def __init__(self, container: zipfile.ZipFile, links: dict[str, tuple[str, str]]) -> None:
         self._container = container
@@ -101,8 +101,8 @@ class _Book:
 
 
 def _nodes(stream: Any, *tags: str) -> Iterator[Any]:
-    """Yield elements as they end; each is gone once the next is asked for."""
-    # Besides their content, the emptied elements before go: a million of them would fill the memory.
+    """Yield elements as they end; each is freed when the next is requested."""
+    # The emptied elements are removed as well: a million of them would fill the memory.
     for _, node in etree.iterparse(stream, tag=tags, resolve_entities=False, no_network=True, remove_comments=True):
         yield node
         node.clear()
@@ -117,7 +117,7 @@ def _strings(container: zipfile.ZipFile, part: str) -> Iterator[str]:
 
 
 def _joined(node: Any) -> str:
-    """Return the text of a string without its phonetic readings, which repeat it in other characters."""
+    """Return the text of a string without its phonetic readings."""
     parts = (one.text or "" for one in node.iter("{*}t") if not one.getparent().tag.endswith("}rPh"))
     return _unescaped("".join(parts))
 
@@ -170,7 +170,7 @@ _NOTES = {"comments": _comments, "drawing": _boxes}
 
 
 def _range(stated: str) -> list[Range]:
-    """Return the range that a text such as "A1:B2" states, or nothing if it states none."""
+    """Return the range in a text such as "A1:B2", or [] if it is invalid."""
     ends = [_cell(end) for end in stated[:_MAX_RANGE].split(":")]
     if len(ends) != 2 or not all(ends):
         return []
@@ -185,7 +185,7 @@ def _link(sheet: Worksheet, cells: str, url: str) -> None:
 
 
 def _cell(stated: str) -> tuple[int, int] | tuple[()]:
-    """Return the row and column, from 0, that a text such as "B3" states, or nothing if it states none."""
+    """Return the row and column, from 0, in a text such as "B3", or () if it is invalid."""
     letters, digits = re.sub(r"\d", "", stated), re.sub(r"\D", "", stated)
     return (int(digits) - 1, _column(letters)) if letters.isalpha() and digits else ()
 

@@ -1,4 +1,4 @@
-"""Spreadsheets: each sheet is a section of its tables, whose cells are as Excel shows them."""
+"""Spreadsheets: each sheet is a section of its tables, with cells as displayed by Excel."""
 
 import io
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from docmill.tasks.parse.unpacking import check_container
 
 
 def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a workbook's sheets as sections; pages are sheet numbers, formulas the values last computed."""
+    """Return a workbook's sheets as sections; pages are sheet numbers, formulas are their last computed values."""
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = core_properties(container)
         if "xl/workbook.bin" in container.NameToInfo:
@@ -36,7 +36,7 @@ def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = open_document_properties(container)
         if is_encrypted(container):
-            raise Rejected("encrypted", "the workbook's members are encrypted; store it without its password")
+            raise Rejected("encrypted", "the workbook's members are encrypted; save it without a password")
         return _drawn(sheets_odf.read_sheets(container, CellBudget(options.max_characters)), metadata)
 
 
@@ -51,8 +51,7 @@ def _drawn(sheets: Iterator[Worksheet], metadata: dict[str, Any]) -> Parsed:
 def _binary_sheets(data: bytes, budget: CellBudget) -> Iterator[Worksheet]:
     """Yield the sheets of a binary workbook, by calamine.
 
-    It is written in Rust, and what it raises when it panics is no `Exception`: nobody would take it for the failure
-    of one document.
+    It is written in Rust, and its panics are not `Exception`s, which would not count as a failure of one document.
     """
     try:
         yield from _calamine_sheets(data, budget)

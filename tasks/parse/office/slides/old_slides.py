@@ -19,8 +19,11 @@ from docmill.tasks.parse.office.slides.slide_text import may_be_title
 _TITLES = (ppt.TX_TITLE, ppt.TX_CENTER_TITLE)
 _BODIES = (ppt.TX_BODY, ppt.TX_HALF_BODY, ppt.TX_QUARTER_BODY)
 _BAND = 216
-"""Shapes whose tops differ by less, in units of 1/576 inch, stand in one row: a twentieth of a slide of 7.5 inches, as
-in `slide_shapes`. With less, boxes that were placed by hand beside each other part; with more, lines below join."""
+"""Shapes whose tops differ by less, in units of 1/576 inch, are in one row: a twentieth of a slide of 7.5 inches, as in
+`slide_shapes`.
+
+With less, boxes that were placed by hand beside each other are separated; with more, lines below join.
+"""
 _NOWHERE = Record(ppt.RT_SLIDE, 0, 0, 0)
 _BLANK = ("*", "")  # what masters hold in the place of dates and numbers
 
@@ -43,7 +46,7 @@ class _ListedSlide(NamedTuple):
 
 
 def parse_ppt(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a presentation's slides as sections; pages are slide numbers, and hidden slides have the attribute."""
+    """Return a presentation's slides as sections; pages are slide numbers, hidden slides have the attribute `hidden`."""
     stream, edit = _streams(data)
     offsets, document = ppt.persisted(stream, edit)
     slides, notes = _lists(stream, _document(stream, offsets.get(document, len(stream))))
@@ -59,7 +62,7 @@ def parse_ppt(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _streams(data: bytes) -> tuple[bytes, int]:
-    """Return the document's stream and the offset of the last saving in it, or of its end if none is stated."""
+    """Return the document's stream and the offset of its last save, or the stream's end if none is stated."""
     import olefile
 
     with olefile.OleFileIO(io.BytesIO(data)) as container:
@@ -72,7 +75,7 @@ def _streams(data: bytes) -> tuple[bytes, int]:
 
 
 def _document(stream: bytes, offset: int) -> Record | None:
-    """Return the document's record: where the last saving says, else the first of the stream."""
+    """Return the document's record: the one of the last save, else the first of the stream."""
     stated = ppt.record_at(stream, offset)
     if stated and stated.kind == ppt.RT_DOCUMENT:
         return stated
@@ -80,7 +83,7 @@ def _document(stream: bytes, offset: int) -> Record | None:
 
 
 def _lists(stream: bytes, document: Record | None) -> tuple[list[_ListedSlide], dict[int, int]]:
-    """Return the slides that a document lists, and where its notes are kept, by their identifiers."""
+    """Return the slides that a document lists, and the offsets of its notes, by their ids."""
     found: dict[int, list[_ListedSlide]] = {_SLIDES: [], _NOTES: []}
     for record in ppt.records(stream, document.start, document.end) if document else ():
         if record.kind == ppt.RT_SLIDE_LIST_WITH_TEXT and record.instance in found:
@@ -89,7 +92,7 @@ def _lists(stream: bytes, document: Record | None) -> tuple[list[_ListedSlide], 
 
 
 def _listed(stream: bytes, listing: Record) -> Iterator[_ListedSlide]:
-    """Yield what a list holds: each atom names a slide, and the records until the next are its texts."""
+    """Yield the slides of a list: each atom names a slide, and the records until the next are its texts."""
     inner = list(ppt.records(stream, listing.start, listing.end))
     starts = [at for at, one in enumerate(inner) if one.kind == ppt.RT_SLIDE_PERSIST_ATOM]
     for first, stop in pairwise([*starts, len(inner)]):
@@ -103,8 +106,8 @@ def _containers(
 ) -> Iterator[tuple[Record, list[Text]]]:
     """Yield the slides' containers with their outlines.
 
-    A slide that is not where the document says it is has its outline alone. Without a list, all slides of the stream
-    count, in their order there.
+    A slide that is not at its stated offset has only its outline. Without a list, all slides of the stream count, in
+    their order there.
     """
     for entry in slides:
         record = ppt.record_at(stream, offsets.get(entry.persist, len(stream)))
@@ -115,20 +118,20 @@ def _containers(
 
 
 def _notes_of(stream: bytes, slide: Record) -> int:
-    """Return the identifier of a slide's notes, 0 where it has none."""
+    """Return the id of a slide's notes, 0 if it has none."""
     atom = ppt.first_of(ppt.RT_SLIDE_ATOM, ppt.records(stream, slide.start, slide.end))
     return uint32(stream, atom.start + _NOTES_ID_REF) if atom else 0
 
 
 def _shown_how(stream: bytes, slide: Record) -> dict[str, Any]:
-    """Return the attribute `hidden` of a slide's heading, if the show leaves the slide out."""
+    """Return the attribute `hidden` of a slide's heading if the slide is hidden."""
     show = ppt.first_of(ppt.RT_SLIDE_SHOW_SLIDE_INFO_ATOM, ppt.records(stream, slide.start, slide.end))
     flags = stream[show.start + _SHOW_FLAGS : show.start + _SHOW_FLAGS + 1] if show else b""
     return {"hidden": True} if flags and flags[0] & _HIDDEN else {}
 
 
 def _shapes(stream: bytes, container: Record, outline: list[Text]) -> list[PptShape]:
-    """Return a slide's shapes by rows from above, left to right; without a drawing, its outline."""
+    """Return a slide's shapes by rows from the top, left to right; without a drawing, its outline."""
     inner = ppt.records(stream, container.start, container.end)
     drawings = [record for record in inner if record.kind == ppt.RT_DRAWING]
     found = [shape for one in drawings for shape in ppt.shapes(stream, one.start, one.end, outline)]
@@ -153,7 +156,7 @@ def _filled_texts(shapes: list[PptShape]) -> list[Text]:
 
 
 def _title(texts: list[Text]) -> Text | None:
-    """Return the text that is said to be the title, else the first if it is one short line."""
+    """Return the text marked as title, else the first if it is one short line."""
     stated = next((text for text in texts if text.kind in _TITLES), None)
     if stated or not texts:
         return stated
@@ -161,7 +164,7 @@ def _title(texts: list[Text]) -> Text | None:
 
 
 def _level(title: Text | None) -> int:
-    """Return the level of a slide's heading: the title of a title slide stands above those of others."""
+    """Return the level of a slide's heading: higher for a title slide than for others."""
     return 1 if title is not None and title.kind == ppt.TX_CENTER_TITLE else 2
 
 
@@ -182,7 +185,7 @@ def _draw_text(canvas: Canvas, text: Text) -> None:
 
 
 def _is_item(text: Text, line: PptLine) -> bool:
-    """Return whether a line is an item of a list: as it states itself, else as masters have the bodies of slides."""
+    """Return whether a line is a list item: as it states itself, else by the default of its kind of text."""
     return line.bullet if line.bullet is not None else text.kind in _BODIES
 
 

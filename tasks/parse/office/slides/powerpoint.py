@@ -22,7 +22,7 @@ _NUMBER = "sldNum"
 _NO_CONTENT = (*_FURNITURE, _NUMBER)
 _HEIGHT = 6_858_000  # of a slide where none is stated: 7.5 inches of 914 400 English metric units
 _NO_TITLES = ("powerpoint presentation", "slide 1", "powerpoint-präsentation", "présentation powerpoint")
-"""What PowerPoint puts as the title of a presentation that nobody named."""
+"""PowerPoint's default titles of untitled presentations."""
 
 
 def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
@@ -43,7 +43,7 @@ def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _slides(container: zipfile.ZipFile, root: Any) -> Iterator[str]:
-    """Yield the paths of the slides in the order of the presentation, which that of their names need not be."""
+    """Yield the paths of the slides in presentation order, which may differ from that of their names."""
     links = links_of(container, _PRESENTATION)
     for node in root.iter("{*}sldId"):
         target = links.get(reference(node), ("", ""))[1]
@@ -52,7 +52,7 @@ def _slides(container: zipfile.ZipFile, root: Any) -> Iterator[str]:
 
 
 class _SlideParts:
-    """A slide, with the layout and master from which its placeholders inherit their places and bullets."""
+    """A slide, with the layout and master from which its placeholders inherit positions and bullets."""
 
     def __init__(self, container: zipfile.ZipFile, part: str, height: int) -> None:
         self._container = container
@@ -123,7 +123,7 @@ class _SlideParts:
         if table:
             canvas.table(*table, **links_in(frame, self._addresses))
         for node in frame.iter("{*}chart", "{*}relIds"):
-            # A chart is named by its attribute r:id, a diagram's data by r:dm.
+            # A chart is referred to by the attribute r:id, a diagram's data by r:dm.
             kind, part = self._links.get(reference(node) or reference(node, "dm"), ("", ""))
             if kind == "chart":
                 heading, rows = chart_of(read_part(self._container, part))
@@ -148,14 +148,14 @@ class _SlideParts:
 
 
 def _draw_picture(canvas: Canvas, picture: Any) -> None:
-    """Draw the description of a picture; one without a space is the name of its file."""
+    """Draw the description of a picture; one without a space is a file name."""
     about = next((node.get("descr") or "" for node in picture.iter("{*}cNvPr")), "")
     if " " in about.strip():
         canvas.paragraph(about, kind="text", role="picture")
 
 
 def _placeholder_of(above: Any, shape: Shape) -> Any:
-    """Return the placeholder of a layout or master that a shape fills, or None where it has none."""
+    """Return the placeholder of a layout or master that a shape fills, or None."""
     return next((node for node in above.iter("{*}sp") if _fills(shape, *placeholder(node))), None)
 
 
@@ -175,13 +175,13 @@ def _flat(shapes: list[Shape] | tuple[Shape, ...]) -> Iterator[Shape]:
 
 
 def _title(shapes: list[Shape]) -> Shape | None:
-    """Return the placeholder of the title, else a short text at the beginning."""
+    """Return the title placeholder, else a short text at the beginning."""
     stated = (shape for shape in shapes if shape.role in _TITLES and _text(shape))
     return next(stated, None) or _first(shapes)
 
 
 def _first(shapes: list[Shape]) -> Shape | None:
-    """Return the first shape with text, if that is one short line and not all that the slide has."""
+    """Return the first shape with text, if it is one short line and not the slide's only text."""
     filled = list(filter(_has_content, shapes))
     first = next((shape for shape in filled if shape.role not in _NO_CONTENT), None)
     short = first is not None and may_be_title(_text(first))  # a frame has no text

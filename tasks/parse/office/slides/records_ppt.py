@@ -1,4 +1,4 @@
-"""The records of PowerPoint's binary files (MS-PPT): where slides and notes lie, and their shapes' texts."""
+"""PPT records: the records of PowerPoint's binary files (MS-PPT), with the texts of slides, notes and shapes."""
 
 import struct
 from collections.abc import Iterable, Iterator
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from docmill.storage.errors import Rejected
 
-# Record types of MS-PPT 2.13.24, by the names that it gives them.
+# Record types of MS-PPT 2.13.24, by their names there.
 RT_DOCUMENT = 0x03E8  # the whole document: its lists and settings
 RT_SLIDE = 0x03EE  # a slide, which is named by RT_SLIDE_PERSIST_ATOM
 RT_SLIDE_ATOM = 0x03EF  # names a slide's layout, master and notes
@@ -72,19 +72,25 @@ _FIELDS_AFTER_TABS = (("fontAlign", 0x10000, 2), ("wrapFlags", 0xE0000, 2), ("te
 
 _ENCODINGS = {RT_TEXT_CHARS_ATOM: "utf-16-le", RT_TEXT_BYTES_ATOM: "latin-1"}
 _MAX_EDITS = 1_000
-"""Savings of a file that are followed. With fewer, slides that only early savings wrote are lost; a damaged file
-may hold more of them than anybody made, and each may name a directory to read."""
+"""Maximum saves of a file to follow.
+
+With fewer, slides that only early saves wrote are lost; a damaged file may hold any number, and each may name a
+directory to read.
+"""
 _MAX_DEPTH = 50
-"""Groups inside of groups. People nest a few; Python's stack ends where a damaged file nests thousands."""
+"""Maximum nesting of groups. People nest a few; a damaged file may nest thousands, beyond Python's stack."""
 _MAX_LEVEL = 8
 """MS-PPT allows levels 0 to 4 and today's format 0 to 8; a damaged style may state 65535, a depth that no list has."""
 _SPARSE = 100
-"""A table may have so many times as many places as cells. Beyond, the cells are strewn, each in a row and column of
-its own, and a table of them would be blanks; a lower limit would dissolve tables with many merged cells."""
+"""Maximum ratio of places to cells in a table.
+
+Beyond, the cells are scattered, and a table of them would be mostly blank; a lower limit would dissolve tables with
+many merged cells.
+"""
 
 
 class Record(NamedTuple):
-    """A record's kind and instance, and where its content begins and ends."""
+    """A record's kind and instance, and the start and end of its content."""
 
     kind: int
     instance: int
@@ -118,7 +124,7 @@ class PptShape(NamedTuple):
 
 
 class _Edit(NamedTuple):
-    """A saving of the file: where the one before it and its directory lie, and the document's identifier."""
+    """A save of the file: the offsets of the one before it and of its directory, and the document's id."""
 
     before: int
     directory: int
@@ -134,12 +140,12 @@ class _ParagraphRun(NamedTuple):
 
 
 def uint32(data: bytes, at: int) -> int:
-    """Return the number at an offset; of one that is cut off, what is there."""
+    """Return the number at an offset; of a truncated one, the available bytes."""
     return int.from_bytes(data[at : at + UINT32], "little")
 
 
 def records(stream: bytes, start: int, end: int) -> Iterator[Record]:
-    """Yield the records that lie in a span, one after the other; the last may be cut off."""
+    """Yield the consecutive records in a span; the last may be truncated."""
     header = _RECORD_HEADER.size
     while start + header <= end:
         version, kind, length = _RECORD_HEADER.unpack_from(stream, start)
@@ -148,7 +154,7 @@ def records(stream: bytes, start: int, end: int) -> Iterator[Record]:
 
 
 def record_at(stream: bytes, offset: int) -> Record | None:
-    """Return the record that begins at an offset."""
+    """Return the record that begins at an offset, or None."""
     return next(records(stream, offset, len(stream)), None)
 
 
@@ -158,31 +164,31 @@ def first_of(kind: int, found: Iterable[Record]) -> Record | None:
 
 
 def persisted(stream: bytes, edit: int) -> tuple[dict[int, int], int]:
-    """Return where each persistent object lies, and the document's identifier; `edit` is where the last saving lies."""
+    """Return the offset of each persistent object, and the document's id; `edit` is the offset of the last save."""
     found: dict[int, int] = {}
     document = 0
     for saved in _edits(stream, edit):
         document = document or saved.document
         for number, offset in _directory(stream, saved.directory):
-            found.setdefault(number, offset)  # later savings come first, and replace what earlier ones wrote
+            found.setdefault(number, offset)  # later saves come first, and override earlier ones
     return found, document
 
 
 def _edits(stream: bytes, offset: int) -> Iterator[_Edit]:
-    """Yield the savings of a file, the last first."""
+    """Yield the saves of a file, the last first."""
     for _ in range(_MAX_EDITS):
         record = record_at(stream, offset)
         if record is None or record.kind != RT_USER_EDIT_ATOM or record.end - record.start < _USER_EDIT.size:
             return
         edit = _Edit(*_USER_EDIT.unpack_from(stream, record.start))
         yield edit
-        if not edit.before or edit.before >= offset:  # one that points ahead would go in a circle
+        if not edit.before or edit.before >= offset:  # a forward reference would loop
             return
         offset = edit.before
 
 
 def _directory(stream: bytes, offset: int) -> Iterator[tuple[int, int]]:
-    """Yield the identifiers and offsets of a directory's objects, which are listed by runs of identifiers."""
+    """Yield the ids and offsets of a directory's objects, which are listed by runs of ids."""
     table = record_at(stream, offset)
     if table is None or table.kind != RT_PERSIST_DIRECTORY_ATOM:
         return
@@ -252,7 +258,7 @@ def _paragraph_runs(style: bytes) -> Iterator[_ParagraphRun]:
 
 
 def shapes(stream: bytes, start: int, end: int, outline: list[Text], depth: int = 0) -> Iterator[PptShape]:
-    """Yield the shapes of a drawing; those of a group stand where the group does."""
+    """Yield the shapes of a drawing; those of a group are at the group's position."""
     if depth > _MAX_DEPTH:
         raise Rejected("corrupt", f"shapes nested more than {_MAX_DEPTH} deep")
     for record in records(stream, start, end):
@@ -311,7 +317,7 @@ def _properties(stream: bytes, record: Record) -> set[int]:
 
 
 def _rows(cells: list[PptShape]) -> list[list[str]]:
-    """Return a table's cells by rows; cells whose tops are the same are a row, whose lefts are the same a column."""
+    """Return a table's cells by rows: cells with equal tops are a row, cells with equal lefts a column."""
     lefts, tops = sorted({cell.left for cell in cells}), sorted({cell.top for cell in cells})
     if len(lefts) * len(tops) > _SPARSE * len(cells):
         return [_cell_lines(cell) for cell in cells]

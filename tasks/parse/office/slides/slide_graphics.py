@@ -1,4 +1,4 @@
-"""Graphics of slides: tables, charts and diagrams."""
+"""Slide graphics: tables, charts and diagrams."""
 
 from typing import Any
 
@@ -7,15 +7,17 @@ from docmill.tasks.parse.office.sheets.sheet import has_header
 from docmill.tasks.parse.office.slides.slide_text import text_of
 
 _MAX_POINTS = 10_000
-"""Points of a series that are read. An index is stated and may be any number, and each is a row of the chart's table.
-With a lower limit, long measured series are cut."""
+"""Maximum points of a series. An index is stated and may be any number, and each is a row of the chart's table.
+
+With a lower limit, long measured series are cut.
+"""
 _FIGURES = 10
 """Significant figures of a point. Charts keep what was computed, such as 0.30000000000000004; with fewer figures, large
 sums would be rounded."""
 
 
 def table_of(frame: Any) -> tuple[list[list[str]], int] | None:
-    """Return the cells of a frame's table and how many rows are its header, or None where it holds no table."""
+    """Return the cells of a frame's table and the number of its header rows, or None if it holds no table."""
     table = next(frame.iter("{*}tbl"), None)
     if table is None:
         return None
@@ -45,7 +47,7 @@ def chart_of(chart: Any) -> tuple[str, list[list[str]]]:
     names = [""]
     for series in chart.iter("{*}ser"):
         names.append(" ".join(_points(series.find("{*}tx")).values()))
-        # Series share their categories; one of a scatter chart has numbers in their place.
+        # Series share their categories; those of a scatter chart are its x values.
         labels = labels or _points(series.find("{*}cat")) or _points(series.find("{*}xVal"))
         value = series.find("{*}val")
         columns.append(_points(series.find("{*}yVal") if value is None else value))
@@ -66,7 +68,7 @@ def diagram_of(data: Any) -> list[str]:
 
 
 def _points(node: Any) -> dict[int, str]:
-    """Return the values of a series' part by their indices; of a part without points, its own value."""
+    """Return the values of a part of a series by index; of a part without points, its own value."""
     if node is None:
         return {}
     found: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Shapes of a slide: the kind, place and reading order of each."""
+"""Slide shapes: the kind, position and reading order of each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,13 +6,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 _TITLES = ("title", "ctrTitle")
 _BAND = 0.05
-"""Shapes whose tops differ by less, as a share of the slide's height, stand in one row. With less, boxes that were
-placed by hand beside each other part; with more, lines of text below each other join."""
+"""Shapes whose tops differ by less, as a share of the slide's height, are in one row.
+
+With less, boxes that were placed by hand beside each other are separated; with more, lines of text below each other
+join.
+"""
 _KINDS = {"sp": "text", "graphicFrame": "frame", "pic": "picture"}
 
 
 class Placement(NamedTuple):
-    """How coordinates inside of a group become the slide's: scaled, then moved."""
+    """Maps coordinates within a group to the slide: scaled, then moved."""
 
     scale_x: float = 1.0
     scale_y: float = 1.0
@@ -38,7 +41,7 @@ Places = dict[str, tuple[float, float]]
 
 
 class Placed(Protocol):
-    """What stands somewhere on a slide."""
+    """Anything with a position on a slide."""
 
     @property
     def top(self) -> float: ...
@@ -50,7 +53,7 @@ _Placed = TypeVar("_Placed", bound=Placed)
 
 
 def shapes_of(slide: Any, places: Places, height: float) -> list[Shape]:
-    """Return a slide's shapes in reading order: its title first, then by rows from above, left to right."""
+    """Return a slide's shapes in reading order: its title first, then rows from top to bottom, left to right."""
     tree = next(slide.iter("{*}spTree"), None)
     found = [] if tree is None else list(_walk(tree, places, Placement(), height))
     titles = [shape for shape in found if shape.role in _TITLES]
@@ -58,7 +61,7 @@ def shapes_of(slide: Any, places: Places, height: float) -> list[Shape]:
 
 
 def by_rows(shapes: list[_Placed], band: float) -> list[_Placed]:
-    """Return shapes by rows from above, each left to right; a row holds those less than `band` below its first."""
+    """Return shapes by rows from top to bottom, left to right; a row holds those less than `band` below its first."""
     rows: list[list[_Placed]] = []
     for shape in sorted(shapes, key=lambda one: one.top):
         if rows and shape.top - rows[-1][0].top < band:
@@ -75,7 +78,7 @@ def placeholder(node: Any) -> tuple[str, str]:
 
 
 def places_of(layout: Any) -> Places:
-    """Return where the placeholders of a layout or master stand, by number and by role."""
+    """Return the positions of a layout's or master's placeholders, by number and by role."""
     found: Places = {}
     for node in layout.iter("{*}sp"):
         role, number = placeholder(node)
@@ -91,7 +94,7 @@ def _walk(tree: Any, places: Places, placement: Placement, height: float) -> Ite
     for node in tree:
         name = str(node.tag).rpartition("}")[2]
         if name == "AlternateContent":
-            # The same shapes for newer and for older programs: take the first variant of which any shape is known.
+            # Variants of the same shapes for newer and older programs: take the first variant with a known shape.
             options = [*node.iterchildren("{*}Choice"), *node.iterchildren("{*}Fallback")]
             yield from next(filter(None, (list(_walk(one, places, placement, height)) for one in options)), [])
         elif name == "grpSp":
@@ -102,14 +105,14 @@ def _walk(tree: Any, places: Places, placement: Placement, height: float) -> Ite
 
 
 def _group(node: Any, inner: list[Shape]) -> Iterator[Shape]:
-    """Yield a group's shapes as one that stands where its first shapes from above and from the left do."""
+    """Yield a group's shapes as if at the group's top left corner."""
     if inner:
         top, left = min(one.top for one in inner), min(one.left for one in inner)
         yield Shape("group", node, top=top, left=left, inside=tuple(inner))
 
 
 def _shape(node: Any, kind: str, places: Places, placement: Placement) -> Shape:
-    """Return a shape at its own place, else at the one that it inherits as a placeholder."""
+    """Return a shape at its own position, else at the one inherited by its placeholder."""
     role, number = placeholder(node)
     own = _place(node)
     left, top = own[:2] if own else places.get(f"number {number}") or places.get(f"role {role}") or (0, 0)
@@ -131,7 +134,7 @@ def _pair(node: Any, one: str, other: str) -> tuple[float, float]:
 
 
 def _inside(group: Any, outer: Placement) -> Placement:
-    """Return how coordinates inside of a group become the slide's: from its child frame to its frame, then outwards."""
+    """Return the map from coordinates within a group to the slide: from its child frame to its frame, then outwards."""
     box = group.find("{*}grpSpPr/{*}xfrm")
     if box is None:
         return outer

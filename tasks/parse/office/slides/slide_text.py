@@ -9,11 +9,17 @@ from docmill.tasks.parse.office.parts import reference, whole
 _BULLETS = ("buChar", "buAutoNum", "buBlip", "buNone")
 _MAX_LEVEL = 9  # DrawingML has list styles for so many levels, lvl1pPr to lvl9pPr
 _MAX_LINKS = 200
-"""Links that a shape keeps. Each is stored with the element, and a damaged or generated slide may hold thousands;
-with a lower limit, slides of references lose some."""
+"""Maximum links of a shape.
+
+Each is stored with the element, and a damaged or generated slide may hold thousands; with a lower limit, slides of
+references lose some.
+"""
 _MAX_TITLE = 100
-"""Characters of a title. A first text that is longer is prose and would be a heading of several lines; with a lower
-limit, slides with a whole sentence on top would be headed "Slide 3"."""
+"""Maximum characters of a title.
+
+A first text that is longer is prose and would be a heading of several lines; with a lower limit, slides with a whole
+sentence on top would be headed "Slide 3".
+"""
 
 
 class SlideLine(NamedTuple):
@@ -26,7 +32,7 @@ class SlideLine(NamedTuple):
 
 
 def may_be_title(text: str) -> bool:
-    """Return whether a slide's first text may name it: one short line."""
+    """Return whether a slide's first text may be its title: one short line."""
     return 0 < len(text) <= _MAX_TITLE and "\n" not in text
 
 
@@ -46,7 +52,7 @@ def _mark(properties: Any, chain: list[Any], counts: Counter[int]) -> tuple[int,
     """Return a paragraph's depth and marker, and update `counts`, the last number of each level of the list."""
     level = min(whole(None if properties is None else properties.get("lvl"), 0), _MAX_LEVEL - 1)
     bullet = _bullet(properties, level, chain)
-    # A list that is left for an outer level begins anew.
+    # When a list returns to an outer level, inner levels restart.
     for deeper in range(level + 1, _MAX_LEVEL):
         counts[deeper] = 0
     if bullet is not None and bullet.tag.endswith("}buAutoNum"):
@@ -63,12 +69,12 @@ def text_of(paragraph: Any) -> str:
 
 
 def links_in(node: Any, addresses: dict[str, str]) -> dict[str, Any]:
-    """Return the attribute `links` for the runs in a node, or nothing if none links to an address."""
+    """Return the attribute `links` for the runs in a node, or {} if none links to a URL."""
     links: list[dict[str, str]] = []
     before = None  # the run before, if it is a link
     for run in node.iter("{*}r"):
         url, text = _link(run, addresses)
-        # Editors split a link into runs at each change of its looks.
+        # Editors split a link into runs at each change of format.
         if _goes_on(run, before, url, links):
             links[-1]["text"] += text
         elif url and text.strip() and len(links) < _MAX_LINKS:
@@ -80,7 +86,7 @@ def links_in(node: Any, addresses: dict[str, str]) -> dict[str, Any]:
 
 
 def _link(run: Any, addresses: dict[str, str]) -> tuple[str, str]:
-    """Return the address that a run links to, empty where it links to none, and its text."""
+    """Return the URL of a run's link, "" if it has none, and its text."""
     click = run.find("{*}rPr/{*}hlinkClick")
     url = "" if click is None else addresses.get(reference(click), "")
     return url, "".join(run.itertext("{*}t"))

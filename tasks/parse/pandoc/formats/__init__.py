@@ -1,1 +1,1 @@
-"""Formats other than Word that pandoc reads, and what each needs before."""
+"""Formats other than Word that pandoc reads, and how each is prepared."""

@@ -1,4 +1,4 @@
-"""Book: EPUB, by pandoc, as chapters in reading order below their titles."""
+"""Books: EPUB by pandoc, as chapters in reading order below their titles."""
 
 import posixpath
 import zipfile
@@ -17,21 +17,21 @@ from docmill.tasks.parse.unpacking import check_container
 
 _RIGHTS = "META-INF/rights.xml"
 _LOCKS = "META-INF/encryption.xml"
-# Only fonts are scrambled in these two ways, and their text can be read.
+# Only fonts are encrypted in these two ways, so the text is readable.
 _FONTS = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
 _MAX_DEPTH = 5  # of a chapter's heading: Markdown has six, and one is the book's title
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
 def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a book drawn as Markdown; raise Rejected `encrypted` if its publisher locked it.
+    """Return a book drawn as Markdown; raise Rejected `encrypted` if it has DRM.
 
-    A chapter whose text has no heading gets its title from the table of contents.
+    A chapter without a heading gets its title from the table of contents.
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         locks = member(container, _LOCKS)
         if member(container, _RIGHTS) or locks.count(b"<EncryptionMethod") > sum(map(locks.count, _FONTS)):
-            raise Rejected("encrypted", "the book is locked by its publisher (DRM)")
+            raise Rejected("encrypted", "the book is encrypted by its publisher (DRM)")
         titles, authors = _chapter_titles(container), _authors(container)
     tree = read_tree(data, "epub")
     tree["blocks"] = _with_titles(tree["blocks"], titles)
@@ -48,7 +48,7 @@ def _authors(container: zipfile.ZipFile) -> str:
 
 
 def _chapter_titles(container: zipfile.ZipFile) -> dict[str, tuple[int, str]]:
-    """Return the depth and title of each file that the table of contents names."""
+    """Return the depth and title of each file in the table of contents."""
     titles: dict[str, tuple[int, str]] = {}
     for name in container.namelist():
         if name.endswith(".ncx"):
@@ -87,7 +87,7 @@ def _with_titles(blocks: list[Node], titles: dict[str, tuple[int, str]]) -> list
     """Return the blocks with a heading at the beginning of each file without one."""
     starts = [index for index, node in enumerate(blocks) if _file_of(node)]
     if not starts:
-        raise Rejected("corrupt", "a book without reading order: its spine names none of its files")
+        raise Rejected("corrupt", "the book has no reading order: its spine names none of its files")
     whole = blocks[: starts[0]]
     for start, end in pairwise([*starts, len(blocks)]):
         depth, title = titles.get(_file_of(blocks[start]), (0, ""))
@@ -99,7 +99,7 @@ def _with_titles(blocks: list[Node], titles: dict[str, tuple[int, str]]) -> list
 
 
 def _needs_title(own: list[Node]) -> bool:
-    """Return whether a file's blocks hold something, but no heading."""
+    """Return whether a file's blocks have content but no heading."""
     return any(node["t"] != "Div" or node["c"][1] for node in own) and not any(map(_holds_heading, own))
 
 

@@ -1,4 +1,4 @@
-"""Doctests: Python sessions in reStructuredText, `>>> `, which pandoc takes for running text."""
+"""Doctests: mark Python sessions (`>>> `) in reStructuredText, which pandoc takes for prose."""
 
 import re
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ _LANGUAGES = {"doctest": "pycon", "testoutput": "text"}
 
 
 def with_sessions(text: str) -> str:
-    """Return a text with its sessions, and the code in Sphinx's directives, as blocks of code."""
+    """Return a text with its sessions, and the code in Sphinx's directives, as code blocks."""
     if _PROMPT not in text and not _SHOWN.search(text):
         return text
     return "\n".join(_lines(text.split("\n")))
 
 
 def _lines(lines: list[str]) -> Iterator[str]:
-    literal = -1  # the indent of what introduces the block of code at hand
+    literal = -1  # indent of the line that introduces the current code block
     session = False
     blank = True
     for line in lines:

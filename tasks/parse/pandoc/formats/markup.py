@@ -1,7 +1,7 @@
-"""Markup: reStructuredText, Org and LaTeX, written by hand, each read by pandoc.
+"""Markup: reStructuredText, Org and LaTeX, read by pandoc.
 
-Such a document is drawn as Markdown, not left as it is written: a reader looks for what a directive, a
-macro or a grid table says, and pandoc knows that better than rules for lines do.
+Such a document is drawn as Markdown, not kept as written: readers want the meaning of a directive, a macro or a grid
+table, which pandoc knows better than line rules would.
 """
 
 import re
@@ -17,7 +17,7 @@ from docmill.tasks.parse.pandoc.formats.tex_source import prepared
 from docmill.tasks.parse.plain import paragraphs
 
 _MAX_CHARACTERS = 3_000_000
-"""Characters given to pandoc, whose time limit they would exceed: what is longer is kept as plain text at once."""
+"""Maximum characters for pandoc, whose time limit more would exceed: longer text is read as plain text at once."""
 _OBJECT = re.compile(
     r"^([ \t]*)\.\. (?:[\w-]+:)?(?:function|class|method|attribute|data|exception|module|option|envvar|decorator|type"
     r"|macro|member|property|classmethod|staticmethod|cmdoption|describe|confval|opcode|rst:dir)::[ \t]+(\S.*)\n"
@@ -29,15 +29,16 @@ _ENVIRONMENT = re.compile(r"(?<!\\)%.*|\\(begin|end)\s*\{([\w*]+)\}")
 _VERBATIM = ("verbatim", "lstlisting", "minted", "comment")
 _BACKTRACKED = ("itemize", "enumerate", "tabular", "longtable")
 _MAX_UNCLOSED = 4
-"""Lists that do not end: each triples pandoc's time, so four cost 81 times as much, which a short text can bear."""
+"""Maximum of unclosed lists: each triples pandoc's time, so four cost 81 times as much, which is fine for a short text.
+"""
 _HEADER = re.compile(r"(?=(?:.+\n)*?Title: *\S)(?:[A-Z][\w-]+: *.*\n(?:[ \t]+\S.*\n)*){3,}\n")
-# A definition right below the title, which pandoc takes for metadata, as it does fields.
+# A definition directly below the title, which pandoc takes for metadata, like fields.
 _FIRST_TERM = re.compile(
     r"\A(?:(?:\s*([^\w\s])\1{2,}[ \t]*\n)?[ \t]*\S.*\n([^\w\s])\2{2,}[ \t]*\n)?"
     r"\s*^(?=(?!:|\.\.|[-*+#\d])\S.*\n[ \t]+\S)",
     re.MULTILINE,
 )
-# A block that is not shown, put before the definition, so that it is not the first.
+# An invisible block before the definition, so that it is not the first.
 _WALL = "\\g<0>.. raw:: nothing\n\n   -\n\n"
 _FIELD = re.compile(r"[A-Z][\w-]+:")
 _FIELD_NAME = re.compile(r"^:([A-Z][\w-]+): *", re.MULTILINE)
@@ -53,7 +54,7 @@ _VERSIONS = {
 
 
 def parse_rst(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a reStructuredText document; its field list at the top is metadata."""
+    """Return a reStructuredText document; the field list at its top is metadata."""
     found = decode(data)
     text = found.text.replace("\r\n", "\n")
     header = _HEADER.match(text)
@@ -71,7 +72,7 @@ def parse_org(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a LaTeX document; of macros that pandoc does not know, the arguments are kept."""
+    """Return a LaTeX document; the arguments of unknown macros are kept."""
     found = decode(data)
     if _unclosed(found.text) > _MAX_UNCLOSED:
         return _as_text(found, "lists or tables that begin within one another do not end")
@@ -79,7 +80,7 @@ def parse_latex(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _unclosed(text: str) -> int:
-    """Return how many lists and tables do not end; for each, pandoc reads the rest three times, then gives up."""
+    """Return the number of unclosed lists and tables; for each, pandoc reads the rest three times, then gives up."""
     held: list[str] = []
     for match in _ENVIRONMENT.finditer(text):
         verb, name = match.groups()
@@ -91,7 +92,7 @@ def _unclosed(text: str) -> int:
 
 
 def _as_fields(header: str) -> str:
-    """Return a header like that of a mail, which proposals for Python (PEPs) have, as a title with a field list."""
+    """Return a mail-like header, as in Python's PEPs, as a title with a field list."""
     title = header.split("Title:", 1)[1].split("\n", 1)[0].strip()
     fields = "".join(f":{line}\n" if _FIELD.match(line) else f"{line}\n" for line in header.strip().splitlines())
     fields = _FIELD_NAME.sub(r":\1: ", fields)
@@ -100,7 +101,7 @@ def _as_fields(header: str) -> str:
 
 
 def _read(text: str, reader: str, found: Decoded) -> Parsed:
-    """Return the document that pandoc reads; if it refuses or is too slow, the plain text, with the reason."""
+    """Return the document as read by pandoc; if pandoc rejects it or is too slow, the plain text, with the reason."""
     if len(text) > _MAX_CHARACTERS:
         return _as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
     try:

@@ -1,7 +1,7 @@
-"""OpenDocument's body, made ready for pandoc, which would lose some of its text.
+"""OpenDocument body: prepare it for pandoc, which would lose some of its text.
 
-Pandoc drops text boxes, descriptions of pictures, fields such as dates, bibliographies, and words with their readings
-above. It knows neither pages nor that a paragraph is the document's title by its style.
+Pandoc drops text boxes, descriptions of pictures, fields such as dates, bibliographies, and words with ruby readings.
+It ignores pages and the paragraph style of titles.
 """
 
 from collections.abc import Iterator
@@ -23,11 +23,11 @@ _FIELDS = [_TEXT + word for word in _FIELD_WORDS.split()]
 _BLOCKS = [_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index", "illustration-index")]
 _BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
 _MAX_PARENTS = 10
-"""Styles that one is made from, one from another: a file may name a style as its own ancestor."""
+"""Maximum chain of parent styles: a file may name a style as its own ancestor."""
 
 
 def prepare_body(content: bytes) -> tuple[bytes, str]:
-    """Return `content.xml` with all words where pandoc finds them, and the text of the paragraph styled as title."""
+    """Return `content.xml` with all words where pandoc reads them, and the text of the paragraph styled as title."""
     root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
     for changes in list(root.iter(_TEXT + "tracked-changes")):
         changes.getparent().remove(changes)
@@ -58,7 +58,7 @@ def _make_span(node: Any, text: str) -> None:
 
 
 def _say_picture(frame: Any) -> None:
-    """Replace a picture by its description, if that is more than a word."""
+    """Replace a picture by its description if that has more than one word."""
     about = frame.find(_SVG + "desc")
     about = frame.find(_SVG + "title") if about is None else about
     said = "" if about is None else " ".join("".join(about.itertext()).split())
@@ -67,7 +67,7 @@ def _say_picture(frame: Any) -> None:
 
 
 def _move_below(box: Any) -> None:
-    """Put a box's paragraphs below the one that it is anchored to; a box anchored to a page stays in its place."""
+    """Put a box's paragraphs below its anchor paragraph; a box anchored to a page stays in place."""
     anchor = next(box.iterancestors(_TEXT + "p", _TEXT + "h"), None)
     frame = box.getparent() if box.tag == _BOXES[0] else box
     if anchor is None:
@@ -82,7 +82,7 @@ def _move_below(box: Any) -> None:
 
 
 def _unfold(part: Any) -> None:
-    """Keep only the body of an index: its sources say how it is made."""
+    """Keep only the body of an index, not its definition."""
     if part.tag == _TEXT + "index-body":
         part.tag = _TEXT + "section"
     elif part.tag not in (_TEXT + "p", _TEXT + "h"):
@@ -90,7 +90,7 @@ def _unfold(part: Any) -> None:
 
 
 def _title(root: Any) -> str:
-    """Return the first paragraph with text, if its style is "Title" or is made from it."""
+    """Return the first paragraph with text if its style is "Title" or derived from it."""
     parents = {
         node.get(_STYLE + "name"): node.get(_STYLE + "parent-style-name") for node in root.iter(_STYLE + "style")
     }
@@ -102,7 +102,7 @@ def _title(root: Any) -> str:
 
 
 def _styles(name: str | None, parents: dict[str, str | None]) -> Iterator[str]:
-    """Yield a style, the one that it is made from, and so on."""
+    """Yield a style and its ancestors."""
     for _ in range(_MAX_PARENTS):
         if name is None:
             return

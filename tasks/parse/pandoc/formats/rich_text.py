@@ -1,4 +1,4 @@
-"""Rich text: documents of word processors other than Word, OpenDocument and RTF, by pandoc."""
+"""Rich text: OpenDocument and RTF, by pandoc."""
 
 import re
 import zipfile
@@ -30,23 +30,24 @@ _OPEN_DOCUMENT = {
 _PAGE_BREAK = b"<text:soft-page-break"
 _RTF_INFO = re.compile(rb"\{\\(title|author|subject|keywords|doccomm)\s((?:[^{}\\]|\\[^{}])*)\}")
 _RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr(\d+)\\min(\d+))?")
-_RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips what is marked as skippable
+_RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips groups marked as ignorable
 _RTF_SIGN = re.compile(rb"\\([{}\\])")
-_RTF_DELETED = re.compile(rb"\\deleted(?![a-z])")  # in a revision; pandoc leaves out what is hidden
+_RTF_DELETED = re.compile(rb"\\deleted(?![a-z])")  # tracked deletions; pandoc leaves out hidden text
 _RTF_STYLE = re.compile(rb"\{\\s(\d{1,4})(?=[\\ ])([^{}]{0,600}?)[ ]([^{}\\;]{1,80});\}")
 _RTF_HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|rubrik|kop|заголовок) ?(\d)", re.IGNORECASE)
 _RTF_OUTLINE = re.compile(rb"\\outlinelevel([0-8])")
 _RTF_PARAGRAPH = re.compile(rb"\\s(\d{1,4})(?![0-9])(?!(?:(?!\\par\b)[^{}]){0,200}\\outlinelevel)")
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
-"""Bytes searched for the info group: it follows the tables of fonts and styles, which may be long, not the text."""
-_NO_YEAR = 1900  # no file was written by then: such a date was never set
+"""Bytes to search for the info group: it follows the tables of fonts and styles, which may be long, but not the text.
+"""
+_NO_YEAR = 1900  # no file was written by then: the date was never set
 
 
 def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
-    """Return an OpenDocument text drawn as Markdown, with its own title, authors, dates and language.
+    """Return an OpenDocument text drawn as Markdown, with its title, authors, dates and language.
 
-    Pages are those that the program broke when it last saved the file.
+    Pages are those of the last save.
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         if b"encryption-data" in member(container, "META-INF/manifest.xml"):
@@ -70,7 +71,7 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _with_levels(data: bytes) -> bytes:
-    """Return rich text whose headings state their level: pandoc does not take it from their styles."""
+    """Return rich text whose headings state their level, which pandoc does not take from styles."""
     levels: dict[bytes, int] = {}
     for number, properties, name in _RTF_STYLE.findall(data):
         outline, heading = _RTF_OUTLINE.search(properties), _RTF_HEADING.fullmatch(name.decode("utf-8", "replace"))

@@ -1,9 +1,9 @@
-"""Letters of a rich text document, as UTF-8, which pandoc reads as they are.
+"""RTF letters: convert the non-ASCII letters of a rich text document to UTF-8, which pandoc reads.
 
-Beyond ASCII such a document writes a byte, `\\'cf`, in the code page of its font, or in the document's if
-the font names none; or a number, `\\u1087?`, followed by what old readers show instead. Pandoc takes every
-byte for Western European, and loses halves of pairs, and the letter after a number that no space ends.
-Source: Rich Text Format specification 1.9.1, "Character Set" and "Unicode RTF".
+RTF writes such a letter as a byte, `\\'cf`, in the code page of its font, or in the document's if the font names none;
+or as a number, `\\u1087?`, followed by a replacement for old readers. Pandoc takes every byte for Western European, and
+loses halves of surrogate pairs, and the letter after a number that no space ends. Source: Rich Text Format
+specification 1.9.1, "Character Set" and "Unicode RTF".
 """
 
 import codecs
@@ -19,7 +19,7 @@ _INSTEAD = re.compile(rb"\\'[0-9a-fA-F]{2}|\\[A-Za-z]+-?\d* ?|\\[^A-Za-z']|[^{}\
 _WORD = re.compile(rb"\\[A-Za-z]+(?:-?\d+)?\Z")
 _SIGN = re.compile(r"[{}\\]")
 _LONGEST_WORD = 40
-"""Bytes in which a control word before letters must begin: the specification allows 32 letters, then a number."""
+"""Bytes before letters that may hold a control word: the specification allows 32 letters, then a number."""
 _WESTERN = "cp1252"
 _FONT_WORDS = ("f", "deff", "plain")
 _CHARSETS = {  # of fonts; 1 is the document's own, 2 that of symbols
@@ -32,20 +32,20 @@ _OF_TWO_BYTES = ("cp932", "cp949", "gbk", "cp950")
 # Code pages that Python calls by a name; `\mac`, which has no number, is read as 0.
 _PAGES = {0: "mac_roman", 936: "gbk", 10000: "mac_roman", 10007: "mac_cyrillic", 65001: "utf-8"}
 _MAX_INSTEAD = 9
-"""Signs that stand in for one number: one or two are usual; a damaged count must not eat the text."""
-_UNITS = 0x10000  # numbers of UTF-16's units; those from 32,768 on are written as negative ones
+"""Replacement characters for one number: one or two are usual; a damaged count must not swallow the text."""
+_UNITS = 0x10000  # numbers of UTF-16 code units; those from 32,768 on are written as negative ones
 
 
 @dataclass(frozen=True)
 class _Group:
-    """What holds until a group ends: its font, and how many letters stand in for a number."""
+    """The state of a group: its font, and the number of replacement characters of a number."""
 
     font: int = -1
     instead: int = 1
 
 
 def with_letters(data: bytes) -> bytes:
-    """Return a rich text document with its letters beyond ASCII as UTF-8."""
+    """Return a rich text document with its non-ASCII letters as UTF-8."""
     return _Letters(data).rewritten()
 
 
@@ -72,7 +72,7 @@ class _Letters:
         self._copied = 0
 
     def rewritten(self) -> bytes:
-        """Return the document with each run of letters in its place."""
+        """Return the document with each run of letters replaced."""
         at = 0
         while token := _TOKEN.search(self._data, at):
             at = token.end()
@@ -87,7 +87,7 @@ class _Letters:
         return b"".join(self._parts) + self._data[self._copied :]
 
     def _obey(self, word: str, number: int) -> int:
-        """Follow a control word; return how many bytes after it are binary, not text."""
+        """Apply a control word; return the number of binary bytes after it."""
         if word == "bin":
             return max(0, number)
         if word == "deff":
@@ -103,7 +103,7 @@ class _Letters:
         return 0
 
     def _name_charset(self, number: int) -> None:
-        """Note the code page of the font that is being declared."""
+        """Record the code page of the font being declared."""
         if number in _CHARSETS:
             self._fonts[self._group.font] = _CHARSETS[number]
 
@@ -132,7 +132,7 @@ class _Letters:
         self._copied = end
 
     def _after_instead(self, at: int) -> int:
-        """Return where the letters end that stand in for a number."""
+        """Return the end of the replacement characters of a number."""
         for _ in range(self._group.instead):
             instead = _INSTEAD.match(self._data, at)
             at = instead.end() if instead else at

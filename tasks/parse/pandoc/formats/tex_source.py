@@ -1,6 +1,6 @@
-"""TeX's source, made ready for pandoc, which drops labels of items and skips environments that it does not know.
+"""TeX source: prepare it for pandoc, which drops item labels and skips unknown environments.
 
-Those are bibliographies, and theorems whose kind another file declares.
+Those are bibliographies, and theorems whose kind is declared in another file.
 """
 
 import re
@@ -12,13 +12,13 @@ _STEP = re.compile(
 _LISTS = ("itemize", "enumerate", "compactitem", "compactenum")
 _LITERAL = ("verbatim", "lstlisting", "minted", "Verbatim", "comment")
 _SIGN = re.compile(r"\W*|\$?\\[A-Za-z]+\$?")  # a label that is a kind of bullet
-# What sets the spaces of a list; pandoc leaves a list unread that begins with it.
+# List spacing; pandoc skips a list that begins with it.
 _SPACING = re.compile(
     r"(\\begin\s*\{(?:description|itemize|enumerate)\}(?:\[[^\]]*\])?)"
     r"(?:\s*\\(?:tightlist\b|setlength\s*\{?\\\w+\}?\s*\{[^{}]*\}"
     r"|(?:itemsep|parskip|parsep|topsep|leftmargin)\s*=?\s*-?[\d.]+\s*\\?\w+))+"
 )
-# Lines of one cell, each in a way that pandoc leaves the whole table unread for.
+# Lines within one cell, in notations that make pandoc skip the whole table.
 _CELL_LINES = re.compile(
     r"\\begin\{tabular\}(?:\[[tbc]\])?\{@\{\}[lcr]@\{\}\}((?:(?!\\(?:begin|end)\{tabular\}).)*)\\end\{tabular\}"
     r"|\\(?:makecell|thead|shortstack)\*?(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}",

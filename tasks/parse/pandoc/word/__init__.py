@@ -1,1 +1,1 @@
-"""Word documents, and what pandoc does not read of them."""
+"""Word documents, including content that pandoc does not read."""

@@ -1,7 +1,7 @@
-"""LibreOffice: Word documents until 2003, converted to today's format where it is installed.
+"""LibreOffice: convert Word documents of up to 2003 to the current format, if it is installed.
 
-It runs without a window, in a process of its own that inherits the worker's limits, with a profile that
-is made for the one document: no macro runs, and nothing that a document links to is fetched.
+It runs headless, in a separate process with the worker's limits and a fresh profile for each document: no macro runs,
+and no link of a document is fetched.
 """
 
 import os
@@ -18,8 +18,11 @@ from docmill.tasks.parse.office.properties import compound_properties
 from docmill.tasks.parse.pandoc.word.word import parse_docx
 
 _TIMEOUT_S = 120.0
-"""Seconds that a conversion may take. LibreOffice hangs on some damaged files, which keep a worker for so long; with
-less, long documents are refused on a slow machine, where its start alone takes a while."""
+"""Seconds for a conversion.
+
+LibreOffice hangs on some damaged files, which block a worker for this long; with less, long documents are rejected on a
+slow machine, where its start alone takes a while.
+"""
 _MAX_MESSAGE = 200  # characters of its last line: the reason, not the paths that may follow
 _PROGRAMS = ("soffice", "libreoffice")
 _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
@@ -35,12 +38,12 @@ _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def parse_doc(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a Word document until 2003, converted and then read as one of today's."""
+    """Return a Word document of up to 2003, converted and then read as a current one."""
     return _with_properties(parse_docx(_converted(data, "doc", "docx"), options), data)
 
 
 def _with_properties(parsed: Parsed, data: bytes) -> Parsed:
-    """Return a document with the properties of its own file; those of the converted one have the conversion's dates."""
+    """Return a document with the properties of the original file; the converted one has the dates of the conversion."""
     own = compound_properties(data)
     title = own.pop("title", "") or parsed.title
     kept = {name: value for name, value in parsed.metadata.items() if name not in ("created", "modified")}
@@ -51,7 +54,7 @@ def _converted(data: bytes, suffix: str, wanted: str) -> bytes:
     """Return a document in another format; raise Rejected `not_installed`, `timeout`, `corrupt`."""
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
-        raise Rejected("not_installed", f"{suffix} is converted by LibreOffice: install libreoffice-writer")
+        raise Rejected("not_installed", f"{suffix} needs LibreOffice: install libreoffice-writer")
     with tempfile.TemporaryDirectory(prefix="docmill-") as name:
         folder = Path(name)
         source, made = folder / f"document.{suffix}", folder / "out" / f"document.{wanted}"
@@ -68,7 +71,7 @@ def _converted(data: bytes, suffix: str, wanted: str) -> bytes:
 
 
 def _run(command: list[str], folder: Path) -> str:
-    """Run LibreOffice with a home of its own; return the last line that it wrote."""
+    """Run LibreOffice with a separate home folder; return the last line of its output."""
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder), "TMPDIR": str(folder), "LANG": "C.UTF-8"}
     try:
         done = subprocess.run(
@@ -83,6 +86,6 @@ def _run(command: list[str], folder: Path) -> str:
     except subprocess.TimeoutExpired as error:
         raise Rejected("timeout", f"LibreOffice took more than {_TIMEOUT_S:g} seconds") from error
     if done.returncode < 0:
-        raise Rejected("crashed", f"LibreOffice was ended by signal {-done.returncode}")
+        raise Rejected("crashed", f"LibreOffice was killed by signal {-done.returncode}")
     lines = (done.stderr + b"\n" + done.stdout).decode("utf-8", "replace").split("\n")
     return next((line.strip()[:_MAX_MESSAGE] for line in reversed(lines) if line.strip()), "")

@@ -29,9 +29,8 @@ _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     """Return a Word document drawn as Markdown; headers and footers are furniture.
 
-    Pages are those that Word broke when it last saved the file, else those that its writer forced.
-    The title is the document property's, else that of the text. In a document without heading
-    styles, short paragraphs in bold are headings of level 2.
+    Pages are those of the last save in Word, else those of hard page breaks. The title is the document property, else
+    the title in the text. In a document without heading styles, short paragraphs in bold are headings of level 2.
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = {name: _iso(name, value) for name, value in core_properties(container).items()}
@@ -42,7 +41,7 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Canvas, str, dict[str, Any]]:
-    """Return the canvas, and the text's own title and metadata; `unstructured` reads what pandoc refuses."""
+    """Return the canvas, and the text's own title and metadata; `unstructured` reads files that pandoc rejects."""
     try:
         tree = read_tree(prepared, "docx")
     except Rejected as why:

@@ -1,8 +1,8 @@
-"""Word's body, made ready for pandoc, which would lose some of its text.
+"""Word body: prepare a document for pandoc, which would lose some of its text.
 
-Pandoc replaces a paragraph by the text box that is anchored to it. It drops cells of rows that are shorter than
-their table, tabs in tables of contents, simple fields such as numbers of captions, and words with their readings
-above. It keeps hidden text and deleted rows, and knows neither pages nor lists that are inner by their style.
+Pandoc replaces a paragraph by the text box anchored to it. It drops cells of rows shorter than their table, tabs in
+tables of contents, simple fields such as numbers of captions, and words with ruby readings above. It keeps hidden text
+and deleted rows, and ignores pages and list levels set by style.
 """
 
 import re
@@ -26,14 +26,14 @@ _OFF = ("0", "false", "off")
 
 
 def prepare_body(content: bytes, graphics: dict[str, list[Any]]) -> bytes:
-    """Return `word/document.xml` with boxes below their paragraphs, whole lines and rows, a mark where a page begins.
+    """Return `word/document.xml` with boxes below their paragraphs, complete lines and rows, and marks for page breaks.
 
-    `graphics` is the text of charts and diagrams, by their identifiers; it goes below them.
-    Pages are those that Word broke when it last saved the file, else those that its writer forced.
+    `graphics` is the text of charts and diagrams by id; it is inserted below them. Pages are those of the last save in
+    Word, else those of hard page breaks.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     root = etree.fromstring(content, parser)
-    for copy in list(root.iter(_FALLBACK)):  # a drawing once more, for old readers
+    for copy in list(root.iter(_FALLBACK)):  # the same drawing again, for old readers
         copy.getparent().remove(copy)
     draw_graphics(root, graphics)
     for box in reversed(list(root.iter(_W + "txbxContent"))):  # so that those of one paragraph keep their order
@@ -52,7 +52,7 @@ def _page_breaks(root: Any) -> list[Any]:
 
 
 def _leave_out(mark: Any) -> None:
-    """Remove the hidden run or the deleted row in whose properties a mark stands."""
+    """Remove the hidden run or the deleted row marked by this property."""
     properties = mark.getparent()
     owner = None if properties is None else properties.getparent()
     if owner is None or owner.getparent() is None or mark.get(_W + "val") in _OFF:
@@ -62,7 +62,7 @@ def _leave_out(mark: Any) -> None:
 
 
 def _write_out(ruby: Any) -> None:
-    """Replace a word with its reading above by the word, and the reading in brackets behind it."""
+    """Replace a ruby node by its word, followed by the reading in brackets."""
     base, reading = ("".join(ruby.xpath(f"./*[local-name()='{name}']//text()")).strip() for name in ("rubyBase", "rt"))
     for child in list(ruby):
         ruby.remove(child)
@@ -77,7 +77,7 @@ def _unwrap(node: Any) -> None:
 
 
 def _mark_depth(style: Any) -> None:
-    """Mark an item whose style is one for inner lists: only the style's name tells its depth."""
+    """Mark an item of an inner list: only the name of its style tells its depth."""
     inner = _INNER_LIST.fullmatch(style.get(_W + "val") or "")
     properties = style.getparent()
     if inner and properties.find(_W + "numPr") is None:
@@ -87,7 +87,7 @@ def _mark_depth(style: Any) -> None:
 
 
 def _keep_tab(tab: Any) -> None:
-    """Make a space of a tab between words; one with attributes declares where tabs stop."""
+    """Replace a tab between words by a space; a tab with attributes declares a tab stop."""
     if not tab.attrib:
         _make_text(tab, " ")
 
@@ -100,7 +100,7 @@ def _make_text(node: Any, text: str) -> None:
 
 
 def _move_below(box: Any) -> None:
-    """Put a box's paragraphs after the one that it is anchored to, and drop its drawing."""
+    """Put a box's paragraphs after its anchor paragraph, and drop its drawing."""
     anchor = next(box.iterancestors(_W + "p"), None)
     if anchor is None or anchor.getparent() is None:
         return
@@ -130,7 +130,7 @@ def _fill_rows(table: Any) -> None:
 
 
 def _gaps(row: Any) -> tuple[int, list[Any]]:
-    """Return how many columns a row leaves empty at its left, and the statements about empty columns."""
+    """Return how many columns a row leaves empty at its left, and the elements that declare empty columns."""
     left = row.find(f"{_W}trPr/{_W}gridBefore")
     gaps = [left, row.find(f"{_W}trPr/{_W}gridAfter")]
     return _value(left, 0), [gap for gap in gaps if gap is not None]
@@ -151,7 +151,7 @@ def _empty_cell() -> Any:
     return cell
 
 
-# What is changed in the document, in order, by the names of the nodes.
+# The changes to the document, in order, by the names of the nodes.
 _CHANGES: tuple[tuple[list[str], Callable[[Any], None]], ...] = (
     ([_W + "vanish", _W + "del"], _leave_out),
     ([_W + "ruby"], _write_out),

@@ -1,4 +1,4 @@
-"""Word's elements, by `unstructured`: the second reader, for documents that pandoc refuses."""
+"""Word elements: the fallback reader by `unstructured`, for documents that pandoc rejects."""
 
 import io
 import logging

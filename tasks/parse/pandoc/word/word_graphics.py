@@ -1,4 +1,4 @@
-"""Word's graphics: charts and diagrams as Word's own paragraphs and tables, which pandoc reads."""
+"""Word graphics: convert charts and diagrams to paragraphs and tables of Word, which pandoc reads."""
 
 import zipfile
 from typing import Any
@@ -14,7 +14,7 @@ _BODY = "word/document.xml"
 
 
 def graphics_in(container: zipfile.ZipFile) -> dict[str, list[Any]]:
-    """Return the paragraphs and tables for each chart and diagram, by its identifier; a damaged one has none."""
+    """Return the paragraphs and tables of each chart and diagram, by its id; empty for a damaged one."""
     found: dict[str, list[Any]] = {}
     for name, (kind, part) in links_of(container, _BODY).items():
         try:
@@ -29,7 +29,7 @@ def graphics_in(container: zipfile.ZipFile) -> dict[str, list[Any]]:
 
 
 def draw_graphics(root: Any, graphics: dict[str, list[Any]]) -> None:
-    """Put the text of charts and diagrams below the paragraphs that they are anchored to."""
+    """Insert the text of charts and diagrams below the paragraphs that anchor them."""
     for node in list(root.iter("{*}chart", "{*}relIds")) if graphics else ():
         below = next(node.iterancestors(_W + "p"), None)
         for shown in graphics.pop(reference(node) or reference(node, "dm"), ()):

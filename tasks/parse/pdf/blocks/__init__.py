@@ -1,1 +1,1 @@
-"""The blocks of a PDF: headings, paragraphs and list items."""
+"""Blocks of a PDF: headings, paragraphs and list items."""

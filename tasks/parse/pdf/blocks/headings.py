@@ -1,4 +1,4 @@
-"""PDF headings: lines that the outline names, lines larger than the text, and bold lines that stand alone."""
+"""PDF headings: lines named in the outline, lines larger than the text, and isolated bold lines."""
 
 import re
 from collections import Counter, defaultdict
@@ -35,7 +35,7 @@ _MAX_LINES = 3  # over which a title may run: each line that may begin one is co
 
 
 def mark_headings(pages: Pages, outline: Outline, body: float) -> None:
-    """Set the levels of headings: the outline's, else by font size, else bold lines that stand alone."""
+    """Set the levels of headings: the outline's, else by font size, else of isolated bold lines."""
     _mark_outlined(pages, outline)
     lowest = _mark_large([line for page in pages for line in page], body * _HEADING_RATIO)
     for page in pages:
@@ -45,7 +45,7 @@ def mark_headings(pages: Pages, outline: Outline, body: float) -> None:
 
 
 def _mark_outlined(pages: Pages, outline: Outline) -> None:
-    """Mark the lines that an entry of the outline names; a title may run over three lines."""
+    """Mark the lines named by an entry of the outline; a title may span three lines."""
     titles: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for (page, title), level in outline.items():
         if len(titles[page]) < _MAX_TITLES:
@@ -105,14 +105,14 @@ def _known_levels(lines: list[TextLine], least: float) -> dict[float, int]:
 
 
 def _unmark_text(page: list[TextLine]) -> None:
-    """Take the level from lines that are a paragraph: more than a heading's length without a break."""
+    """Remove the level from lines that are a paragraph: longer than a heading, without a break."""
     for run in _heading_runs(page):
         if sum(len(line.text) for line in run) > MAX_HEADING:
             _set_level(run, 0)
 
 
 def _heading_runs(page: list[TextLine]) -> Iterator[list[TextLine]]:
-    """Yield the lines of headings, those of one level that stand close below one another together."""
+    """Yield the lines of headings, with consecutive close ones of one level together."""
     run: list[TextLine] = []
     for line in page:
         if run and line.level == run[-1].level and line.box[1] - run[-1].box[3] < line.size:
@@ -155,7 +155,7 @@ def _ranks(sizes: Iterable[float]) -> dict[float, int]:
 
 
 def _mark_bold(pages: Pages, body: float, level: int) -> None:
-    """Set the level of bold lines that stand alone, unless much of the document is bold."""
+    """Set the level of isolated bold lines, unless much of the document is bold."""
     if _is_mostly_bold([line for page in pages for line in page]):
         return
     for page in pages:
@@ -182,13 +182,13 @@ def _may_be_heading(line: TextLine, body: float) -> bool:
 
 
 def _is_alone(before: TextLine | None, line: TextLine, after: TextLine | None) -> bool:
-    """Return whether a bold line is parted from the bold lines above and below it."""
+    """Return whether a bold line is separate from the bold lines above and below it."""
     ends = after is None or not after.font.bold or _is_apart(line, after)
     return ends and (before is None or bool(before.level) or _is_parted(before, line))
 
 
 def _is_parted(before: TextLine, line: TextLine) -> bool:
-    """Return whether a bold line does not go on the text above; in a font of one width, it may go on code."""
+    """Return whether a bold line does not continue the text above; in a monospaced font, it may continue code."""
     if line.font.mono and before.font.mono:
         return line.box[1] - before.box[3] > line.size
     return not before.font.bold or _is_apart(before, line)

@@ -1,4 +1,4 @@
-"""PDF flow: paragraphs, items and code that go on in another column or on another page, made whole."""
+"""PDF flow: rejoin paragraphs, items and code that continue in another column or on another page."""
 
 import re
 
@@ -15,9 +15,9 @@ _SAME_SIZE, _SAME_CODE_SIZE = 0.1, 0.05
 
 
 def connect(blocks: list[PageBlock]) -> list[PageBlock]:
-    """Return the blocks of a document, with text that continues in a later column or page moved to its beginning.
+    """Return the blocks of a document, with continuations moved to the beginning of their text.
 
-    Only furniture, footnotes, tables and captions may stand between the two; they come after the text.
+    Only furniture, footnotes, tables and captions may come between; they follow the text.
     """
     out: list[PageBlock] = []
     open_text: PageBlock | None = None
@@ -33,7 +33,7 @@ def connect(blocks: list[PageBlock]) -> list[PageBlock]:
 
 
 def _may_interrupt(block: PageBlock) -> bool:
-    """Return whether a block may stand where a text is broken by the end of a column or page."""
+    """Return whether a block may interrupt a text at the end of a column or page."""
     return block.kind in ("furniture", "table") or bool(block.note) or _is_caption(block)
 
 

@@ -1,4 +1,4 @@
-"""PDF blocks: runs of lines that are one heading, list item, paragraph or listing of code."""
+"""PDF blocks: runs of lines that form one heading, list item, paragraph or code listing."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ Between them lies what is set a little askew on one level, as numbers are that e
 
 @dataclass(slots=True)
 class PageBlock:
-    """Lines, or a table, that become one element; `note` is the number of a footnote.
+    """The lines, or the table, of one element; `note` is the number of a footnote.
 
     `lines` are those among its items, then those that continue its text in another column or on another page.
     """
@@ -76,7 +76,7 @@ class PageBlock:
 
 
 def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
-    """Return the blocks of a flow; lines in a font of one width are code if `code`.
+    """Return the blocks of a flow; monospaced lines are code if `code`.
 
     `body` is the font size of most of the document's text.
     """
@@ -96,14 +96,14 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
 
 
 class _FlowMeasure:
-    """How the lines of a flow are set; found only when asked for, since few flows need it."""
+    """The typical measures of a flow's lines; computed on demand, since few flows need them."""
 
     def __init__(self, flow: list[Item]) -> None:
         self._flow = flow
 
     @cached_property
     def lines(self) -> list[TextLine]:
-        """Return the lines of the flow that are no furniture."""
+        """Return the lines of the flow without furniture."""
         return [item for item in self._flow if isinstance(item, TextLine) and not item.furniture]
 
     @cached_property
@@ -211,7 +211,7 @@ def _note(first: TextLine, body: float) -> str:
 
 
 def _continues(block: list[TextLine], line: TextLine, measure: _FlowMeasure, code: bool) -> bool:
-    """Return whether a line is the next of a block."""
+    """Return whether a line continues a block."""
     last = block[-1]
     if _is_other_kind(last, line):
         return False
@@ -243,7 +243,7 @@ def _is_set_below(last: TextLine, line: TextLine) -> bool:
 
 
 def _is_far_below(block: list[TextLine], line: TextLine, measure: _FlowMeasure) -> bool:
-    """Return whether more lies between a line and a block than between lines of one paragraph."""
+    """Return whether the gap between a line and a block is larger than within a paragraph."""
     last = block[-1]
     gap = line.box[1] - last.box[3]
     if gap <= _TIGHT_GAP * last.size:
@@ -268,7 +268,7 @@ def _is_code(line: TextLine) -> bool:
 
 
 def _is_indented(last: TextLine, line: TextLine, measure: _FlowMeasure) -> bool:
-    """Return whether a line begins elsewhere than the one before, or further in than the flow."""
+    """Return whether a line's indent differs from the one before, or is larger than that of the flow."""
     return abs(line.box[0] - last.box[0]) > line.size or line.box[0] - measure.sides[0] > line.size
 
 

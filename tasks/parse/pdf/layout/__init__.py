@@ -1,1 +1,1 @@
-"""The layout of a PDF page: tables and columns."""
+"""Layout of a PDF page: tables and columns."""

@@ -1,4 +1,4 @@
-"""PDF aligned tables: tables without upright rules, known by rows of short cells that stand in clear columns."""
+"""PDF aligned tables: tables without vertical rules, found as rows of short cells in clear columns."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -46,9 +46,9 @@ _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below 
 
 
 def with_tables(items: list[Item], rules: LevelRules) -> list[Item]:
-    """Return items in their order, with runs of rows that surely are tables as one item each.
+    """Return items in their order, with each run of rows that is surely a table as one item.
 
-    `rules` are the page's level rules.
+    `rules` are the page's horizontal rules.
     """
     rows = rows_of(items, rules)
     least = _MIN_RULED if rules else _MIN_ROWS
@@ -117,7 +117,7 @@ def _is_heading(row: list[Item], cells: list[Item]) -> bool:
 
 
 def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
-    """Return whether a row stands closely below another, in a font of about its size."""
+    """Return whether a row is closely below another, in a font of about its size."""
     one, other = above[0], row[0]
     if not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
@@ -134,7 +134,7 @@ def _top(row: list[Item]) -> float:
 
 
 def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
-    """Return the table that rows are, None unless that is sure."""
+    """Return the table in these rows, or None unless that is sure."""
     cut = [_in_cells(row) for row in rows]
     counts = Counter(map(len, cut))
     width = _usual_width(counts)
@@ -171,7 +171,7 @@ def _usual_width(counts: Counter[int]) -> int:
 
 
 def _is_ruled(cut: list[Row], width: int, rules: LevelRules) -> bool:
-    """Return whether the first row is whole and a rule parts it, all of it, from the second."""
+    """Return whether the first row is complete, and a rule below its whole width separates it from the second."""
     first, second = cut[:2]
     if len(first) != width:
         return False
@@ -190,7 +190,7 @@ def _is_bold(row: Row) -> bool:
 
 
 def _least_rows(width: int, ruled: bool, bold: bool) -> int:
-    """Return how many whole rows are needed: the fewer, the more else says that they are a table."""
+    """Return the minimum number of complete rows: fewer if other signs say that they are a table."""
     if ruled:
         return _MIN_RULED
     return _MIN_ROWS if width > 2 or bold else _MIN_PAIRS
@@ -223,7 +223,7 @@ def _are_doubtful(columns: list[Column], headed: bool) -> bool:
 
 
 def _stand_askew(columns: list[Column]) -> bool:
-    """Return whether cells stand below one another by neither their left ends, their right ends nor their middles."""
+    """Return whether the cells of a column align at neither their left ends, their right ends nor their middles."""
     return any(_stray(column) > _ALIGNED * len(columns) for column in columns[1:])
 
 
@@ -234,7 +234,7 @@ def _stray(column: Column) -> float:
 
 
 def _are_long(columns: list[Column], headed: bool) -> bool:
-    """Return whether cells hold as much as columns of text do."""
+    """Return whether cells hold as much text as columns of prose do."""
     letters = [_letters(cell) for column in columns for cell in column]
     mean, most = (_MEAN_HEADED, _MAX_HEADED) if headed else (_MEAN_LETTERS, _MAX_LETTERS)
     return sum(letters) > mean * len(letters) or max(letters) > most
@@ -246,7 +246,7 @@ def _begin_with_text(columns: list[Column]) -> bool:
 
 
 def _are_contents(columns: list[Column]) -> bool:
-    """Return whether these are the two columns of a list of contents: titles, and numbers of pages alone."""
+    """Return whether these are the two columns of a table of contents: titles, and only page numbers."""
     if len(columns) > 2:
         return False
     titles, numbers = columns

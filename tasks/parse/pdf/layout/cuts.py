@@ -1,4 +1,4 @@
-"""PDF cuts: lines that run on over a narrow gap between cells, cut where the cells above and below begin."""
+"""PDF cuts: split lines at narrow gaps between cells where the cells above and below begin."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict

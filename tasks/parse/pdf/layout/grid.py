@@ -76,7 +76,7 @@ class Grid:
 
 
 def may_hold_table(lines: list[TextLine]) -> bool:
-    """Return whether two pairs of lines stand on one baseline; otherwise no search for rules is needed."""
+    """Return whether two pairs of lines share a baseline; otherwise there is no need to search for rules."""
     heights = [round(line.box[3]) for line in lines]
     return len(heights) - len(set(heights)) > 1
 
@@ -90,7 +90,7 @@ def ruled_tables(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> l
 
 
 def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterator[TextLine]:
-    """Yield lines, cut into pieces at the upright rules that cross them."""
+    """Yield lines, cut into pieces at the vertical rules that cross them."""
     places = [x for x, _, _ in rules.upright]
     for line in lines:
         left, top, right, bottom = line.box
@@ -125,14 +125,14 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
 
 
 def _is_inside(box: Box, outer: Box) -> bool:
-    """Return whether the middle of a box lies within another, up to its edge."""
+    """Return whether the middle of a box is within another, including its edges."""
     left, top, right, bottom = outer
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     return left - _EDGE < x < right + _EDGE and top - _EDGE < y < bottom + _EDGE
 
 
 def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
-    """Add a line's text to the cell that it stands in, word by word where it reaches over several."""
+    """Add a line's text to its cell, word by word if it spans several."""
     y = (line.box[1] + line.box[3]) / 2
     first, last = grid.cell(line.box[0] + _EDGE, y), grid.cell(line.box[2] - _EDGE, y)
     if first == last:
@@ -151,7 +151,7 @@ def _fill(texts: defaultdict[int, list[str]], line: TextLine, grid: Grid, layer:
 
 
 def _rows(grid: Grid, texts: defaultdict[int, list[str]]) -> list[list[str]]:
-    """Return the cells' texts by row; one over several rows is repeated, one over several columns followed by ""."""
+    """Return the cells' texts by row; one that spans rows is repeated, one that spans columns is followed by ""."""
     joint = {number: joined(held, Vocabulary()) for number, held in texts.items()}
     return [
         ["" if column and row[column - 1] == number else joint.get(number, "") for column, number in enumerate(row)]
@@ -178,7 +178,7 @@ def _filled(texts: dict[int, list[str]]) -> list[list[str]]:
 
 
 def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
-    """Return whether many cells hold pieces that stand side by side: only some of the columns are ruled."""
+    """Return whether many cells hold pieces side by side: only some of the columns are ruled."""
     pairs = 0
     for one, other in pairwise(lines):
         beside = other.box[0] > one.box[2] and abs(other.box[3] - one.box[3]) < _LEVEL * one.height
@@ -211,7 +211,7 @@ def grids(rules: PageRules) -> list[Grid]:
 
 
 def _places(rules: list[Rule], across: list[Rule]) -> list[float]:
-    """Return where rules stand, and where those across them begin and end: a table's outer rules may be missing."""
+    """Return the positions of rules, and of the ends of those across them: a table's outer rules may be missing."""
     places = [where for where, _, _ in rules]
     for _, start, end in across:
         places += (start, end)
@@ -219,7 +219,7 @@ def _places(rules: list[Rule], across: list[Rule]) -> list[float]:
 
 
 def _components(rules: PageRules) -> list[tuple[list[Rule], list[Rule]]]:
-    """Return the rules in groups that touch one another, each of at least two level and two upright ones."""
+    """Return the rules in groups that touch one another, each with at least two horizontal and two vertical ones."""
     if len(rules.level) < 2 or len(rules.upright) < 2:
         return []
     level, upright = np.array(rules.level), np.array(rules.upright)
@@ -240,9 +240,9 @@ def _components(rules: PageRules) -> list[tuple[list[Rule], list[Rule]]]:
 
 
 def _group(touch: npt.NDArray[np.bool_], first: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which level and which upright rules are in the group of a level one.
+    """Return which horizontal and which vertical rules are in the group of a horizontal one.
 
-    `touch` tells which level rules (rows) touch which upright ones (columns).
+    `touch` is a boolean matrix: horizontal rules (rows) by vertical ones (columns).
     """
     rows, columns = (np.zeros(count, bool) for count in touch.shape)
     rows[first], size = True, 0
@@ -262,9 +262,9 @@ def _steps(places: list[float]) -> list[float]:
 
 
 def _owners(xs: list[float], ys: list[float], level: list[Rule], upright: list[Rule]) -> list[list[int]]:
-    """Return the number of the cell of each unit between neighbouring rules.
+    """Return the cell number of each unit between neighbouring rules.
 
-    Units without a rule between them are of one cell, so they are joined as the sets of a union-find.
+    Units without a rule between them belong to one cell, so they are joined with a union-find.
     """
     width, height = len(xs) - 1, len(ys) - 1
     parent = list(range(width * height))

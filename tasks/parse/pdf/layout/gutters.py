@@ -1,4 +1,4 @@
-"""PDF gutters: the empty strips down a page between its columns of text, found by the runs on both sides."""
+"""PDF gutters: the empty strips down a page between its columns of text."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _SIDES = _LEFT, _RIGHT, OVER = range(3)  # of a gutter
 
 @dataclass(slots=True)
 class ColumnRun:
-    """Items of one column that stand below one another; `place` counts runs in the order of the content."""
+    """Items of one column below one another; `place` numbers runs in the order of the content."""
 
     items: list[Item]
     place: int
@@ -57,7 +57,7 @@ class ColumnRun:
 
 
 def best_gutter(held: list[ColumnRun]) -> float | None:
-    """Return where the best gutter ends that parts runs in columns of text, if there is one."""
+    """Return the right edge of the best gutter between runs in columns of text, or None."""
     best, found = 0.0, None
     for start in _starts(held):
         gutter = min([run.left for run in held if abs(round(run.left / _GRID) - start) <= 1])
@@ -68,7 +68,7 @@ def best_gutter(held: list[ColumnRun]) -> float | None:
 
 
 def _starts(held: list[ColumnRun]) -> list[int]:
-    """Return the places, in steps of _GRID from the left, where a column may begin: where most lines do."""
+    """Return the places, in steps of _GRID from the left, where most lines begin and so a column may."""
     weights: Counter[int] = Counter()
     for run in held:
         weights[round(run.left / _GRID)] += len(run.items)
@@ -84,7 +84,7 @@ def _outdented(chosen: set[int], weights: Counter[int], first: int) -> set[int]:
 
 
 class _Sides(NamedTuple):
-    """The runs left and right of a gutter and over it; `written` has the side of each in the order of the content."""
+    """The runs left and right of a gutter and across it; `written` has the side of each in content order."""
 
     left: list[ColumnRun]
     right: list[ColumnRun]
@@ -99,7 +99,7 @@ def _sides(held: list[ColumnRun], gutter: float) -> _Sides:
 
 
 def _score(held: list[ColumnRun], gutter: float) -> float:
-    """Return how many points of height text has on both sides of a gutter, less what reaches over it; 0 is none."""
+    """Return the score of a gutter: the height of text on both sides in points, less that across it; 0 for none."""
     sides = _sides(held, gutter)
     if not _are_apart(sides, gutter):
         return 0.0
@@ -112,34 +112,34 @@ def _score(held: list[ColumnRun], gutter: float) -> float:
 
 
 def _are_apart(sides: _Sides, gutter: float) -> bool:
-    """Return whether runs stand on both sides of a gutter, and it is wide enough."""
+    """Return whether there are runs on both sides of a gutter, and it is wide enough."""
     if not sides.left or not sides.right:
         return False
     return gutter - max([run.right for run in sides.left]) >= _MIN_GUTTER
 
 
 def _shared(sides: _Sides) -> tuple[float, float]:
-    """Return from where to where down the page there are runs on both sides."""
+    """Return the vertical range in which there are runs on both sides."""
     top = max(min([run.top for run in sides.left]), min([run.top for run in sides.right]))
     bottom = min(max([run.bottom for run in sides.left]), max([run.bottom for run in sides.right]))
     return top, bottom
 
 
 def side_of(run: ColumnRun, gutter: float) -> int:
-    """Return the side of a gutter, which ends at a place, that a run stands on."""
+    """Return the side of a gutter, given by its right edge, that a run is on."""
     if run.left >= gutter - _SLACK:
         return _RIGHT
     return OVER if run.right > gutter + _SLACK else _LEFT
 
 
 def _height(some: list[ColumnRun], top: float, bottom: float) -> float:
-    """Return the heights of runs between two places down the page, added up."""
+    """Return the total height of runs within a vertical range."""
     inside = [run for run in some if run.bottom > top and run.top < bottom]
     return sum([min(run.bottom, bottom) - max(run.top, top) for run in inside])
 
 
 def _are_columns(sides: _Sides) -> bool:
-    """Return whether the text on two sides is read side by side: written so, or filling both columns."""
+    """Return whether the text on two sides is two columns: written column by column, or filling both."""
     fewer = min(_count(sides.left), _count(sides.right))
     if fewer < 2:
         return False
@@ -149,7 +149,7 @@ def _are_columns(sides: _Sides) -> bool:
 
 
 def _switches(written: list[int]) -> int:
-    """Return how often the content changes from side to side."""
+    """Return how often the content order changes sides."""
     return sum(starmap(ne, pairwise([side for side in written if side != OVER])))
 
 

@@ -1,4 +1,4 @@
-"""PDF rows: items that stand on one level, as the cells of a table do, each of one line or several."""
+"""PDF rows: items on one level, like the cells of a table, each of one line or several."""
 
 from itertools import chain
 
@@ -14,7 +14,7 @@ _MOST_LINES = 6  # of a cell: with more, what is joined as one row is rather a c
 
 
 def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
-    """Return items in their order, those that stand on one level as one row."""
+    """Return items in their order, with those on one level as one row."""
     rows = [items[:1]]
     for item in items[1:]:
         above = _lines_beside(rows, item, rules)
@@ -27,7 +27,7 @@ def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
 
 
 def _lines_beside(rows: list[list[Item]], item: Item, rules: LevelRules) -> int:
-    """Return how many of the last rows are further lines of the piece above them, beside which the item stands."""
+    """Return how many of the last rows are further lines of the cell above them, beside which the item is."""
     if not _is_up_right(item, rows[-1][-1]):
         return 0
     above = 0
@@ -42,14 +42,14 @@ def _lines_beside(rows: list[list[Item]], item: Item, rules: LevelRules) -> int:
 
 
 def _is_up_right(item: Item, last: Item) -> bool:
-    """Return whether an item stands to the right of the last one, and higher."""
+    """Return whether an item is to the right of the last one, and higher."""
     if not isinstance(last, TextLine) or not isinstance(item, TextLine):
         return False
     return item.box[0] >= last.box[2] and middle(item) < last.box[1]
 
 
 def _is_next(above: list[Item], row: list[Item]) -> bool:
-    """Return whether a row of one piece stands right below another of one, as the next line of it."""
+    """Return whether a row of one piece is directly below another of one, as the next line of it."""
     first, second = above[0], row[0]
     if len(above) > 1 or len(row) > 1 or not isinstance(first, TextLine) or not isinstance(second, TextLine):
         return False
@@ -58,7 +58,7 @@ def _is_next(above: list[Item], row: list[Item]) -> bool:
 
 
 def _is_aligned(first: TextLine, second: TextLine) -> bool:
-    """Return whether two lines begin at one place, or have one middle."""
+    """Return whether two lines share their left edge or their middle."""
     left, right = second.box[0] - first.box[0], second.box[2] - first.box[2]
     return min(abs(left), abs(left + right) / 2) < STRAY
 
@@ -80,7 +80,7 @@ def _is_next_cell(first: TextLine, last: TextLine, item: TextLine) -> bool:
 
 
 def _is_next_line(first: TextLine, last: TextLine, item: TextLine, rules: LevelRules) -> bool:
-    """Return whether a line goes on below the last cell, right of the first, with no rule between."""
+    """Return whether a line continues the last cell below it, right of the first, with no rule between."""
     left, _, right, _ = item.box
     upper, lower = middle(last), middle(item)
     if left < first.box[2] or right <= last.box[0] or not 0 < lower - upper < _RISE * last.height:
@@ -100,12 +100,12 @@ def middle(item: Item) -> float:
 
 
 def gap(above: list[Item], row: list[Item]) -> float:
-    """Return how many points lie between two rows."""
+    """Return the distance between two rows in points."""
     return min(item.box[1] for item in row) - max(item.box[3] for item in above)
 
 
 def is_parted(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
-    """Return whether a rule stands between two rows, as long as the lower."""
+    """Return whether a rule separates two rows, as long as the lower."""
     upper, lower = max(item.box[3] for item in above), min(item.box[1] for item in row)
     # Boxes of text overlap a little: a rule may stand within both, a point outside of where they meet.
     return rules.between(min(upper, lower) - 1, max(upper, lower) + 1, row[0].box[0], row[-1].box[2])

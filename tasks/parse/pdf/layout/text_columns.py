@@ -1,8 +1,8 @@
-"""PDF columns: a page's lines in the order in which people read them.
+"""PDF columns: a page's lines in reading order.
 
-Lines that follow one another down the page, in the order of its content, make a run. Runs are parted
-by the gutters between columns; what reaches over a gutter parts the columns above from those below.
-Within a column the content's order stands where it leads down the page.
+Consecutive lines down the page, in the order of its content, make a run. Gutters separate runs into columns; a run
+across a gutter separates the columns above it from those below. Within a column, the content's order is kept if it
+leads down the page.
 """
 
 from bisect import bisect_left
@@ -43,9 +43,9 @@ _IN_ROW = 0.5  # of the font size, or of the run where that is lower: runs that 
 
 
 def columns(items: list[Item], level: LevelRules) -> list[list[Item]]:
-    """Return the items of a page in flows: each is a column, or what stands above, below or between columns.
+    """Return the items of a page in flows: each is a column, or the text above, below or between columns.
 
-    `level` are the page's level rules.
+    `level` are the page's horizontal rules.
     """
     if _is_column(items):
         return [items]
@@ -56,7 +56,7 @@ def columns(items: list[Item], level: LevelRules) -> list[list[Item]]:
 
 
 def _is_column(items: list[Item]) -> bool:
-    """Return whether items, in their order, stand clearly below one another: one column, as most pages are."""
+    """Return whether each item is clearly below the one before: one column, as on most pages."""
     low, least = float("-inf"), 0.0
     for item in items:
         box = item.box
@@ -68,12 +68,12 @@ def _is_column(items: list[Item]) -> bool:
 
 
 def join_cut(items: list[Item]) -> list[Item]:
-    """Join successive pieces that pdfium cut from one line, a superscript for instance."""
+    """Join successive pieces of one line that pdfium cut, at a superscript for example."""
     return _joined(items, _CUT)
 
 
 def join_rows(items: list[Item]) -> list[Item]:
-    """Join successive pieces that stand on one baseline of one column, however far apart."""
+    """Join successive pieces on one baseline of one column, however far apart."""
     return _joined(items, _ROW)
 
 
@@ -90,7 +90,7 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
 
 
 def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
-    """Return whether a line goes on another to its right, no more than `reach` font sizes away."""
+    """Return whether a line continues another to its right, at most `reach` font sizes away."""
     if one.ruled and reach < _ROW:
         return False
     if other.box[0] < one.box[2] - one.size or other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
@@ -139,7 +139,7 @@ def runs(items: list[Item]) -> list[ColumnRun]:
 
 
 def _follows(above: TextLine, line: TextLine) -> bool:
-    """Return whether a line stands closely below another, over or under part of its width, in about its size."""
+    """Return whether a line is closely below another, horizontally overlapping, in about its size."""
     one, other = above.box, line.box
     if not 0 < other[1] - one[1] < _NEXT_TOP * max(line.size, above.size):
         return False
@@ -149,7 +149,7 @@ def _follows(above: TextLine, line: TextLine) -> bool:
 
 
 def _flows(held: list[ColumnRun], depth: int) -> list[list[ColumnRun]]:
-    """Return runs in flows, in the order of reading."""
+    """Return runs in flows, in reading order."""
     if not held:
         return []
     if _is_stacked(held):
@@ -164,7 +164,7 @@ def _flows(held: list[ColumnRun], depth: int) -> list[list[ColumnRun]]:
 
 
 def _is_stacked(held: list[ColumnRun]) -> bool:
-    """Return whether runs, in their order, stand below one another."""
+    """Return whether each run is below the one before."""
     before = held[0]
     for run in held[1:]:
         if run.top < before.bottom - _STACKED * min(run.step, before.step):
@@ -174,7 +174,7 @@ def _is_stacked(held: list[ColumnRun]) -> bool:
 
 
 def _around(held: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[ColumnRun]]:
-    """Yield flows from the top: runs that reach over a gutter, and between them those on its two sides."""
+    """Yield flows from the top: runs across a gutter, and between them those on its two sides."""
     over = [run for run in held if side_of(run, gutter) == OVER]
     sides = [run for run in held if side_of(run, gutter) != OVER]
     sides.sort(key=lambda run: run.top + run.bottom)
@@ -200,7 +200,7 @@ def _band(band: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[Col
 
 
 def _by_rows(lower: list[ColumnRun]) -> list[ColumnRun]:
-    """Return runs from the top, those side by side in the order of their row."""
+    """Return runs from the top, with those side by side in the order of their row."""
     rows: list[list[ColumnRun]] = []
     bottom = float("-inf")
     for run in lower:
@@ -214,6 +214,6 @@ def _by_rows(lower: list[ColumnRun]) -> list[ColumnRun]:
 
 
 def _in_order(row: list[ColumnRun]) -> list[ColumnRun]:
-    """Return runs that stand side by side from the left where each is one line, else as the content has them."""
+    """Return runs that are side by side, from the left if each is one line, else in content order."""
     low = all(run.bottom - run.top < 2 * run.step for run in row)
     return sorted(row, key=attrgetter("left" if low else "place"))

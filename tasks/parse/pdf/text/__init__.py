@@ -1,1 +1,1 @@
-"""What a PDF page draws: characters in lines, rules, links and form fields."""
+"""Text layer of a PDF page: characters in lines, rules, links and form fields."""

@@ -1,4 +1,4 @@
-"""PDF fields: what is filled into a form, and text that is laid over a page; neither is part of the page's content."""
+"""PDF fields: form values and text annotations, which are not part of the page's content."""
 
 import ctypes
 from collections import Counter
@@ -30,7 +30,7 @@ def form_of(document: Any) -> int | None:
 
 
 def fields(page: int, form: int | None, place: Place, number: int) -> list[TextLine]:
-    """Return what the fields of a page say and what is written over it, from the top; ticks as signs."""
+    """Return the values of a page's fields and the text over it, from the top; ticks as signs."""
     ask = calls()
     found: list[TextLine] = []
     for index in range(min(ask["FPDFPage_GetAnnotCount"](page), _MOST)):
@@ -57,7 +57,7 @@ def _text(ask: dict[str, Any], form: int | None, one: int) -> str:
 
 
 def _value(ask: dict[str, Any], form: int, one: int) -> str:
-    """Return what is filled into a field, or whether it is ticked."""
+    """Return the value of a field, or whether it is ticked."""
     if ask["FPDFAnnot_GetFormFieldFlags"](form, one) & _SECRET:
         return ""
     kind = ask["FPDFAnnot_GetFormFieldType"](form, one)
@@ -86,9 +86,9 @@ def _lines(text: str, box: Box, number: int) -> Iterator[TextLine]:
 
 
 def with_fields(lines: list[TextLine], found: list[TextLine]) -> list[TextLine]:
-    """Return lines with each field after what stands to its left, else before what stands to its right, else below.
+    """Return lines with each field inserted after the text to its left, else before that to its right, else below.
 
-    Ticks alone are no text of a page.
+    Ticks alone are not text of a page.
     """
     if not lines and not any(map(str.isalnum, "".join(field.text for field in found))):
         return []
@@ -102,7 +102,7 @@ def with_fields(lines: list[TextLine], found: list[TextLine]) -> list[TextLine]:
 
 
 def _place(lines: list[TextLine], field: TextLine) -> int:
-    """Return where among a page's lines a field belongs."""
+    """Return the index among a page's lines at which to insert a field."""
     left, top, _, bottom = field.box
     middle = (top + bottom) / 2
     level = [index for index, line in enumerate(lines) if _is_level(line, middle)]
@@ -120,7 +120,7 @@ def _is_level(line: TextLine, middle: float) -> bool:
 
 
 def _place_below(lines: list[TextLine], middle: float) -> int:
-    """Return the place after the lowest line above; the last one of those on a level."""
+    """Return the index after the lowest line above; the last one if several are level."""
     bottoms = [line.box[3] for line in lines]
     above = [index for index, bottom in enumerate(bottoms) if bottom <= middle]
     return 1 + max(above, key=lambda index: (bottoms[index], index)) if above else 0

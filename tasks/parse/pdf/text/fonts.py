@@ -1,4 +1,4 @@
-"""PDF fonts: what a font's name, flags and weight say of the text in it."""
+"""PDF fonts: whether text is bold or monospaced, by a font's name, flags and weight."""
 
 import ctypes
 import re
@@ -17,13 +17,13 @@ _KNOWN_NAMES = 4_096  # kept by a worker over its documents, which share most of
 
 @dataclass(frozen=True, slots=True)
 class Font:
-    """What a font says of text: whether it is bold, and whether it is set in one width, as code is."""
+    """The properties of a font: bold, and monospaced, as for code."""
 
     bold: bool = False
     mono: bool = False
 
     def both(self, other: "Font") -> "Font":
-        """Return what is true of both fonts."""
+        """Return the properties that both fonts share."""
         if self is other:
             return self
         bold, mono = self.bold and other.bold, self.mono and other.mono
@@ -49,6 +49,6 @@ def read_font(pointer: int | None) -> Font:
 
 @lru_cache(maxsize=_KNOWN_NAMES)
 def _named(name: bytes) -> tuple[bool, bool]:
-    """Return whether a font is bold, and whether of one width, by its name."""
+    """Return whether a font is bold, and whether it is monospaced, by its name."""
     text = name.decode("latin-1")
     return _BOLD.search(text) is not None, _MONO.search(text) is not None

@@ -1,4 +1,4 @@
-"""PDF gaps: finds lines with a space so wide that the text on its two sides is not one text."""
+"""PDF gaps: find lines with a space so wide that the text on both sides is separate."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -45,17 +45,17 @@ _NEAR = tuple(
 
 
 def gapped(lines: list[TextLine], text_page: Any, place: Place) -> list[int]:
-    """Return the indices of lines of a page that may hold a wide gap; `text_page` refers to its text in pdfium."""
+    """Return the indexes of lines of a page that may hold a wide gap; `text_page` refers to its text in pdfium."""
     return sorted({*_loose(lines), *_tall(lines), *_between_texts(lines, text_page, place)})
 
 
 def _tall(lines: list[TextLine]) -> list[int]:
-    """Return which lines are so high that they hold two, which pdfium reads as one where text is very small."""
+    """Return the lines that are so high that they hold two, which pdfium reads as one if text is very small."""
     return [index for index, line in enumerate(lines) if line.box[3] - line.box[1] > _TALL * line.size]
 
 
 def _loose(lines: list[TextLine]) -> list[int]:
-    """Return which lines advance so much further for each letter than is usual that they may hold a gap."""
+    """Return the lines with so wide an advance per letter that they may hold a gap."""
     advances = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines]
     most = _LOOSE * _usual(advances, lines)
     return [index for index, advance in enumerate(advances) if advance > most and _may_be_two(lines[index].text)]
@@ -71,7 +71,7 @@ def _may_be_two(text: str) -> bool:
 
 
 def _between_texts(lines: list[TextLine], text_page: Any, place: Place) -> Iterator[int]:
-    """Yield which lines hold a gap between two of pdfium's pieces of text that is wide for their size."""
+    """Yield the lines with a gap between two of pdfium's pieces of text that is wide for their size."""
     count = calls()["FPDFText_CountRects"](text_page, 0, -1)
     if not lines or count <= len(lines):  # no line is in several pieces
         return
@@ -88,7 +88,7 @@ def _between_texts(lines: list[TextLine], text_page: Any, place: Place) -> Itera
 
 
 def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
-    """Return the lines whose middle is at each point down the page."""
+    """Return the lines by the vertical position of their middle, in points."""
     levels: defaultdict[int, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
         levels[int((line.box[1] + line.box[3]) / 2)].append(index)
@@ -115,9 +115,9 @@ def _gaps(text_page: Any, place: Place, count: int, least: float) -> list[Box]:
 
 
 def _is_gap(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return whether two boxes, the other to the right, stand on one baseline and further apart than they are high.
+    """Return whether two boxes, the other to the right, share a baseline and are further apart than they are high.
 
-    Cells of a row of which one has more lines stand higher or lower than one another: these must be much further apart.
+    Cells of a row of which one has more lines may be at different heights: these must be much further apart.
     """
     tops, bottoms = (one[1], other[1]), (one[3], other[3])
     high = min(abs(one[3] - one[1]), abs(other[3] - other[1]))

@@ -1,4 +1,4 @@
-"""PDF words: what was cut at the end of a line is made whole again."""
+"""PDF hyphens: rejoin words cut at the end of a line."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _LONGEST = 60  # characters of a word that are looked at: longer ones are no wor
 
 
 class Vocabulary:
-    """The words of a text in lower case, without the marks behind them; most texts are never asked for one."""
+    """The words of a text in lower case, without trailing punctuation; built on first use."""
 
     def __init__(self, text: str = "") -> None:
         self._text = text
@@ -26,7 +26,7 @@ class Vocabulary:
         return self._text.lower()
 
     def __contains__(self, word: str) -> bool:
-        """Return whether a word of letters stands by itself somewhere in the text."""
+        """Return whether a word of letters occurs alone in the text."""
         alone = rf"(?<!\S){re.escape(word)}[{_MARKS}]*(?!\S)"
         return word in self._small and re.search(alone, self._small) is not None
 
@@ -42,10 +42,10 @@ class Vocabulary:
 
 
 def joined(lines: Iterable[str], words: Vocabulary) -> str:
-    """Return lines as one text; a word cut between two of them is whole again.
+    """Return lines as one text; a word cut between two of them is rejoined.
 
-    Whether the hyphen is part of the word is decided by the other `words` of the document. If they do not
-    tell, a hyphen before a lower-case letter is taken to be the typesetter's.
+    The other `words` of the document decide whether the hyphen is part of the word. If they do not, a hyphen before a
+    lower-case letter is taken to be the typesetter's.
     """
     text = "\n".join(lines)
     if not _may_be_cut(text):

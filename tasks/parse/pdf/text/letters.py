@@ -1,4 +1,4 @@
-"""PDF letters: signs of pdfium and of typesetters, written as people write them."""
+"""PDF letters: replace special characters of pdfium and of typesetters by ordinary ones."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""PDF lines: what stands on one level of a page in one piece."""
+"""PDF lines: contiguous text on one level of a page."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ NOWHERE = -1  # the place in pdfium's text of what is no part of a page's conten
 class TextLine:
     """A line or a piece of one: text, font size in points, box from the page's top left.
 
-    `first` and `last` are its characters in pdfium's text of the page, 0 where OCR has read it.
+    `first` and `last` are its characters in pdfium's text of the page, 0 after OCR.
     """
 
     text: str
@@ -24,7 +24,7 @@ class TextLine:
     last: int
     level: int = 0
     furniture: bool = False
-    ruled: bool = False  # an upright rule stands behind it
+    ruled: bool = False  # there is a vertical rule behind it
 
     @property
     def height(self) -> float:

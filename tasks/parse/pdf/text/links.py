@@ -1,4 +1,4 @@
-"""PDF links: where a page's link annotations lead, and the words that they lie on."""
+"""PDF links: the targets of a page's link annotations, and the words under them."""
 
 import ctypes
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _SIDES = ctypes.c_float * 4  # FS_RECTF: left, top, right, bottom
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link out of the document: its words, its address, and where it lies."""
+    """A link out of the document: its words, its URL, and its box."""
 
     text: str
     url: str
@@ -25,7 +25,7 @@ class Link:
 
 
 def page_links(page: int, document: int, layer: TextLayer, place: Place) -> list[Link]:
-    """Return a page's links to addresses; links within the document are left out."""
+    """Return a page's external links; links within the document are left out."""
     ask = calls()
     position, link, sides = ctypes.c_int(0), ctypes.c_void_p(), _SIDES()
     here, there, corner = map(ctypes.addressof, (position, link, sides))

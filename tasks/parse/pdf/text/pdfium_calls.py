@@ -1,6 +1,6 @@
-"""pdfium's functions bound to plain addresses and numbers: a fifth of the cost of pypdfium2's own bindings.
+"""pdfium calls: its functions bound to plain addresses and numbers, five times as fast as pypdfium2's own bindings.
 
-One page asks for thousands of small facts, so what a call costs is what reading a page costs.
+Reading one page takes thousands of calls, so their cost is the cost of the page.
 """
 
 import ctypes
@@ -66,7 +66,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 class Handle(ctypes.c_void_p):
-    """An address of pdfium's own, to be handed back to it."""
+    """An address returned by pdfium, to be passed back to it."""
 
 
 # Each function's result. Their arguments are not converted, half of what a call costs: numbers are C ints, and
@@ -103,7 +103,7 @@ def calls() -> dict[str, Any]:
 
 
 def reference(place: int) -> Any:
-    """Return an address for the functions that convert nothing; it is a little faster than a `Handle`."""
+    """Return an address for the functions that convert no arguments; it is a little faster than a `Handle`."""
     return _POINTER.from_param(place)
 
 
@@ -113,7 +113,7 @@ def address(handle: Any) -> int:
 
 
 def text_from(name: str, *of: Any) -> str:
-    """Return what a function writes as UTF-16, however long; empty where it writes nothing."""
+    """Return the UTF-16 text that a function writes, of any length; "" if it writes nothing."""
     ask = calls()[name]
     buffer = ctypes.create_string_buffer(_TEXT_BYTES)
     written = ask(*of, ctypes.addressof(buffer), _TEXT_BYTES)
@@ -124,7 +124,7 @@ def text_from(name: str, *of: Any) -> str:
 
 
 def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:
-    """Return the box that a function gives for its first arguments and each of the items; see `numbers_from`."""
+    """Return the box that a function gives for its first arguments and each item; see `numbers_from`."""
     each = iter(numbers_from(name, items, *first))
     return [*zip(each, each, each, each, strict=True)]
 
@@ -132,7 +132,7 @@ def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:
 def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
     """Return the numbers that a function gives for its first arguments and each item, one item after another.
 
-    They are ordinary numbers, none above `FAR`; zeros where the function fails.
+    They are finite, none above `FAR`; zeros if the function fails.
     """
     width = _GIVEN[name][1]
     call, (numbers, zeros, places) = calls()[name], _rows(*_GIVEN[name])
@@ -147,16 +147,16 @@ def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
 
 
 def _ordinary(numbers: Sequence[float]) -> Sequence[float]:
-    """Return numbers as they are; if any is infinite, not a number or beyond all pages, the nearest that is none."""
+    """Return the numbers; if any is infinite, NaN or too large, return the nearest valid ones."""
     # One norm over all of them is quicker than a test of each, and nearly always below the limit.
     return numbers if hypot(*numbers) < FAR else [near(number) for number in numbers]
 
 
 @cache
 def _rows(kind: type[Any], width: int, results: int) -> tuple[memoryview, memoryview, list[list[Any]]]:
-    """Return memory for rows of numbers, as much of zeros, and references to where each row or number begins.
+    """Return zeroed memory for rows of numbers, a copy of zeros, and references to the start of each row or number.
 
-    They are made once: pdfium fills the same memory for each call.
+    They are made once: pdfium fills the same memory on each call.
     """
     size = ctypes.sizeof(kind)
     cells = (kind * (width * _ROWS))()

@@ -1,4 +1,4 @@
-"""PDF places: boxes in a page's own coordinates become boxes in points from its top left."""
+"""PDF places: convert boxes in a page's own coordinates to points from its top left."""
 
 from math import isfinite
 
@@ -6,7 +6,7 @@ from docmill.tasks.parse.canvas import Box
 
 Place = tuple[float, float, float, float, float, float]  # the affine map (a, b, c, d, e, f)
 
-FAR = 1e5  # points: seven times the longest page that Acrobat makes; what lies further off is a mistake or an attack
+FAR = 1e5  # points: seven times the longest page that Acrobat makes; anything further off is a mistake or an attack
 _SIDES = 4  # of a box: left, top, right, bottom
 
 

@@ -1,4 +1,4 @@
-"""PDF rules: the lines that a page draws, level or upright, in points from its top left."""
+"""PDF rules: the horizontal and vertical lines that a page draws, in points from its top left."""
 
 import ctypes
 from bisect import bisect_left
@@ -37,9 +37,9 @@ _MAX_RULES = 1_500  # of one direction: a page has room for some hundred that ca
 
 @dataclass(slots=True)
 class PageRules:
-    """The rules of a page: level ones as (y, from x, to x), upright ones as (x, from y, to y).
+    """The rules of a page: horizontal ones as (y, from x, to x), vertical ones as (x, from y, to y).
 
-    `dots` are the boxes of what is small and about as wide as high.
+    `dots` are the boxes of small shapes about as wide as high.
     """
 
     level: list[Rule] = field(default_factory=list)
@@ -47,7 +47,7 @@ class PageRules:
     dots: list[Box] = field(default_factory=list)
 
     def add(self, box: Box) -> None:
-        """Add the rule that a thin box is, if it is one."""
+        """Add the rule in a thin box, if it is one."""
         left, top, right, bottom = box
         if bottom - top <= _THIN and right - left >= _SHORT:
             self.level.append(((top + bottom) / 2, left, right))
@@ -56,7 +56,7 @@ class PageRules:
 
 
 class LevelRules:
-    """Level rules in order from the top, so that those of a place are found at once."""
+    """Horizontal rules sorted from the top, for fast look-up by position."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self._rules = sorted(rules)
@@ -67,13 +67,13 @@ class LevelRules:
         return bool(self._rules)
 
     def between(self, upper: float, lower: float, left: float, right: float) -> bool:
-        """Return whether a rule between two heights reaches from `left` to `right`."""
+        """Return whether a rule between two heights spans from `left` to `right`."""
         found = self._rules[bisect_left(self._places, upper) : bisect_left(self._places, lower)]
         return any(start < left + _STRAY and end > right - _STRAY for _, start, end in found)
 
 
 def page_rules(page: int, place: Place) -> PageRules:
-    """Return a page's rules, those that touch end to end as one; none where there are too many to be a table's."""
+    """Return a page's rules, adjacent ones joined; none if there are too many for tables."""
     walk = _ObjectWalk()
     ask = walk.ask
     count = min(ask["FPDFPage_CountObjects"](page), _MAX_OBJECTS)
@@ -85,9 +85,9 @@ def page_rules(page: int, place: Place) -> PageRules:
 
 
 class _ObjectWalk:
-    """Goes over page objects, and into those that hold others, and collects their rules.
+    """Walks over page objects and nested ones, and collects their rules.
 
-    Counts what it has looked at, and stops at the limits: nested objects multiply.
+    Counts the objects, and stops at the limits: nested objects multiply.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class _ObjectWalk:
         return list(matrix) if known else _UNCHANGED
 
     def _paths(self, paths: list[Handle], place: Place) -> None:
-        """Collect what paths draw; the box of most tells enough, and asking for their segments is slow."""
+        """Collect the rules that paths draw; the box of most is enough, and reading their segments is slow."""
         for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
             wide, high = box[2] - box[0], box[3] - box[1]
             if _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high:
@@ -134,7 +134,7 @@ class _ObjectWalk:
                 self._add_sides(path, place)
 
     def _add_sides(self, path: Handle, place: Place) -> None:
-        """Add the segments of a stroked path, if all of them are level or upright."""
+        """Add the segments of a stroked path, if all of them are horizontal or vertical."""
         stroked = self.ask["FPDFPath_GetDrawMode"](path, *self._mode_at) and self._modes[1]
         sides = self._sides(path) if stroked else []
         if sides:
@@ -143,7 +143,9 @@ class _ObjectWalk:
                 self.rules.add(box)
 
     def _sides(self, path: Handle) -> list[Side]:
-        """Return the segments of a path in its own coordinates; none where one is curved or askew, or too many."""
+        """Return the segments of a path in its own coordinates; none if one is curved or oblique, or there are too
+        many.
+        """
         ask = self.ask
         count = ask["FPDFPath_CountSegments"](path)
         if count > min(_MAX_SEGMENTS, self._points):
@@ -188,7 +190,7 @@ def _within(outer: Place, inner: Sequence[float]) -> Place:
 
 
 def _joined(rules: list[Rule]) -> list[Rule]:
-    """Return rules with those on one line that touch or overlap as one."""
+    """Return rules, with touching or overlapping ones on one line joined."""
     lines: list[list[Rule]] = []
     for rule in sorted(rules):
         # Near the last one, and not far from the first: a ladder of close rules must not become one line.
@@ -200,7 +202,7 @@ def _joined(rules: list[Rule]) -> list[Rule]:
 
 
 def _whole(line: list[Rule]) -> Iterator[Rule]:
-    """Yield the rules of one line without their overlaps and small gaps, all at their mean place."""
+    """Yield the rules of one line without overlaps and small gaps, all at their mean position."""
     where = sum(rule[0] for rule in line) / len(line)
     spans = sorted((start, end) for _, start, end in line)
     begin, until = spans[0]

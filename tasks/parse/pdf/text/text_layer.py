@@ -1,6 +1,6 @@
-"""PDF pages: their text in lines, in the order of the content stream, with font, size and box.
+"""PDF text layer: text in lines, in the order of the content stream, with font, size and box.
 
-A line that holds a wide gap comes in pieces: columns of a table or of a page that share a baseline.
+A line with a wide gap comes in pieces: columns of a table or of a page that share a baseline.
 """
 
 import ctypes
@@ -55,7 +55,7 @@ _SMALLER = 0.9  # of its neighbour's size: superscripts are set in about two thi
 class TextLayer:
     """The text of one page, while pdfium holds it.
 
-    What a font says, and how the page scales it, is asked for once and kept.
+    Fonts and their scale on the page are cached.
     """
 
     def __init__(self, text_page: int, place: Place, number: int) -> None:
@@ -106,7 +106,7 @@ class TextLayer:
         return parts
 
     def _made(self, texts: list[str], spans: list[Span]) -> list[TextLine]:
-        """Return a line for each text that is not blank; its characters are those of the span."""
+        """Return a line for each non-blank text; its characters are those of the span."""
         if not texts:
             return []
         middles = self._middles(spans)
@@ -139,7 +139,7 @@ class TextLayer:
         return clean(text)
 
     def _logical(self, text: str, first: int) -> str:
-        """Return text with its words from right to left in the order of reading; pdfium gives some as they stand."""
+        """Return text with right-to-left words in reading order; pdfium returns some in visual order."""
         runs = [*RIGHT_TO_LEFT.finditer(text)]
         begins = self._boxes([(first + run.start(), first + run.start()) for run in runs])
         ends = self._boxes([(first + run.end() - 1, first + run.end() - 1) for run in runs])
@@ -149,10 +149,10 @@ class TextLayer:
         return text
 
     def _styled(self, font: Font, size: float, span: Span) -> tuple[Font, float]:
-        """Return the font and the size of a line by those of its middle.
+        """Return the font and the size of a line, taken from its middle.
 
-        The line has of the font what both of its ends have. Where an end is not code, the code is a name
-        within text, whose font is often smaller: the size is that of the text.
+        The line has the font properties that both of its ends have. If an end is not code, the code is a name within
+        text, whose font is often smaller: the size is that of the text.
         """
         first, last = span
         begins, ends = self._font_at(first), self._font_at(last)
@@ -173,7 +173,7 @@ class TextLayer:
         return [known[key] for key in keys]
 
     def _real_sizes(self, indexes: list[int]) -> list[float]:
-        """Return the font sizes of characters in points, as the page scales them."""
+        """Return the font sizes of characters in points, as scaled on the page."""
         nominal = map(self._calls["FPDFText_GetFontSize"], repeat(self._reference), indexes)
         matrices = numbers_from("FPDFText_GetMatrix", indexes, self._reference)
         return [
@@ -198,7 +198,7 @@ class TextLayer:
         return around_pairs(numbers_from("FPDFText_GetLooseCharBox", ends, self._reference), self._place)
 
     def _pieces(self, lines: list[TextLine]) -> list[TextLine]:
-        """Return lines, those with gaps wider than a letter in pieces."""
+        """Return lines, with those that have gaps wider than a letter in pieces."""
         wide = gapped(lines, self._reference, self._place)
         if not wide:
             return lines
@@ -209,7 +209,7 @@ class TextLayer:
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
     def _cut(self, lines: list[TextLine], groups: list[list[Span]]) -> list[list[TextLine]]:
-        """Return lines, each in the pieces that its groups of words make; a line of one group stays as it is."""
+        """Return lines, each in the pieces made by its groups of words; a line of one group is unchanged."""
         several = [(line, spans) for line, spans in zip(lines, groups, strict=True) if len(spans) > 1]
         texts = [*chain.from_iterable(starmap(self._texts, several))]
         made = iter(self._made(texts, [*chain.from_iterable(spans for _, spans in several)]))
@@ -233,7 +233,7 @@ class TextLayer:
         return [[(span, next(boxes)) for span in spans] for spans in found]
 
     def parted(self, line: TextLine, places: Sequence[float]) -> list[TextLine]:
-        """Return a line in pieces, cut between the words where any of the places, from the left, is passed."""
+        """Return a line in pieces, cut between words at each of the places, from the left."""
         groups: dict[int, Span] = {}
         for (first, last), box in self._words([line])[0]:
             side = bisect_right(places, (box[0] + box[2]) / 2)
@@ -254,7 +254,7 @@ class TextLayer:
         return [(clean(self.text[first : last + 1]), box) for (first, last), box in self._words([line])[0]]
 
     def runs_up(self, line: TextLine) -> bool:
-        """Return whether a line's end is above its beginning."""
+        """Return whether a line runs upwards: its end is above its beginning."""
         ends = boxes_from("FPDFText_GetLooseCharBox", [line.first, line.last], self._reference)
         first, last = placed(ends, self._place)
         return last[1] < first[1]
@@ -270,7 +270,7 @@ class TextLayer:
         return clean(text.rstrip("\0"))
 
     def _mark_superscripts(self, lines: list[TextLine]) -> None:
-        """Put marks around the figures of lines that are raised."""
+        """Mark the raised figures of lines."""
         found: defaultdict[int, list[Span]] = defaultdict(list)
         firsts = [line.first for line in lines]
         for match in _SUPERSCRIPT.finditer(self.text):
@@ -297,7 +297,7 @@ class TextLayer:
         line.text = LOWERED.join(map(clean_raised, raw.split(LOWERED))) + ending
 
     def _is_raised(self, index: int, other: int) -> bool:
-        """Return whether a character is smaller than another beside it and stands higher."""
+        """Return whether a character is smaller than its neighbour and raised."""
         if not self._baseline(index) < self._baseline(other) - _RISE:
             return False
         size, beside = self._real_sizes([index, other])
@@ -314,12 +314,12 @@ def _start(buffer: bytearray) -> int:
 
 
 def _in_columns(text: str) -> str:
-    """Return a line of code with the spaces within it, which set things one below the other."""
+    """Return a line of code with its inner spaces, which align text vertically."""
     return text.translate(SIGNS).replace("\r", "").expandtabs()
 
 
 def _fitting(size: float, height: float) -> float:
-    """Return a font's size in a line of that height, or what its size must be where the two do not fit."""
+    """Return a font's size if it fits the height of its line, else the size estimated from that height."""
     return size if _LEAST_FIT * size <= height <= _MOST_FIT * size else _OF_HEIGHT * height
 
 
