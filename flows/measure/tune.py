@@ -23,7 +23,7 @@ from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import TEMPORARY, remove
 from docmill.storage.history import snapshots
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.schema import Parsed
@@ -183,7 +183,7 @@ def tune(
 def hand_over(tuning: Tuning) -> int:
     """Lay the vectors of what won where the user's next ingest takes them from; return how many."""
     root = tuning.settings.store
-    with writer_lock(root, tuning.settings.wait_s):
+    with open_folder(root).lock(tuning.settings.wait_s):
         base, won = snapshots.newest(root), snapshots.read(root / FOLDER, tuning.snapshot)
         if base is None:
             return 0
@@ -211,7 +211,7 @@ def _copy(store: Path, root: Path, wait_s: float) -> None:
         return
     draft = root.with_name(f"{TEMPORARY}tune")
     remove(draft)
-    with writer_lock(store, wait_s):
+    with open_folder(store).lock(wait_s):
         for path in store.iterdir():
             if path.is_dir() and path.name not in _LEFT_OUT:
                 shutil.copytree(path, draft / path.name, copy_function=os.link)

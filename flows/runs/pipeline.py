@@ -26,16 +26,15 @@ from docmill.flows.runs.engine import Engine
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run import Run
 from docmill.flows.runs.run_options import RunOptions
-from docmill.storage.address import at_hand
 from docmill.storage.artifacts import staging
 from docmill.storage.columns import from_table
 from docmill.storage.errors import SourceError
 from docmill.storage.files import explain_full_disk
 from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.memory import spare_memory
-from docmill.storage.mirror.pull import complete, refresh
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import REFUSED, STALE, RejectRow, RunRow
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, ChunkMoves, check_space, compare_chunks
@@ -71,33 +70,34 @@ def ingest(
     too many documents, `Locked` while another process writes, `Transient` when the disk is full.
     """
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
-    settings = settings.model_copy(update={"store": at_hand(settings.store, settings.mirrors)})
+    store = open_folder(settings.store, settings.mirrors)
+    settings = settings.model_copy(update={"store": store.root})
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name one, or set `sources` in docmill.toml")
     spare_memory()
     with ExitStack() as stack:
-        stack.enter_context(explain_full_disk(settings.store))
+        stack.enter_context(explain_full_disk(store.root))
         if dry_run:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="docmill-plan-")))
-            refresh(settings.store)
-            complete(settings.store)
+            store.refresh()
+            store.complete()
         else:
-            stack.enter_context(writer_lock(settings.store, settings.wait_s))
-            complete(settings.store)
-            if staging.take_over(settings.store):
-                sweep(settings.store)
-            catch_up(settings.store)
-            folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
+            stack.enter_context(store.lock(settings.wait_s))
+            store.complete()
+            if staging.take_over(store.root):
+                sweep(store.root)
+            catch_up(store.root)
+            folder = store.root / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
-        run = _begin(settings, engine, folder, how)
+        run = _begin(settings, store, engine, folder, how)
         stack.callback(run.incoming.remove)
         _execute(run, opened, how)
         return run.report
 
 
-def _begin(settings: Settings, engine: Engine, folder: Path, how: RunOptions) -> Run:
-    base = snapshots.newest(settings.store)
+def _begin(settings: Settings, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions) -> Run:
+    base = snapshots.newest(store.root)
     space = space_of(settings)
     check_space(base, space)
     report = Report(engine=engine.name, dry_run=how.dry_run)
@@ -105,7 +105,7 @@ def _begin(settings: Settings, engine: Engine, folder: Path, how: RunOptions) ->
     check_model(settings, recipe)
     gate = None if how.dry_run else gate_of(settings)
     asking = asking_of(settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
-    return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
+    return Run(settings, store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ def _count_chunks(report: Report, moves: ChunkMoves) -> None:
 def _order(run: Run, changes: Changes) -> Path:
     kept = retention_of(run.settings)
     promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
-    order = PublishOrder(run.root, run.base, promoted, _run_row(run), kept, run.gate)
+    order = PublishOrder(run.store, run.base, promoted, _run_row(run), kept, run.gate)
     return save_order(order, run.folder / "publish.pickle")
 
 

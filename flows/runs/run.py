@@ -13,6 +13,7 @@ from docmill.flows.runs.report import Report
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.memory import give_back
 from docmill.tasks.document.recipe import Recipe
@@ -26,7 +27,7 @@ class Run:
     """One run in progress. `folder` is its staging, `batches` what is finished and of use to it."""
 
     settings: Settings
-    root: Path
+    store: StoreFolder
     engine: Engine
     folder: Path
     base: Snapshot | None
@@ -41,6 +42,11 @@ class Run:
 
     def __post_init__(self) -> None:
         self.incoming = Incoming(self.folder / f"{TEMPORARY}incoming")
+
+    @property
+    def root(self) -> Path:
+        """The path of the store."""
+        return self.store.root
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

@@ -64,6 +64,10 @@ class Snapshot:
         """Return the number of rows of a table."""
         return sum(piece.rows for piece in self.tables.get(table, ()))
 
+    def table_files(self) -> list[FileRef]:
+        """Return the Parquet files of all tables."""
+        return [piece.file for pieces in self.tables.values() for piece in pieces]
+
     def paths(self, root: Path, table: str) -> list[Path]:
         """Return the Parquet files of a table."""
         return [root / piece.file.path for piece in self.tables.get(table, ())]

@@ -13,14 +13,14 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.address import shown
 from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.columns import SCHEMAS, from_table
 from docmill.storage.errors import QueryError
 from docmill.storage.files import disk_use
 from docmill.storage.history import measurements, snapshots, tags
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror.pull import ensure, table_files, take
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.search_options import (
@@ -57,7 +57,7 @@ class Document:
     row: DocumentRow
 
 
-def open_store(path: str | Path, at: int | str | None = None) -> "Store":
+def open_store(path: str | Path | StoreFolder, at: int | str | None = None) -> "Store":
     """Open the newest snapshot of the store at `path`, or the one that `at` names by number or tag.
 
     `path` is a folder or `s3://BUCKET/PREFIX`; the mirror of the latter is brought up to date.
@@ -65,8 +65,8 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     An open store stays as it is while others write, compact and vacuum, as long as the object is there.
     Raises `StoreError` where there is no store.
     """
-    root, snapshot, handle = take(path, at)
-    return Store(root, snapshot, handle)
+    folder = open_folder(path)
+    return Store(folder, *folder.hold(at))
 
 
 class Store:
@@ -81,8 +81,9 @@ class Store:
         ['git.md']
     """
 
-    def __init__(self, root: Path, snapshot: Snapshot, handle: int | None = None) -> None:
-        self.root = root
+    def __init__(self, folder: StoreFolder, snapshot: Snapshot, handle: int | None = None) -> None:
+        self.folder = folder
+        self.root = folder.root
         self.snapshot = snapshot
         self._release = finalize(self, os.close, handle) if handle is not None else None
 
@@ -147,7 +148,7 @@ class Store:
 
     @cached_property
     def _sources(self) -> Sources:
-        return Sources(self.root, self.snapshot)
+        return Sources(self.folder, self.snapshot)
 
     def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return the chunks that exist, by id."""
@@ -159,7 +160,7 @@ class Store:
         rows = from_table(table.filter(pc.equal(table.column("uri"), uri)), DocumentRow)
         if not rows:
             raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
-        ensure(self.root, [piece.file for piece in self.snapshot.artifacts["texts"]])
+        self.folder.ensure([piece.file for piece in self.snapshot.artifacts["texts"]])
         texts = Packs([self.root / piece.file.path for piece in self.snapshot.artifacts["texts"]])
         parsed = decode_parsed(texts.take([rows[0].text_key]).to_pylist()[0])
         return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
@@ -183,7 +184,7 @@ class Store:
             return {}
         kept = {state.number: state for state in snapshots.each(self.root) if state.number in found.values()}
         states = {at: kept[number] for at, number in found.items() if number in kept}
-        ensure(self.root, [*chain.from_iterable(map(table_files, states.values()))])
+        self.folder.ensure([*chain.from_iterable(map(Snapshot.table_files, states.values()))])
         return {at: {name: state.paths(self.root, name) for name in SCHEMAS} for at, state in states.items()}
 
     def _paths(self, table: str) -> list[Path]:
@@ -193,7 +194,7 @@ class Store:
         """Return what the snapshot holds, in numbers."""
         documents = read_table(self.root, self.snapshot, "documents", ["content_type", "status", "source"])
         return {
-            "store": shown(self.root),
+            "store": self.folder.name,
             "snapshot": self.snapshot.number,
             "created": self.snapshot.created,
             "documents": documents.num_rows,

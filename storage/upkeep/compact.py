@@ -8,14 +8,13 @@ from pathlib import Path
 from docmill.storage.errors import StoreError
 from docmill.storage.files import disk_use
 from docmill.storage.history import snapshots, tags
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import garbage, sweep
 from docmill.storage.history.retention import Retention, expired, is_held, removable
 from docmill.storage.history.snapshots import Snapshot, vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
-from docmill.storage.mirror.collection import collect, drop
-from docmill.storage.mirror.pull import complete
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.tables.tables import bucket_count, rebucket
 from docmill.storage.upkeep.pruning import crowded, prune
 from docmill.storage.versions.candidates import discard_held
@@ -54,62 +53,71 @@ def due(root: Path, snapshot: Snapshot, retention: Retention) -> bool:
     return beyond >= SLACK and len(removable(root, retention)) >= SLACK
 
 
-def vacuum(root: Path, retention: Retention, dry_run: bool = False, wait_s: float = 0.0) -> Compaction:
+def vacuum(
+    store: str | Path | StoreFolder, retention: Retention, dry_run: bool = False, wait_s: float = 0.0
+) -> Compaction:
     """Remove the snapshots that the retention does not keep, and the files that none names any more.
 
     What a tag names or a reader holds stays. A dry run counts and touches nothing.
     """
+    folder = open_folder(store)
     if dry_run:
-        gone = removable(root, retention)
-        return Compaction(tuple(gone), _bytes(root, gone), None, tuple(snapshots.damaged(root)))
-    with writer_lock(snapshots.existing(root), wait_s):
-        return _reduced(root, retention, lambda gone: (_tidy(root, retention, False) if gone else None, []))
+        gone = removable(folder.root, retention)
+        return Compaction(tuple(gone), _bytes(folder.root, gone), None, tuple(snapshots.damaged(folder.root)))
+    with folder.existing().lock(wait_s):
+        return _reduced(folder, retention, lambda gone: (_tidy(folder, retention, False) if gone else None, []))
 
 
-def compact(root: Path, retention: Retention, wait_s: float = 0.0) -> Compaction:
+def compact(store: str | Path | StoreFolder, retention: Retention, wait_s: float = 0.0) -> Compaction:
     """Do what `vacuum` does, and write anew in few files what many commits have left in many."""
-    with writer_lock(snapshots.existing(root), wait_s):
-        return compact_held(root, retention, replace_all=True)
+    folder = open_folder(store).existing()
+    with folder.lock(wait_s):
+        return compact_held(folder, retention, replace_all=True)
 
 
-def compact_held(root: Path, retention: Retention, replace_all: bool = False) -> Compaction:
+def compact_held(folder: StoreFolder, retention: Retention, replace_all: bool = False) -> Compaction:
     """Do the same for a caller that holds the writer's lock; unless `replace_all` leave what is large as it is."""
 
     def tidy(_gone: list[int]) -> tuple[int | None, list[int]]:
-        done = _tidy(root, retention, replace_all)
-        return done, _drop_former(root, retention) if done else []
+        done = _tidy(folder, retention, replace_all)
+        return done, _drop_former(folder, retention) if done else []
 
-    return _reduced(root, retention, tidy)
+    return _reduced(folder, retention, tidy)
 
 
-def _reduced(root: Path, retention: Retention, tidy: Callable[[list[int]], tuple[int | None, list[int]]]) -> Compaction:
+def _reduced(
+    folder: StoreFolder, retention: Retention, tidy: Callable[[list[int]], tuple[int | None, list[int]]]
+) -> Compaction:
     """Remove what has expired, and the files that are named no more before and after `tidy`.
 
     That takes the snapshots removed, and returns the number of the one that it commits, and which it removes.
     """
+    root = folder.root
     before = disk_use(root)
-    discard_held(root, expired_candidates(root, retention.keep_days))
-    gone = drop(root, removable(root, retention))
+    discard_held(folder, expired_candidates(root, retention.keep_days))
+    gone = folder.drop(removable(root, retention))
     sweep(root)  # first, as it may be for want of room that somebody calls this
     done, more = tidy(gone)
     sweep(root)
-    freed = collect(root, retention.grace_hours)
+    freed = folder.collect(retention.grace_hours)
     damaged = tuple(snapshots.damaged(root))
     return Compaction((*gone, *more), freed or max(0, before - disk_use(root)), done, damaged)
 
 
-def _drop_former(root: Path, retention: Retention) -> list[int]:
+def _drop_former(folder: StoreFolder, retention: Retention) -> list[int]:
     """Remove what the snapshot just committed has made superfluous, so that nothing is there twice for long."""
-    gone = drop(root, removable(root, retention))
+    root = folder.root
+    gone = folder.drop(removable(root, retention))
     if gone:
         newest = snapshots.read(root)
         vectors.prune(root, newest.vectors, _kept_versions(root, newest, retention))
     return gone
 
 
-def _tidy(root: Path, retention: Retention, replace_all: bool) -> int | None:
+def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int | None:
     """Commit the newest snapshot's content in fewer files; return its number, None where there was nothing to do."""
-    complete(root, tables_of=snapshots.needed(root))
+    root = folder.root
+    folder.complete(tables_of=snapshots.needed(root))
     base = snapshots.read(root)
     number = base.number + 1
     changed = replace(
@@ -125,7 +133,7 @@ def _tidy(root: Path, retention: Retention, replace_all: bool) -> int | None:
     if changed == base:
         return None
     changed = replace(changed, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
-    put(root, changed)
+    put(folder, changed)
     return number
 
 

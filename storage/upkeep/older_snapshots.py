@@ -6,15 +6,16 @@ from pathlib import Path
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, fault
 from docmill.storage.history import snapshots, tags
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import named_files
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror.check import far_sizes
 
 _MEND = "restore it from a copy of the store; the newest snapshot does not need it, and it goes with those that do"
 
 
-def faults(root: Path, newest: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
+def faults(folder: StoreFolder, newest: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
     """Yield what is wrong and what mends it, nothing where a repair does; `deep` reads the files again."""
+    root = folder.root
     lost = [snapshots.path_of(root, number) for number in snapshots.damaged(root)]
     lost += [snapshots.candidate_path(root, name) for name in snapshots.damaged_candidates(root)]
     for path in lost:
@@ -23,18 +24,18 @@ def faults(root: Path, newest: Snapshot, deep: bool) -> Iterator[tuple[str, str]
         tags.check(root)
     except StoreError as error:
         yield str(error), "until then no snapshot is removed"
-    for file, said in _damaged(root, newest, deep):
+    for file, said in _damaged(folder, newest, deep):
         yield said, "" if _holds_postings(file) else _MEND
 
 
-def damaged_postings(root: Path, newest: Snapshot) -> list[FileRef]:
+def damaged_postings(folder: StoreFolder, newest: Snapshot) -> list[FileRef]:
     """Return the damaged files of the keyword indexes of older snapshots, whose searches do without them."""
-    return [file for file, _ in _damaged(root, newest, deep=True) if _holds_postings(file)]
+    return [file for file, _ in _damaged(folder, newest, deep=True) if _holds_postings(file)]
 
 
-def _damaged(root: Path, newest: Snapshot, deep: bool) -> Iterator[tuple[FileRef, str]]:
+def _damaged(folder: StoreFolder, newest: Snapshot, deep: bool) -> Iterator[tuple[FileRef, str]]:
     """Yield files of older snapshots with what is wrong with them, without those that are missed by nobody."""
-    far = far_sizes(root)
+    root, far = folder.root, folder.far_sizes()
     for file, states in _files(root, newest).items():
         missing = not (root / file.path).exists()
         if missing and (_holds_postings(file) or far.get(file.path) == file.bytes):

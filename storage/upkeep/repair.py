@@ -17,12 +17,11 @@ from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault, remove, write_immutable
 from docmill.storage.history import measurements, snapshots
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
-from docmill.storage.mirror import push
-from docmill.storage.mirror.check import restore
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table, replace_documents
 from docmill.storage.upkeep import older_snapshots
@@ -44,23 +43,24 @@ class Repaired:
     lost: list[str] = field(default_factory=list)
 
 
-def repair(root: Path, encode: Encode, wait_s: float = 0.0) -> Repaired:
+def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0) -> Repaired:
     """Mend the newest snapshot.
 
     A lost index is rebuilt from Parquet and committed as a new snapshot. `encode` is called only for
     texts whose vector is in no pack any more. Documents whose rows or text are damaged leave the new
     snapshot, so that the next ingest makes them again. Raises `StoreError` when something remains broken.
     """
-    result = Repaired()
-    with writer_lock(snapshots.existing(root), wait_s):
-        result.done += restore(root)
-        kinds = {finding.kind for finding in verify(root, deep=True)}
+    result, folder = Repaired(), open_folder(store).existing()
+    root = folder.root
+    with folder.lock(wait_s):
+        result.done += folder.restore()
+        kinds = {finding.kind for finding in verify(folder, deep=True)}
         base = snapshots.read(root)
         whole = _without_damage(root, base, result) if kinds & {"tables", "texts"} else base
         if whole is not base:
             kinds |= {"vectors", "keywords"}
-        result.done += _mend(root, base, whole, kinds, encode)
-    left = [finding for finding in verify(root, deep=True) if finding.kind != "past"]
+        result.done += _mend(folder, base, whole, kinds, encode)
+    left = [finding for finding in verify(folder, deep=True) if finding.kind != "past"]
     if left:
         raise StoreError("cannot be mended from what is here: " + "; ".join(map(str, left)))
     return result
@@ -120,16 +120,16 @@ def _without_textless(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
     return replace(base, tables={**base.tables, **tables})
 
 
-def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode: Encode) -> Iterator[str]:
+def _mend(folder: StoreFolder, base: Snapshot, mended: Snapshot, kinds: set[str], encode: Encode) -> Iterator[str]:
     """Rebuild the broken kinds of parts and commit them; yield what was done, one line each."""
-    mended = yield from _rebuild(root, mended, kinds, encode)
+    mended = yield from _rebuild(folder.root, mended, kinds, encode)
     changed = mended is not base
     if changed:
-        mended = _commit(root, base, mended, kinds)
+        mended = _commit(folder, base, mended, kinds)
         yield f"committed snapshot {mended.number}"
-    yield from _remove_unreadable(root, mended, kinds)
+    yield from _remove_unreadable(folder, mended, kinds)
     if changed or kinds & {"current", "evaluations"}:
-        current.publish(root, mended)
+        current.publish(folder.root, mended)
         yield f"current/ shows snapshot {mended.number}"
 
 
@@ -150,23 +150,25 @@ def _rebuild(root: Path, mended: Snapshot, kinds: set[str], encode: Encode) -> G
     return mended
 
 
-def _commit(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str]) -> Snapshot:
+def _commit(folder: StoreFolder, base: Snapshot, mended: Snapshot, kinds: set[str]) -> Snapshot:
     """Commit what was mended as the next snapshot."""
     number = base.number + 1
     if "vectors" not in kinds:  # every snapshot needs a tag of its own that keeps its version of the vectors
-        mended = replace(mended, vectors=vectors.update(root, base.vectors, base.space, (), (), vector_tag(number)))
+        mended = replace(
+            mended, vectors=vectors.update(folder.root, base.vectors, base.space, (), (), vector_tag(number))
+        )
     mended = replace(mended, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
-    push.commit(root, mended)
+    folder.commit(mended)
     return mended
 
 
-def _remove_unreadable(root: Path, mended: Snapshot, kinds: set[str]) -> Iterator[str]:
+def _remove_unreadable(folder: StoreFolder, mended: Snapshot, kinds: set[str]) -> Iterator[str]:
     """Remove damaged files that the newest snapshot can do without."""
-    for path in measurements.damaged(root) if "evaluations" in kinds else ():
+    for path in measurements.damaged(folder.root) if "evaluations" in kinds else ():
         remove(path)
         yield f"removed {path.name}, the results of an evaluation, which could not be read: measure again"
-    for file in older_snapshots.damaged_postings(root, mended) if kinds & {"past", "keywords"} else ():
-        remove(root / file.path)
+    for file in older_snapshots.damaged_postings(folder, mended) if kinds & {"past", "keywords"} else ():
+        remove(folder.root / file.path)
         yield f"removed {file.path}, postings of older snapshots; searches of these build them again"
 
 

@@ -17,23 +17,22 @@ from docmill.storage.artifacts import staging
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.files import remove, settle, write_whole
 from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import lock_is_held
 from docmill.storage.history.snapshots import Snapshot, vector_tag
 from docmill.storage.lance import vectors
-from docmill.storage.mirror.pull import complete
-from docmill.storage.mirror.push import share_candidate
-from docmill.storage.mirror.shared_tags import unshare
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.tables.tables import read_table, write_single
 from docmill.storage.writer.commit import put
 
 
-def keep(root: Path, snapshot: Snapshot) -> str:
+def keep(folder: StoreFolder, snapshot: Snapshot) -> str:
     """Keep a prepared snapshot under a name and return it; the caller holds the writer's lock."""
+    root = folder.root
     name = _free_name(root, snapshot.number)
     vectors.tag(root, snapshot.vectors, name)
     settle()
-    write_whole(snapshots.candidate_path(root, name), snapshots.encode(share_candidate(root, name, snapshot)))
+    write_whole(snapshots.candidate_path(root, name), snapshots.encode(folder.share_candidate(name, snapshot)))
     vectors.untag(root, snapshot.vectors, vector_tag(snapshot.number))
     return name
 
@@ -47,14 +46,16 @@ def _free_name(root: Path, number: int) -> str:
     return name
 
 
-def publish(root: Path, name: str, force: bool = False, wait_s: float = 0.0) -> Snapshot:
+def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wait_s: float = 0.0) -> Snapshot:
     """Make a candidate the newest snapshot and return it.
 
     Raises `QueryError` where another run has committed since, whose work would be undone, unless `force` says so.
     """
-    with writer_lock(snapshots.existing(root), wait_s):
+    folder = open_folder(store).existing()
+    root = folder.root
+    with folder.lock(wait_s):
         candidate, newest = _read(root, name), snapshots.read(root)
-        complete(root, [candidate])
+        folder.complete([candidate])
         if not (force or _follows(root, candidate, newest)):
             raise QueryError(
                 f"snapshot {newest.number} was committed after {name}, which does not have what it changed; ingest"
@@ -66,9 +67,9 @@ def publish(root: Path, name: str, force: bool = False, wait_s: float = 0.0) -> 
         runs = pa.concat_tables([read_table(root, newest, "runs"), runs])
         made = replace(made, tables={**made.tables, "runs": write_single(root, "runs", runs)})
         vectors.tag(root, made.vectors, vector_tag(number))
-        put(root, made)
+        put(folder, made)
         staging.clear(root)
-        discard_held(root, [name])
+        discard_held(folder, [name])
         return made
 
 
@@ -90,20 +91,22 @@ def _renumbered(run: pa.Table, number: int) -> pa.Table:
     return run.set_column(place, field, pa.array([number] * run.num_rows, field.type))
 
 
-def discard(root: Path, name: str, wait_s: float = 0.0) -> None:
+def discard(store: str | Path | StoreFolder, name: str, wait_s: float = 0.0) -> None:
     """Give a candidate up; the next compaction takes its files."""
-    with writer_lock(snapshots.existing(root), wait_s):
-        _check_name(root, name)
-        discard_held(root, [name])
+    folder = open_folder(store).existing()
+    with folder.lock(wait_s):
+        _check_name(folder.root, name)
+        discard_held(folder, [name])
 
 
-def discard_held(root: Path, names: Iterable[str]) -> list[str]:
+def discard_held(folder: StoreFolder, names: Iterable[str]) -> list[str]:
     """Remove candidates that no reader has open, for a caller that holds the writer's lock; return those gone."""
+    root = folder.root
     gone = [name for name in names if not lock_is_held(snapshots.candidate_path(root, name))]
     for name in gone:
         with suppress(FileNotFoundError, StoreError):  # damaged; a later compaction takes the tag away
             vectors.untag(root, snapshots.read_candidate(root, name).vectors, name)
-        unshare(root, snapshots.CANDIDATES, name)
+        folder.unshare(snapshots.CANDIDATES, name)
         remove(snapshots.candidate_path(root, name))
     return gone
 

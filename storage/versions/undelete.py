@@ -11,23 +11,27 @@ import pyarrow.compute as pc
 from docmill.storage.columns import DOCUMENTS, RUNS, from_table
 from docmill.storage.errors import QueryError
 from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror.pull import complete
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import RunRow
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, commit
 
 
-def undelete(root: Path, uris: Sequence[str], retention: Retention, wait_s: float = 0.0) -> Snapshot:
+def undelete(
+    store: str | Path | StoreFolder, uris: Sequence[str], retention: Retention, wait_s: float = 0.0
+) -> Snapshot:
     """Commit a snapshot with the documents back as they were, their status `restored`.
 
     They stay although their files are gone; a file that is there again takes its document over.
     """
-    with writer_lock(snapshots.existing(root), wait_s):
-        complete(root)
+    folder = open_folder(store).existing()
+    root = folder.root
+    with folder.lock(wait_s):
+        folder.complete()
         base = snapshots.read(root)
         held = read_table(root, base, "deleted")
         _check(uris, set(held.column("uri").to_pylist()), retention)
@@ -45,7 +49,7 @@ def undelete(root: Path, uris: Sequence[str], retention: Retention, wait_s: floa
             space=base.space,
             undelete_days=retention.undelete_days,
         )
-        return commit(root, base, changes, _run(len(rows)))[0]
+        return commit(folder, base, changes, _run(len(rows)))[0]
 
 
 def _check(uris: Sequence[str], held: set[str], retention: Retention) -> None:

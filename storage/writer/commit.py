@@ -19,13 +19,13 @@ from docmill.storage.artifacts.part_vectors import KEYS, by_vector
 from docmill.storage.columns import COSTS, RUNS, from_table, to_table
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
 from docmill.storage.keys import bucket_of
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
 from docmill.storage.memory import give_back
-from docmill.storage.mirror import push
 from docmill.storage.schema import CostRow, RunRow, indexed_text
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
@@ -128,17 +128,17 @@ def _with_vectors(chunks: pa.Table) -> Iterator[tuple[str, ...]]:
         yield chunk_id, first, *others
 
 
-def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
+def commit(folder: StoreFolder, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
     """Commit one snapshot on top of `base`; the caller holds the writer's lock."""
-    snapshot, moves = prepare(root, base, changes, run)
-    put(root, snapshot)
+    snapshot, moves = prepare(folder.root, base, changes, run)
+    put(folder, snapshot)
     return snapshot, moves
 
 
-def put(root: Path, snapshot: Snapshot) -> None:
+def put(folder: StoreFolder, snapshot: Snapshot) -> None:
     """Commit what was prepared."""
-    push.commit(root, snapshot)
-    current.publish(root, snapshot)
+    folder.commit(snapshot)
+    current.publish(folder.root, snapshot)
 
 
 def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:

@@ -7,6 +7,7 @@ from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.columns import CHUNKS
 from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.memory import returning_large
@@ -26,7 +27,7 @@ from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_tabl
 class PublishOrder:
     """Everything that a commit needs: it travels to the step as a file."""
 
-    root: Path
+    folder: StoreFolder
     base: Snapshot | None
     changes: Changes
     run: RunRow
@@ -50,27 +51,27 @@ def publish_run(order: Path) -> Published:
     What the gate does not let through is kept as a candidate, and the staging with it, for the next run.
     """
     task: PublishOrder = load_order(order)
-    notes = ledger.pending(task.root)
+    notes = ledger.pending(task.folder.root)
     changes = replace(task.changes, costs=ledger.read(notes))
     with returning_large():
-        snapshot, moves = prepare(task.root, task.base, changes, task.run)
-        done = publish_snapshot(task.root, task.base, snapshot, task.retention, task.gate)
+        snapshot, moves = prepare(task.folder.root, task.base, changes, task.run)
+        done = publish_snapshot(task.folder, task.base, snapshot, task.retention, task.gate)
     if done.snapshot is not None:
         ledger.clear(notes)
     return replace(done, moves=moves)
 
 
 def publish_snapshot(
-    root: Path, base: Snapshot | None, snapshot: Snapshot, retention: Retention, gate: Gate | None
+    folder: StoreFolder, base: Snapshot | None, snapshot: Snapshot, retention: Retention, gate: Gate | None
 ) -> Published:
     """Commit a snapshot that was prepared, or keep it as a candidate where the gate says so."""
-    finding = judge(root, base, snapshot, gate) if gate and base else None
+    finding = judge(folder, base, snapshot, gate) if gate and base else None
     if finding and finding.worse:
-        return Published(None, candidate=candidates.keep(root, snapshot), finding=finding)
-    put(root, snapshot)
-    staging.clear(root)
-    if due(root, snapshot, retention):
-        compact_held(root, retention)
+        return Published(None, candidate=candidates.keep(folder, snapshot), finding=finding)
+    put(folder, snapshot)
+    staging.clear(folder.root)
+    if due(folder.root, snapshot, retention):
+        compact_held(folder, retention)
     return Published(snapshot.number, finding=finding)
 
 

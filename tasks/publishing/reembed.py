@@ -21,13 +21,13 @@ from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import TEMPORARY
 from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
 from docmill.storage.keys import embedding_key
 from docmill.storage.lance import vectors
-from docmill.storage.mirror.pull import complete
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import RunRow, indexed_text
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import read_piece, read_table, rewrite, write_single
@@ -60,7 +60,7 @@ class CommitTerms:
 
 
 def reembed(
-    root: Path,
+    store: str | Path | StoreFolder,
     space: EmbeddingSpace,
     terms: CommitTerms,
     progress: Callable[[int, int], None] | None = None,
@@ -70,8 +70,10 @@ def reembed(
     Readers and older snapshots stay with the old vectors. Raises `StoreError`, with nothing done, where the model
     takes fewer tokens than a chunk has.
     """
-    with writer_lock(snapshots.existing(root), terms.wait_s):
-        complete(root)
+    folder = open_folder(store).existing()
+    root = folder.root
+    with folder.lock(terms.wait_s):
+        folder.complete()
         if staging.take_over(root):
             sweep(root)
         current.catch_up(root)
@@ -82,7 +84,7 @@ def reembed(
             raise StoreError("late vectors need the windows that an ingest notes; ingest into a new store")
         embedded = _embed(root, base, space, progress or (lambda *_: None))
         snapshot = _switched(root, base, space, embedded)
-        return Reembedded(embedded, publish_snapshot(root, base, snapshot, terms.retention, terms.gate))
+        return Reembedded(embedded, publish_snapshot(folder, base, snapshot, terms.retention, terms.gate))
 
 
 @dataclass(frozen=True)

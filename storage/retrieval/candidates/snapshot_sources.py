@@ -17,13 +17,13 @@ from docmill.storage.columns import from_table
 from docmill.storage.embedding.encoder import Encoder, load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keywords.index import KeywordHit, KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.lance.fence import schema
 from docmill.storage.lance.matrix import Matrix
 from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.mirror.pull import ensure
 from docmill.storage.retrieval.candidates.positions import ChunkPlaces
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.schema import ChunkRow
@@ -48,10 +48,11 @@ class ChunkPiece(NamedTuple):
 class Sources:
     """One snapshot as its searches see it. Each index is opened when it is first asked."""
 
-    def __init__(self, root: Path, snapshot: Snapshot) -> None:
-        self.root = root
+    def __init__(self, folder: StoreFolder, snapshot: Snapshot) -> None:
+        self.folder = folder
+        self.root = folder.root
         self.snapshot = snapshot
-        self.places = ChunkPlaces(root, snapshot)
+        self.places = ChunkPlaces(folder.root, snapshot)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -114,7 +115,7 @@ class Sources:
 
     def _packs(self, artifact: str) -> Packs:
         files = [piece.file for piece in self.snapshot.artifacts[artifact]]
-        ensure(self.root, files)
+        self.folder.ensure(files)
         return Packs([self.root / file.path for file in files])
 
     @cached_property
@@ -130,7 +131,7 @@ class Sources:
             if self.snapshot.number == snapshots.numbers(self.root)[-1]:
                 raise
             # An old snapshot that is kept for its tag: its version of the index went with its neighbours.
-            ensure(self.root, [piece.file for piece in self.snapshot.artifacts["embeddings"]])
+            self.folder.ensure([piece.file for piece in self.snapshot.artifacts["embeddings"]])
             rows = vector_rows(
                 self.root, self.snapshot.artifacts["embeddings"], read_table(self.root, self.snapshot, "chunks")
             )

@@ -26,6 +26,7 @@ from docmill.storage.history.snapshots import Snapshot, StoredPiece
 from docmill.storage.keys import chunk_keys, document_key, embedding_key, key_of
 from docmill.storage.keywords.index import KeywordIndex
 from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
 from docmill.storage.schema import Parsed, RunRow
 from docmill.storage.schema_evolution import conform
@@ -57,7 +58,7 @@ class Shop:
         began = time.perf_counter()
         gone = frozenset(document_key(_uri(number)) for number in documents) if self.base else frozenset()
         changes = Changes(gone, *tables, REJECTS.empty_table(), self._packs(rows), SPACE)
-        self.base, _ = commit(self.root, self.base, changes, _run())
+        self.base, _ = commit(open_folder(self.root), self.base, changes, _run())
         return time.perf_counter() - began
 
     def _document(self, number: int, label: str) -> tuple[str, list[str], Vectors]:

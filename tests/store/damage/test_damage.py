@@ -15,6 +15,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention, hold
 from docmill.storage.history.snapshots import Snapshot, candidate_path, path_of
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep import verify as verification
 from docmill.storage.upkeep.compact import compact, due, vacuum
@@ -155,7 +156,7 @@ def test_a_copy_without_links_and_a_store_that_moved_show_what_they_hold(bench: 
 
 
 def test_a_damaged_candidate_is_named_and_given_up(bench: Workbench) -> None:
-    candidates.keep(bench.root, replace(newest(bench), number=3))
+    candidates.keep(open_folder(bench.root), replace(newest(bench), number=3))
     path = candidate_path(bench.root, "candidate-3")
     cut(path)
     (finding,) = verify(bench.root)
