@@ -116,7 +116,7 @@ def keep_values(
     store: Store, of: str, subject: Subject, found: Mapping[str, Mapping[str, float]], values: bool = True
 ) -> None:
     """Keep a row for each measure of a snapshot, given its values by item."""
-    measurements.keep(store.folder, [row_of(store.snapshot, of, subject, *one, values) for one in found.items()])
+    measurements.keep(store.stored.folder, [row_of(store.snapshot, of, subject, *one, values) for one in found.items()])
 
 
 def row_of(

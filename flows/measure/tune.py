@@ -22,7 +22,6 @@ from docmill.storage.artifacts.part_vectors import KEYS, vector_keys
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import TEMPORARY, remove
 from docmill.storage.history import snapshots
-from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
@@ -183,23 +182,20 @@ def tune(
 def hand_over(tuning: Tuning) -> int:
     """Lay the vectors of what won where the user's next ingest takes them from; return how many."""
     root = tuning.settings.store
-    with open_folder(root).lock(tuning.settings.wait_s):
-        base, won = snapshots.newest(root), snapshots.read(root / FOLDER, tuning.snapshot)
+    store, trials = open_folder(root), open_folder(root / FOLDER)
+    with store.lock(tuning.settings.wait_s):
+        base, won = store.newest(), trials.read(tuning.snapshot)
         if base is None:
             return 0
-        keys = vector_keys(read_table(root / FOLDER, won, "chunks", list(KEYS)))
-        missing = sorted(_packs(root, base).missing(keys))
+        keys = vector_keys(read_table(won, "chunks", list(KEYS)))
+        missing = sorted(Packs(base.packs("embeddings")).missing(keys))
         folder = root / staging.FOLDER / "tuned"
         remove(folder)
         if missing:
             folder.mkdir(parents=True)
-            write_pack(folder / ".tmp-tuned", _packs(root / FOLDER, won).take(missing), "embeddings")
+            write_pack(folder / ".tmp-tuned", Packs(won.packs("embeddings")).take(missing), "embeddings")
             (folder / ".tmp-tuned").rename(folder / "embeddings-00000.parquet")
         return len(missing)
-
-
-def _packs(root: Path, snapshot: Snapshot) -> Packs:
-    return Packs([root / piece.file.path for piece in snapshot.artifacts["embeddings"]])
 
 
 def _copy(store: Path, root: Path, wait_s: float) -> None:

@@ -30,7 +30,6 @@ from docmill.storage.artifacts import staging
 from docmill.storage.columns import from_table
 from docmill.storage.errors import SourceError
 from docmill.storage.files import explain_full_disk
-from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.memory import spare_memory
@@ -87,7 +86,7 @@ def ingest(
             store.complete()
             if staging.take_over(store.root):
                 sweep(store.root)
-            catch_up(store.root)
+            catch_up(store)
             folder = store.root / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
         run = _begin(settings, store, engine, folder, how)
@@ -97,7 +96,7 @@ def ingest(
 
 
 def _begin(settings: Settings, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions) -> Run:
-    base = snapshots.newest(store.root)
+    base = store.newest()
     space = space_of(settings)
     check_space(base, space)
     report = Report(engine=engine.name, dry_run=how.dry_run)
@@ -122,9 +121,9 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
     found = _discover(run, opened, how)
     changes = _prepare(run, found.expanded, how)
     if changes is None:
-        run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
+        run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
     elif how.dry_run:
-        _count_chunks(run.report, compare_chunks(run.root, run.base, changes))
+        _count_chunks(run.report, compare_chunks(run.base, changes))
     else:
         with run.step("commit"):
             order = _order(run, changes)
@@ -159,13 +158,13 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
     embedded = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
         now = run.started.isoformat("T", "seconds")
-        outcome = settle(run.root, run.base, state, todo, run.batches, run.recipe, now)
+        outcome = settle(run.base, state, todo, run.batches, run.recipe, now)
         # Once more: only now is it known which documents gave no text.
         check_losses(state, todo.lost | {*outcome.gone}, most)
         _count(run.report, state, todo, outcome, embedded)
         if todo.empty:
             return None
-        return gather(run.root, run.base, run.batches, state, todo, outcome, run.space, run.folder)
+        return gather(run.base, run.batches, state, todo, outcome, run.space, run.folder)
 
 
 def _skipped(expanded: Expansion) -> Iterator[str]:
@@ -192,9 +191,9 @@ def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fi
 
 
 def _state(run: Run, refresh_contexts: bool) -> State:
-    held = read_table(run.root, run.base, "documents", [field.name for field in fields(KnownDocument)])
+    held = read_table(run.base, "documents", [field.name for field in fields(KnownDocument)])
     documents = from_table(held, KnownDocument)
-    rejects = from_table(read_table(run.root, run.base, "rejects"), RejectRow)
+    rejects = from_table(read_table(run.base, "rejects"), RejectRow)
     run.batches = staging.batches(run.root)
     outdated = frozenset(_outdated(run) if refresh_contexts else ())
     staged = staged_documents(run.batches)
@@ -203,7 +202,7 @@ def _state(run: Run, refresh_contexts: bool) -> State:
 
 def _outdated(run: Run) -> Iterator[str]:
     """Yield the documents with a context that a language model should make again."""
-    table = read_table(run.root, run.base, "chunks", ["uri", "context_state"])
+    table = read_table(run.base, "chunks", ["uri", "context_state"])
     for uri, state in zip(*(column.to_pylist() for column in table.columns), strict=True):
         if state in (STALE, REFUSED):
             yield uri

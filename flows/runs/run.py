@@ -13,8 +13,7 @@ from docmill.flows.runs.report import Report
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
-from docmill.storage.history.folder import StoreFolder
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.memory import give_back
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import Asking
@@ -30,7 +29,7 @@ class Run:
     store: StoreFolder
     engine: Engine
     folder: Path
-    base: Snapshot | None
+    base: StoredSnapshot | None
     space: EmbeddingSpace
     recipe: Recipe
     report: Report

@@ -1,4 +1,4 @@
-"""The folder of a store: where it lies, and what is done otherwise where it mirrors an object store.
+"""The folder of a store, and a snapshot in it: where they lie, and what differs where an object store is behind.
 
 `open_folder` in `storage/mirror/mirror_folder.py` decides once which of the two a folder is, and gives back a
 `StoreFolder` or the `MirrorFolder` that overrides these methods. Who is handed one never asks.
@@ -7,15 +7,15 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, explain_full_disk, put_if_absent, settle
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import forget, hold
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.snapshots import Snapshot, StoredPiece
 from docmill.storage.lock import locked
 
 
@@ -34,8 +34,16 @@ class StoreFolder:
 
     def existing(self) -> Self:
         """Return the folder, having checked that it holds a snapshot."""
-        snapshots.existing(self.root)
+        snapshots.existing(self.root, self.name)
         return self
+
+    def read(self, number: int | None = None) -> "StoredSnapshot":
+        """Return a snapshot, the newest unless `number` says which; `StoreError` where there is none."""
+        return StoredSnapshot(self, snapshots.read(self.root, number, self.name))
+
+    def newest(self) -> "StoredSnapshot | None":
+        """Return the newest snapshot, or None where nothing was committed yet."""
+        return self.read() if snapshots.numbers(self.root) else None
 
     @contextmanager
     def lock(self, wait_s: float = 0.0) -> Iterator[None]:
@@ -51,9 +59,10 @@ class StoreFolder:
         """Keep writers on other machines away until `deadline`, of the monotonic clock; there are none."""
         return nullcontext()
 
-    def hold(self, at: int | str | None) -> tuple[Snapshot, int]:
+    def hold(self, at: int | str | None) -> tuple["StoredSnapshot", int]:
         """Return a snapshot that can be searched, the newest or the one that `at` says, and the file that holds it."""
-        return hold(self.root, at)
+        snapshot, handle = hold(self.root, at, self.name)
+        return StoredSnapshot(self, snapshot), handle
 
     def refresh(self) -> None:
         """Bring the lists of snapshots, candidates and tags up to date."""
@@ -111,3 +120,42 @@ class StoreFolder:
     def restore(self) -> list[str]:
         """Bring the folder and what lies behind it in line, each with what only the other has; say what was done."""
         return []
+
+
+@dataclass(frozen=True)
+class StoredSnapshot:
+    """A snapshot and the folder that has its files: what is read, or has been prepared to be committed."""
+
+    folder: StoreFolder
+    snapshot: Snapshot
+
+    @property
+    def root(self) -> Path:
+        """The path of the folder."""
+        return self.folder.root
+
+    @property
+    def number(self) -> int:
+        """The number of the snapshot."""
+        return self.snapshot.number
+
+    def pieces(self, table: str) -> tuple[StoredPiece, ...]:
+        """Return the files of a table with their buckets, of one that the snapshot does not have none."""
+        return self.snapshot.tables.get(table, ())
+
+    def paths(self, table: str) -> list[Path]:
+        """Return the Parquet files of a table."""
+        return [self.root / piece.file.path for piece in self.pieces(table)]
+
+    def packs(self, kind: str) -> list[Path]:
+        """Return the packs of a kind of artifact, texts or embeddings."""
+        return [self.root / piece.file.path for piece in self.snapshot.artifacts[kind]]
+
+    def ensure_packs(self, kind: str) -> list[Path]:
+        """Return the packs of a kind, having them all here."""
+        self.folder.ensure([piece.file for piece in self.snapshot.artifacts[kind]])
+        return self.packs(kind)
+
+    def changed(self, **parts: Any) -> "StoredSnapshot":
+        """Return the snapshot with other parts, in the same folder; nothing is written."""
+        return replace(self, snapshot=replace(self.snapshot, **parts))

@@ -9,7 +9,7 @@ from typing import ClassVar
 from docmill.storage.address import MirrorMark, at_hand, mark_of
 from docmill.storage.files import FileRef
 from docmill.storage.history import tags
-from docmill.storage.history.folder import StoreFolder
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror import check, collection, pull, push
 from docmill.storage.mirror.writer_lock import leased_and_fresh
@@ -50,9 +50,10 @@ class MirrorFolder(StoreFolder):
     def _leased(self, deadline: float) -> AbstractContextManager[None]:
         return leased_and_fresh(self.objects, self.root, self.mark, deadline)
 
-    def hold(self, at: int | str | None) -> tuple[Snapshot, int]:
+    def hold(self, at: int | str | None) -> tuple[StoredSnapshot, int]:
         """Return a snapshot, having fetched what its searches need; when the newest is removed meanwhile the next."""
-        return pull.take(self.objects, self.root, self.mark, at)
+        snapshot, handle = pull.take(self.objects, self.root, self.mark, at)
+        return StoredSnapshot(self, snapshot), handle
 
     def refresh(self) -> None:
         """Bring the mirror's snapshots, candidates, tags and evaluations in line with those of its object store."""

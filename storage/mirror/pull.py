@@ -48,7 +48,7 @@ def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -
     for _ in range(_TRIES):
         refresh(objects, root, mark)
         with _fetching(root):
-            snapshot, handle = hold(root, at)
+            snapshot, handle = hold(root, at, mark.url)
             try:
                 _fetch_searched(objects, root, snapshot)
             except BaseException as error:

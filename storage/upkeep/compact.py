@@ -1,17 +1,17 @@
 """Compaction and vacuum: what the retention keeps no longer goes, and what is left lies in few files."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from docmill.storage.errors import StoreError
 from docmill.storage.files import disk_use
 from docmill.storage.history import snapshots, tags
-from docmill.storage.history.folder import StoreFolder
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import garbage, sweep
 from docmill.storage.history.retention import Retention, expired, is_held, removable
-from docmill.storage.history.snapshots import Snapshot, vector_tag
+from docmill.storage.history.snapshots import vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
@@ -38,19 +38,19 @@ class Compaction:
     damaged: tuple[int, ...] = ()
 
 
-def due(root: Path, snapshot: Snapshot, retention: Retention) -> bool:
+def due(made: StoredSnapshot, retention: Retention) -> bool:
     """Say whether a store has grown so many files or snapshots that a compaction pays.
 
     Not where a tag is damaged: that waits for a person, and a run does not.
     """
     try:
-        tags.check(root)
+        tags.check(made.root)
     except StoreError:
         return False
-    if crowded(snapshot):
+    if crowded(made.snapshot):
         return True
-    beyond = len(snapshots.numbers(root)) - max(1, retention.keep_snapshots)
-    return beyond >= SLACK and len(removable(root, retention)) >= SLACK
+    beyond = len(snapshots.numbers(made.root)) - max(1, retention.keep_snapshots)
+    return beyond >= SLACK and len(removable(made.root, retention)) >= SLACK
 
 
 def vacuum(
@@ -60,11 +60,11 @@ def vacuum(
 
     What a tag names or a reader holds stays. A dry run counts and touches nothing.
     """
-    folder = open_folder(store)
+    folder = open_folder(store).existing()
     if dry_run:
         gone = removable(folder.root, retention)
         return Compaction(tuple(gone), _bytes(folder.root, gone), None, tuple(snapshots.damaged(folder.root)))
-    with folder.existing().lock(wait_s):
+    with folder.lock(wait_s):
         return _reduced(folder, retention, lambda gone: (_tidy(folder, retention, False) if gone else None, []))
 
 
@@ -109,8 +109,8 @@ def _drop_former(folder: StoreFolder, retention: Retention) -> list[int]:
     root = folder.root
     gone = folder.drop(removable(root, retention))
     if gone:
-        newest = snapshots.read(root)
-        vectors.prune(root, newest.vectors, _kept_versions(root, newest, retention))
+        newest = folder.read()
+        vectors.prune(root, newest.snapshot.vectors, _kept_versions(newest, retention))
     return gone
 
 
@@ -118,36 +118,37 @@ def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int |
     """Commit the newest snapshot's content in fewer files; return its number, None where there was nothing to do."""
     root = folder.root
     folder.complete(tables_of=snapshots.needed(root))
-    base = snapshots.read(root)
-    number = base.number + 1
-    changed = replace(
-        base,
-        artifacts={kind: prune(root, base, kind, replace_all) for kind in base.artifacts},
-        keywords=keyword_writer.compact(root, base.keywords) if replace_all else base.keywords,
-        vectors=vectors.clean(root, base.vectors, _kept_versions(root, base, retention), vector_tag(number)),
+    base = folder.read()
+    before, number = base.snapshot, base.number + 1
+    changed = base.changed(
+        artifacts={kind: prune(base, kind, replace_all) for kind in before.artifacts},
+        keywords=keyword_writer.compact(root, before.keywords) if replace_all else before.keywords,
+        vectors=vectors.clean(root, before.vectors, _kept_versions(base, retention), vector_tag(number)),
     )
-    buckets = bucket_count(base.rows("chunks"), 0) if replace_all else base.buckets
-    if buckets != base.buckets:
-        spread = {name: rebucket(root, base.tables.get(name, ()), name, buckets) for name in ("documents", "chunks")}
-        changed = replace(changed, buckets=buckets, tables={**base.tables, **spread})
+    buckets = bucket_count(before.rows("chunks"), 0) if replace_all else before.buckets
+    if buckets != before.buckets:
+        spread = {name: rebucket(root, base.pieces(name), name, buckets) for name in ("documents", "chunks")}
+        changed = changed.changed(buckets=buckets, tables={**before.tables, **spread})
     if changed == base:
         return None
-    changed = replace(changed, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
-    put(folder, changed)
+    put(changed.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds")))
     return number
 
 
-def _kept_versions(root: Path, base: Snapshot, retention: Retention) -> dict[str, int]:
+def _kept_versions(base: StoredSnapshot, retention: Retention) -> dict[str, int]:
     """Return the tags and versions of the vectors that snapshots need.
 
     A snapshot that is only kept for its tag is searched without the index: its version would keep all between.
     """
+    root = base.root
     retired = {n for n in expired(root, retention) if n in tags.tags(root).values() and not is_held(root, n)}
     states = {vector_tag(state.number): state for state in snapshots.each(root) if state.number not in retired}
     states |= snapshots.held_back(root)
     lost = [*map(vector_tag, snapshots.damaged(root)), *snapshots.damaged_candidates(root)]
     unknown = dict.fromkeys(lost, 0)  # so that no version goes
-    return unknown | {tag: s.vectors.version for tag, s in states.items() if s.vectors.table == base.vectors.table}
+    return unknown | {
+        tag: s.vectors.version for tag, s in states.items() if s.vectors.table == base.snapshot.vectors.table
+    }
 
 
 def _bytes(root: Path, gone: list[int]) -> int:

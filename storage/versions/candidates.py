@@ -6,7 +6,6 @@ snapshot, no run builds on it, and no sweep takes its files. The next attempt at
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from docmill.storage.artifacts import staging
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.files import remove, settle, write_whole
 from docmill.storage.history import snapshots
-from docmill.storage.history.folder import StoreFolder
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.retention import lock_is_held
 from docmill.storage.history.snapshots import Snapshot, vector_tag
 from docmill.storage.lance import vectors
@@ -26,9 +25,9 @@ from docmill.storage.tables.tables import read_table, write_single
 from docmill.storage.writer.commit import put
 
 
-def keep(folder: StoreFolder, snapshot: Snapshot) -> str:
+def keep(made: StoredSnapshot) -> str:
     """Keep a prepared snapshot under a name and return it; the caller holds the writer's lock."""
-    root = folder.root
+    root, folder, snapshot = made.root, made.folder, made.snapshot
     name = _free_name(root, snapshot.number)
     vectors.tag(root, snapshot.vectors, name)
     settle()
@@ -54,33 +53,33 @@ def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wai
     folder = open_folder(store).existing()
     root = folder.root
     with folder.lock(wait_s):
-        candidate, newest = _read(root, name), snapshots.read(root)
-        folder.complete([candidate])
-        if not (force or _follows(root, candidate, newest)):
+        candidate, newest = _read(folder, name), folder.read()
+        folder.complete([candidate.snapshot])
+        if not (force or _follows(candidate, newest)):
             raise QueryError(
                 f"snapshot {newest.number} was committed after {name}, which does not have what it changed; ingest"
                 f" again, or go back to what {name} holds: docmill publish {name} --force --store {root}"
             )
         number = newest.number + 1
-        made = replace(candidate, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
-        runs = _renumbered(_own_run(root, candidate), number)
-        runs = pa.concat_tables([read_table(root, newest, "runs"), runs])
-        made = replace(made, tables={**made.tables, "runs": write_single(root, "runs", runs)})
-        vectors.tag(root, made.vectors, vector_tag(number))
-        put(folder, made)
+        made = candidate.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
+        runs = _renumbered(_own_run(candidate), number)
+        runs = pa.concat_tables([read_table(newest, "runs"), runs])
+        made = made.changed(tables={**made.snapshot.tables, "runs": write_single(root, "runs", runs)})
+        vectors.tag(root, made.snapshot.vectors, vector_tag(number))
+        put(made)
         staging.clear(root)
         discard_held(folder, [name])
-        return made
+        return made.snapshot
 
 
-def _follows(root: Path, candidate: Snapshot, newest: Snapshot) -> bool:
+def _follows(candidate: StoredSnapshot, newest: StoredSnapshot) -> bool:
     """Say whether the candidate's base is the newest snapshot; compaction and repair make no other run."""
-    before = pa.concat_tables([read_table(root, newest, "runs"), _own_run(root, candidate)])
-    return bool(before.equals(read_table(root, candidate, "runs")))
+    before = pa.concat_tables([read_table(newest, "runs"), _own_run(candidate)])
+    return bool(before.equals(read_table(candidate, "runs")))
 
 
-def _own_run(root: Path, candidate: Snapshot) -> pa.Table:
-    runs = read_table(root, candidate, "runs")
+def _own_run(candidate: StoredSnapshot) -> pa.Table:
+    runs = read_table(candidate, "runs")
     return runs.filter(pc.equal(runs.column("snapshot"), candidate.number))
 
 
@@ -119,9 +118,9 @@ def expired(root: Path, keep_days: float) -> list[str]:
     ]
 
 
-def _read(root: Path, name: str) -> Snapshot:
-    _check_name(root, name)
-    return snapshots.read_candidate(root, name)
+def _read(folder: StoreFolder, name: str) -> StoredSnapshot:
+    _check_name(folder.root, name)
+    return StoredSnapshot(folder, snapshots.read_candidate(folder.root, name))
 
 
 def _check_name(root: Path, name: str) -> None:

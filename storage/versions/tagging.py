@@ -7,7 +7,7 @@ from pathlib import Path
 
 from docmill.storage.errors import QueryError
 from docmill.storage.files import put_if_absent, remove
-from docmill.storage.history import snapshots, tags
+from docmill.storage.history import tags
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.mirror.mirror_folder import open_folder
 
@@ -25,7 +25,7 @@ def set_tag(store: str | Path | StoreFolder, name: str, at: int | str | None = N
     folder = open_folder(store).existing()
     root = folder.root
     with folder.lock(wait_s):
-        number = snapshots.read(root, tags.find(root, at)).number
+        number = folder.read(tags.find(root, at)).number
         value = {"snapshot": number, "created": datetime.now(UTC).isoformat("T", "seconds")}
         folder.share_tag(name, json.dumps(value).encode())
         if not put_if_absent(root / tags.FOLDER / f"{name}.json", json.dumps(value).encode()):

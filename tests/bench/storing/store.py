@@ -21,8 +21,9 @@ import pyarrow as pa
 from docmill.storage.artifacts.packs import pack_embeddings, pack_texts, write_pack
 from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
 from docmill.storage.files import write_immutable
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import Snapshot, StoredPiece
+from docmill.storage.history.snapshots import StoredPiece
 from docmill.storage.keys import chunk_keys, document_key, embedding_key, key_of
 from docmill.storage.keywords.index import KeywordIndex
 from docmill.storage.lance.vectors import VectorIndex
@@ -49,7 +50,7 @@ class Shop:
     root: Path
     texts: list[str]
     matrix: Vectors
-    base: Snapshot | None = None
+    base: StoredSnapshot | None = None
 
     def put(self, documents: Sequence[int], label: str = "") -> float:
         """Commit documents, in the words of `label` after their own; return the seconds that it took."""
@@ -169,7 +170,7 @@ class _Given:
 
 def _searches(shop: Shop, questions: Sequence[str], asked: Vectors) -> list[Figure]:
     assert shop.base is not None
-    base = shop.base
+    base = shop.base.snapshot
 
     def opened() -> tuple[VectorIndex, KeywordIndex]:
         store = open_store(shop.root)

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -178,7 +177,7 @@ def test_earlier_snapshots_and_tags_can_be_asked_on_any_machine(laid: FarBench) 
         "# Guide\n\nTurn the red knob."
     ]
     assert [row["snapshot"] for row in now.history()] == [1, 2]
-    assert [c.kind for c in diff(two.root, past.snapshot, now.snapshot).documents] == ["changed"]
+    assert [c.kind for c in diff(past.stored, now.stored).documents] == ["changed"]
     vacuum(laid.root, ONE)
     assert open_store(laid.on("three").root, 1).search("red", k=1)
     delete_tag(two.root, "first")
@@ -309,11 +308,10 @@ def test_no_credential_is_written_anywhere(laid: FarBench) -> None:
 def test_what_is_held_back_can_be_asked_and_published_on_another_machine(laid: FarBench) -> None:
     edit(laid, "Turn the blue knob.")
     with open_folder(laid.root).lock():
-        base = snapshots.read(laid.root)
-        prepared = replace(base, number=2)
-        name = candidates.keep(open_folder(laid.root), replace(prepared, vectors=vectors.update(
-            laid.root, base.vectors, base.space, (), (), vector_tag(2)
-        )))  # fmt: skip
+        held = open_folder(laid.root).read()
+        base = held.snapshot
+        tagged = vectors.update(laid.root, base.vectors, base.space, (), (), vector_tag(2))
+        name = candidates.keep(held.changed(number=2, vectors=tagged))
     two = laid.on("two")
     assert open_store(two.root, name).search("red knob", k=1)[0].uri == "guide.md"
     assert two.store.snapshot.number == 1
