@@ -18,7 +18,7 @@ from docmill.storage.columns import SCHEMAS, from_table
 from docmill.storage.errors import QueryError
 from docmill.storage.files import disk_use
 from docmill.storage.history import measurements, snapshots, tags
-from docmill.storage.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.retrieval.candidates.hit import Hit
@@ -57,7 +57,7 @@ class Document:
     row: DocumentRow
 
 
-def open_store(path: str | Path | StoreFolder, at: int | str | None = None) -> "Store":
+def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     """Open the newest snapshot of the store at `path`, or the one that `at` names by number or tag.
 
     `path` is a folder or `s3://BUCKET/PREFIX`; the mirror of the latter is brought up to date.

@@ -237,6 +237,20 @@ def test_a_new_store_at_the_same_address_empties_the_mirrors(laid: FarBench) -> 
     assert laid.on("two").store.search("knob", k=1)[0].text.endswith("green knob.")
 
 
+def test_a_folder_that_stays_open_empties_its_mirror_once(laid: FarBench) -> None:
+    two = laid.on("two")
+    open_folder(two.root).refresh()
+    folder = open_folder(two.root)  # which knows the first store
+    laid.objects.delete(sorted(laid.keys()))
+    laid.ingest()
+    folder.refresh()
+    folder.complete()
+    fetched = list(two.root.glob("tables/chunks/*.parquet"))
+    folder.refresh()
+    assert fetched, "the mirror is now one of the second store"
+    assert all(path.exists() for path in fetched)
+
+
 def test_many_small_commits_leave_few_objects(laid: FarBench) -> None:
     for number in range(5):
         (laid if number % 2 else laid.on("two")).write({f"{number}.txt": f"Words of number {number}.\n"})
