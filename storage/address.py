@@ -84,9 +84,3 @@ def mark_of(root: Path) -> MirrorMark | None:
 def belong(root: Path, mark: MirrorMark, store: str) -> None:
     """Note of which store a mirror is."""
     write_whole(root / MARKER, json.dumps(asdict(replace(mark, store=store))).encode())
-
-
-def shown(root: Path) -> str:
-    """Return how a person names a store: by its address or by its folder."""
-    mark = mark_of(root)
-    return mark.url if mark else str(root)

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from docmill.storage.address import shown
 from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
 
@@ -19,11 +18,14 @@ _POLL_S = 0.1  # seconds between two tries to get the lock
 
 
 @contextmanager
-def locked(root: Path, deadline: float) -> Iterator[None]:
-    """Hold the folder `root` for writing; raise `Locked` if another process has it beyond `deadline`, monotonic."""
+def locked(root: Path, name: str, deadline: float) -> Iterator[None]:
+    """Hold the folder `root` of the store `name` for writing.
+
+    Raises `Locked` if another process has it beyond `deadline`, of the monotonic clock.
+    """
     handle = _open(root)
     try:
-        _acquire(handle, root, deadline)
+        _acquire(handle, name, deadline)
         holder = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -50,20 +52,20 @@ def _open(root: Path) -> int:
         raise StoreError(f"{root} cannot be written: {reason}; it can be read: search, sql, verify") from None
 
 
-def _acquire(handle: int, root: Path, deadline: float) -> None:
+def _acquire(handle: int, name: str, deadline: float) -> None:
     while True:
         try:
             return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                raise Locked(_explain(root, os.pread(handle, 4096, 0))) from None
+                raise Locked(_explain(name, os.pread(handle, 4096, 0))) from None
             time.sleep(_POLL_S)
 
 
-def _explain(root: Path, content: bytes) -> str:
+def _explain(name: str, content: bytes) -> str:
     try:
         holder = json.loads(content)
         who = f"process {holder['pid']} on {holder['host']} since {holder['since']}"
     except (ValueError, KeyError):
         who = "another process"
-    return f"{shown(root)} is being written by {who}; wait for it with --wait SECONDS"
+    return f"{name} is being written by {who}; wait for it with --wait SECONDS"

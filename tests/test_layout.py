@@ -38,6 +38,7 @@ ONLY_IN = {
     "rich": ("flows/cli/",),
     "pickle": ("tasks/workers/pool.py", "tasks/workers/worker.py"),
 }
+OPENED_BY = "docmill.storage.mirror.mirror_folder"
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "manager", "base", "core", "common", "misc"}
 SLOW = (
     "prefect", "lancedb", "duckdb", "torch", "sentence_transformers", "transformers", "tokenizers", "unstructured",
@@ -113,6 +114,16 @@ def test_a_class_name_has_one_meaning() -> None:
                 homes[node.name.lstrip("_")].add(name_of(path))
     twice = {name: sorted(found) for name, found in homes.items() if len(found) > 1 and name not in NAMED_TWICE}
     assert not twice, f"give these names that differ: {twice}"
+
+
+def test_only_open_folder_tells_a_mirror_from_a_store() -> None:
+    """Who is handed a `StoreFolder` calls its methods; nobody asks what it is, or goes around it."""
+    at_home = ("storage/mirror/", "storage/address.py")
+    for path in (path for path in MODULES if not name_of(path).startswith(at_home)):
+        names = {node.id for node in ast.walk(syntax(path)) if isinstance(node, ast.Name)}
+        taken = {name for name, _ in imports(path) if name.startswith("docmill.storage.mirror.")}
+        assert "mark_of" not in names, f"{name_of(path)} asks whether a store is a mirror"
+        assert taken <= {OPENED_BY, f"{OPENED_BY}.open_folder"}, f"{name_of(path)} takes more than open_folder: {taken}"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -12,6 +12,7 @@ from docmill.storage.embedding.space import late_space
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
 from docmill.storage.history.retention import Retention
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.chunking.chunk import ChunkOptions, asks_model
@@ -107,7 +108,7 @@ def asking_of(settings: Settings, **how: Any) -> Asking | None:
     calls = chosen.max_calls if chosen.max_calls >= 0 else None
     cost = chosen.max_cost if chosen.max_cost >= 0 else None
     budget = Budget(chosen.prices, calls, cost)
-    return Asking(model, settings.store, budget=budget, **how) if model else None
+    return Asking(model, open_folder(settings.store, settings.mirrors), budget=budget, **how) if model else None
 
 
 def how_of(chosen: SearchSettings) -> SearchArguments:

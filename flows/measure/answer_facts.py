@@ -94,7 +94,7 @@ def _passages(store: Store, question: Question) -> list[str]:
     """Return the verbatim answers to a question: the quoted passages, else the whole documents."""
     quoted = [target.quotation for target in question.targets if target.quotation]
     wanted = {target.document for target in question.targets}
-    uris = read_table(store.root, store.snapshot, "documents", ["uri"]).column(0).to_pylist() if not quoted else []
+    uris = read_table(store.stored, "documents", ["uri"]).column(0).to_pylist() if not quoted else []
     documents = [store.document(uri).text for uri in uris if wanted & {*names_of(uri)}]
     return list(dict.fromkeys([*quoted, *documents]))
 

@@ -45,7 +45,7 @@ class Looking:
 
 def chunk_quality(settings: Settings, store: Store, looking: Looking) -> Values:
     """Return each measure by item: the chunks or documents of a deterministic sample, or "all"."""
-    table = read_table(store.root, store.snapshot, "chunks")
+    table = read_table(store.stored, "chunks")
     rows = [row for row in from_table(table, ChunkRow) if not row.children]
     if not rows:
         return {}
@@ -92,7 +92,7 @@ def _sample(store: Store, rows: list[ChunkRow], most: int) -> list[Written]:
 
 
 def _vectors(store: Store, rows: list[ChunkRow]) -> npt.NDArray[np.float32]:
-    batches = list(vector_rows(store.root, store.snapshot.artifacts["embeddings"], to_table(rows, CHUNKS)))
+    batches = list(vector_rows(store.stored.packs("embeddings"), to_table(rows, CHUNKS)))
     flat = pa.Table.from_batches(batches).column("vector").combine_chunks().flatten()
     return np.asarray(flat, np.float32).reshape(len(rows), -1)
 
@@ -100,7 +100,7 @@ def _vectors(store: Store, rows: list[ChunkRow]) -> npt.NDArray[np.float32]:
 def _coherence(settings: Settings, store: Store, documents: list[Written]) -> Iterator[tuple[str, Mapping[str, float]]]:
     """Yield how similar the sentences within a chunk are, for some chunks."""
     pairs = sorted(pair for one in documents for pair in measures.inner_sentences(one))[:_COHERENT]
-    packs = tuple(store.root / piece.file.path for piece in store.snapshot.artifacts["embeddings"])
+    packs = tuple(store.stored.packs("embeddings"))
     target = store.root / "cache" / "quality" / "embeddings-sentences.parquet"
     target.parent.mkdir(parents=True, exist_ok=True)
     task = Answering(packs, target, settings.embedding.model, settings.embedding.revision)

@@ -13,9 +13,11 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.config.task_options import way_of
 from docmill.storage.files import hash_file
 from docmill.storage.history import measurements, snapshots
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.measurements import EvaluationRow, state_of
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keys import hash_bytes, key_of
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import Mode
 from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, Way
@@ -100,20 +102,21 @@ def subject_of(path: Path, qrels: Path | None, settings: Mapping[str, Any], kind
     return Subject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
 
 
-def keep(root: Path, measured: Sequence[Measured], subject: Subject, values: bool = True) -> None:
+def keep(store: str | Path | StoreFolder, measured: Sequence[Measured], subject: Subject, values: bool = True) -> None:
     """Save a row for each measure, with the value of every question if `values`."""
+    folder = open_folder(store)
     for one in measured:
         settings = {**one.evaluation.way.options, **(subject.settings or {})}
         own = Subject(subject.kind, subject.name, subject.hash, settings)
         rows = [row_of(one.snapshot, one.of, own, *found, values) for found in one.evaluation.values.items()]
-        measurements.keep(root, rows)
+        measurements.keep(folder, rows)
 
 
 def keep_values(
     store: Store, of: str, subject: Subject, found: Mapping[str, Mapping[str, float]], values: bool = True
 ) -> None:
     """Save a row for each measure of a snapshot, given its values by item."""
-    measurements.keep(store.root, [row_of(store.snapshot, of, subject, *one, values) for one in found.items()])
+    measurements.keep(store.stored.folder, [row_of(store.snapshot, of, subject, *one, values) for one in found.items()])
 
 
 def row_of(

@@ -22,8 +22,7 @@ from docmill.storage.artifacts.part_vectors import KEYS, vector_keys
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import TEMPORARY, remove
 from docmill.storage.history import snapshots
-from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.schema import Parsed
@@ -185,23 +184,20 @@ def tune(
 def hand_over(tuning: Tuning) -> int:
     """Put the vectors of the winning settings where the user's next ingest finds them; return their number."""
     root = tuning.settings.store
-    with writer_lock(root, tuning.settings.wait_s):
-        base, won = snapshots.newest(root), snapshots.read(root / FOLDER, tuning.snapshot)
+    store, trials = open_folder(root), open_folder(root / FOLDER)
+    with store.lock(tuning.settings.wait_s):
+        base, won = store.newest(), trials.read(tuning.snapshot)
         if base is None:
             return 0
-        keys = vector_keys(read_table(root / FOLDER, won, "chunks", list(KEYS)))
-        missing = sorted(_packs(root, base).missing(keys))
+        keys = vector_keys(read_table(won, "chunks", list(KEYS)))
+        missing = sorted(Packs(base.packs("embeddings")).missing(keys))
         folder = root / staging.FOLDER / "tuned"
         remove(folder)
         if missing:
             folder.mkdir(parents=True)
-            write_pack(folder / ".tmp-tuned", _packs(root / FOLDER, won).take(missing), "embeddings")
+            write_pack(folder / ".tmp-tuned", Packs(won.packs("embeddings")).take(missing), "embeddings")
             (folder / ".tmp-tuned").rename(folder / "embeddings-00000.parquet")
         return len(missing)
-
-
-def _packs(root: Path, snapshot: Snapshot) -> Packs:
-    return Packs([root / piece.file.path for piece in snapshot.artifacts["embeddings"]])
 
 
 def _copy(store: Path, root: Path, wait_s: float) -> None:
@@ -213,7 +209,7 @@ def _copy(store: Path, root: Path, wait_s: float) -> None:
         return
     draft = root.with_name(f"{TEMPORARY}tune")
     remove(draft)
-    with writer_lock(store, wait_s):
+    with open_folder(store).lock(wait_s):
         for path in store.iterdir():
             if path.is_dir() and path.name not in _LEFT_OUT:
                 shutil.copytree(path, draft / path.name, copy_function=os.link)

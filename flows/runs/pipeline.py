@@ -26,16 +26,14 @@ from docmill.flows.runs.engine import Engine
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run import Run
 from docmill.flows.runs.run_options import RunOptions
-from docmill.storage.address import at_hand
 from docmill.storage.artifacts import staging
 from docmill.storage.columns import from_table
 from docmill.storage.errors import SourceError
 from docmill.storage.files import explain_full_disk
-from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.memory import spare_memory
-from docmill.storage.mirror.pull import complete, refresh
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import REFUSED, STALE, RejectRow, RunRow
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, ChunkMoves, check_space, compare_chunks
@@ -71,34 +69,35 @@ def ingest(
     `Transient` if the disk is full.
     """
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
-    settings = settings.model_copy(update={"store": at_hand(settings.store, settings.mirrors)})
+    store = open_folder(settings.store, settings.mirrors)
+    settings = settings.model_copy(update={"store": store.root})
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
     spare_memory()
     with ExitStack() as stack:
-        stack.enter_context(explain_full_disk(settings.store))
+        stack.enter_context(explain_full_disk(store.root))
         if dry_run:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="docmill-plan-")))
-            refresh(settings.store)
-            complete(settings.store)
+            store.refresh()
+            store.complete()
         else:
-            stack.enter_context(writer_lock(settings.store, settings.wait_s))
-            complete(settings.store)
-            if staging.take_over(settings.store):
-                sweep(settings.store)
-            catch_up(settings.store)
-            folder = settings.store / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
+            stack.enter_context(store.lock(settings.wait_s))
+            store.complete()
+            if staging.take_over(store.root):
+                sweep(store.root)
+            catch_up(store)
+            folder = store.root / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
         stack.enter_context(passwords_at_hand(folder, settings.parse.passwords))
-        run = _begin(settings, engine, folder, how)
+        run = _begin(settings, store, engine, folder, how)
         stack.callback(run.incoming.remove)
         _execute(run, opened, how)
         return run.report
 
 
-def _begin(settings: Settings, engine: Engine, folder: Path, how: RunOptions) -> Run:
-    base = snapshots.newest(settings.store)
+def _begin(settings: Settings, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions) -> Run:
+    base = store.newest()
     space = space_of(settings)
     check_space(base, space)
     report = Report(engine=engine.name, dry_run=how.dry_run)
@@ -106,7 +105,7 @@ def _begin(settings: Settings, engine: Engine, folder: Path, how: RunOptions) ->
     check_model(settings, recipe)
     gate = None if how.dry_run else gate_of(settings)
     asking = asking_of(settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
-    return Run(settings, settings.store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
+    return Run(settings, store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +122,9 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
     found = _discover(run, opened, how)
     changes = _prepare(run, found.expanded, how)
     if changes is None:
-        run.report.chunks.kept = run.base.rows("chunks") if run.base else 0
+        run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
     elif how.dry_run:
-        _count_chunks(run.report, compare_chunks(run.root, run.base, changes))
+        _count_chunks(run.report, compare_chunks(run.base, changes))
     else:
         with run.step("commit"):
             order = _order(run, changes)
@@ -160,13 +159,13 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
     embedded = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
         now = run.started.isoformat("T", "seconds")
-        outcome = settle(run.root, run.base, state, todo, run.batches, run.recipe, now)
+        outcome = settle(run.base, state, todo, run.batches, run.recipe, now)
         # Check again: which documents gave no text is known only now.
         check_losses(state, todo.lost | {*outcome.gone}, most)
         _count(run.report, state, todo, outcome, embedded)
         if todo.empty:
             return None
-        return gather(run.root, run.base, run.batches, state, todo, outcome, run.space, run.folder)
+        return gather(run.base, run.batches, state, todo, outcome, run.space, run.folder)
 
 
 def _skipped(expanded: Expansion) -> Iterator[str]:
@@ -193,9 +192,9 @@ def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fi
 
 
 def _state(run: Run, refresh_contexts: bool) -> State:
-    held = read_table(run.root, run.base, "documents", [field.name for field in fields(KnownDocument)])
+    held = read_table(run.base, "documents", [field.name for field in fields(KnownDocument)])
     documents = from_table(held, KnownDocument)
-    rejects = from_table(read_table(run.root, run.base, "rejects"), RejectRow)
+    rejects = from_table(read_table(run.base, "rejects"), RejectRow)
     run.batches = staging.batches(run.root)
     outdated = frozenset(_outdated(run) if refresh_contexts else ())
     staged = staged_documents(run.batches)
@@ -204,7 +203,7 @@ def _state(run: Run, refresh_contexts: bool) -> State:
 
 def _outdated(run: Run) -> Iterator[str]:
     """Yield the uris of documents whose context a language model should write again."""
-    table = read_table(run.root, run.base, "chunks", ["uri", "context_state"])
+    table = read_table(run.base, "chunks", ["uri", "context_state"])
     for uri, state in zip(*(column.to_pylist() for column in table.columns), strict=True):
         if state in (STALE, REFUSED):
             yield uri
@@ -243,7 +242,7 @@ def _count_chunks(report: Report, moves: ChunkMoves) -> None:
 def _order(run: Run, changes: Changes) -> Path:
     kept = retention_of(run.settings)
     promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
-    order = PublishOrder(run.root, run.base, promoted, _run_row(run), kept, run.gate)
+    order = PublishOrder(run.store, run.base, promoted, _run_row(run), kept, run.gate)
     return save_order(order, run.folder / "publish.json")
 
 

@@ -13,7 +13,7 @@ from docmill.flows.runs.report import Report
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.memory import give_back
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import Asking
@@ -26,10 +26,10 @@ class Run:
     """A run in progress. `folder` is its staging folder; `batches` are its finished batches."""
 
     settings: Settings
-    root: Path
+    store: StoreFolder
     engine: Engine
     folder: Path
-    base: Snapshot | None
+    base: StoredSnapshot | None
     space: EmbeddingSpace
     recipe: Recipe
     report: Report
@@ -41,6 +41,11 @@ class Run:
 
     def __post_init__(self) -> None:
         self.incoming = Incoming(self.folder / f"{TEMPORARY}incoming")
+
+    @property
+    def root(self) -> Path:
+        """The path of the store."""
+        return self.store.root
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

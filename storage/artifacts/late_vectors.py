@@ -1,7 +1,6 @@
 """Late vectors: each chunk's is read in a window of its document, so what it depends on is found there."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +8,7 @@ import pyarrow as pa
 
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.embedding.encoder import Encoder, Window
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keys import late_key
 from docmill.storage.tables.tables import read_table
 
@@ -18,12 +17,12 @@ COLUMNS = ("text_key", "window_start", "window_end", "start_char", "end_char")
 _DOCUMENTS_AT_ONCE = 256  # texts that are in memory together; fewer read row groups more than once
 
 
-def late_rows(root: Path, snapshot: Snapshot, chunks: pa.Table) -> tuple[pa.Table, Packs]:
+def late_rows(stored: StoredSnapshot, chunks: pa.Table) -> tuple[pa.Table, Packs]:
     """Return chunks with the `text_key` of their documents, and the packs of these texts."""
-    documents = read_table(root, snapshot, "documents", ["document_id", "text_key"])
+    documents = read_table(stored, "documents", ["document_id", "text_key"])
     text_keys = dict(zip(*(column.to_pylist() for column in documents.columns), strict=True))
     named = [text_keys[key] for key in chunks.column("document_id").to_pylist()]
-    texts = Packs([root / piece.file.path for piece in snapshot.artifacts["texts"]])
+    texts = Packs(stored.packs("texts"))
     return chunks.append_column("text_key", pa.array(named, pa.string())), texts
 
 

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from docmill.storage.files import write_whole
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.keys import key_of
-from docmill.storage.objects.shared_files import NOTHING, share
+from docmill.storage.objects.shared_files import NOTHING
 
 FOLDER = "evaluations"
 _NOTHING = f"{NOTHING}.parquet"
@@ -61,13 +62,13 @@ def state_of(snapshot: Snapshot) -> str:
     return key_of("state", pieces, snapshot.space.id, snapshot.keywords.analyser, snapshot.keywords.language)
 
 
-def keep(root: Path, rows: Sequence[EvaluationRow]) -> None:
+def keep(folder: StoreFolder, rows: Sequence[EvaluationRow]) -> None:
     """Keep rows, on all machines; those of the same ids that were kept together before are replaced."""
     columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in EVALUATIONS.names}
     name = key_of("evaluation", [row.evaluation_id for row in rows])
-    path = root / FOLDER / f"{name}.parquet"
+    path = folder.root / FOLDER / f"{name}.parquet"
     write_whole(path, _encode(pa.table(columns, schema=EVALUATIONS)))
-    share(root, FOLDER, path)
+    folder.share(FOLDER, path)
 
 
 def prepare(root: Path) -> None:

@@ -94,7 +94,7 @@ def lock_is_held(path: Path) -> bool:
     return False
 
 
-def hold(root: Path, at: int | str | None) -> tuple[Snapshot, int]:
+def hold(root: Path, at: int | str | None, name: str = "") -> tuple[Snapshot, int]:
     """Return a snapshot, the newest or the one that `at` says, and the open file that holds it until it is closed."""
     while True:
         with suppress(FileNotFoundError):  # removed since it was listed
@@ -103,7 +103,7 @@ def hold(root: Path, at: int | str | None) -> tuple[Snapshot, int]:
                 if handle is not None:
                     return snapshots.read_candidate(root, at), handle
             else:
-                snapshot = snapshots.read(root, tags.find(root, at))
+                snapshot = snapshots.read(root, tags.find(root, at), name)
                 handle = _share(path_of(root, snapshot.number))
                 if handle is not None:
                     return snapshot, handle

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from docmill.storage.address import shown
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef
@@ -64,9 +63,9 @@ class Snapshot:
         """Return the number of rows of a table."""
         return sum(piece.rows for piece in self.tables.get(table, ()))
 
-    def paths(self, root: Path, table: str) -> list[Path]:
-        """Return the Parquet files of a table."""
-        return [root / piece.file.path for piece in self.tables.get(table, ())]
+    def table_files(self) -> list[FileRef]:
+        """Return the Parquet files of all tables."""
+        return [piece.file for pieces in self.tables.values() for piece in pieces]
 
 
 @cache
@@ -93,12 +92,12 @@ def numbers(root: Path) -> list[int]:
     return sorted(int(file.stem) for file in found if re.fullmatch(r"\d{6,}\.json", file.name))
 
 
-def read(root: Path, number: int | None = None) -> Snapshot:
-    """Return a snapshot, the newest unless `number` says which."""
-    kept = numbers(existing(root))
+def read(root: Path, number: int | None = None, name: str = "") -> Snapshot:
+    """Return a snapshot, the newest unless `number` says which; an error calls the store by its name or its folder."""
+    kept = numbers(existing(root, name))
     wanted = kept[-1] if number is None else number
     if wanted not in kept:
-        raise StoreError(f"{shown(root)} has no snapshot {wanted}; it keeps {', '.join(_ranges(kept))}")
+        raise StoreError(f"{name or root} has no snapshot {wanted}; it keeps {', '.join(_ranges(kept))}")
     return decode(path_of(root, wanted))
 
 
@@ -165,10 +164,10 @@ def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
                 yield decode(path_of(root, number))
 
 
-def existing(root: Path) -> Path:
-    """Return `root`, having checked that it is a store."""
+def existing(root: Path, name: str = "") -> Path:
+    """Return `root`, having checked that it is a store; an error calls it by its name or its folder."""
     if not numbers(root):
-        where = shown(root)
+        where = name or root
         raise StoreError(f"{where} holds no snapshot; make one with: docmill ingest SOURCE --store {where}")
     return root
 

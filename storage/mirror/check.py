@@ -3,25 +3,21 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from docmill.storage.address import mark_of
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, hash_file
 from docmill.storage.history import snapshots
 from docmill.storage.history.garbage import named_files
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.inventory import vector_files
-from docmill.storage.objects.bucket import Objects, Vanished, objects_of
+from docmill.storage.objects.bucket import Objects, Vanished
 from docmill.storage.objects.transfer import fetch, key_of_file, send
 
 
-def far_faults(root: Path, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the objects of a snapshot: its kind and a message; nothing for a folder that is none.
+def far_faults(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the objects of a snapshot: its kind and a message.
 
     The mirror is completed first; with `deep` its files that are damaged are fetched again.
     """
-    if mark_of(root) is None:
-        return
-    objects = objects_of(root)
     failed = _complete(objects, root, snapshot, deep)
     sizes = objects.sizes()
     for kind, file in _kinds(root, snapshot):
@@ -34,19 +30,11 @@ def far_faults(root: Path, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str
             yield kind, str(failed[file])
 
 
-def far_sizes(root: Path) -> dict[str, int]:
-    """Return the length of each object by its key, from which a mirror takes what it lacks; of a folder none."""
-    return objects_of(root).sizes() if mark_of(root) else {}
-
-
-def restore(root: Path) -> list[str]:
+def restore(objects: Objects, root: Path) -> list[str]:
     """Bring mirror and object store in line: each gets again what only the other has whole; say what was done.
 
     What neither has is for others to rebuild.
     """
-    if mark_of(root) is None:
-        return []
-    objects = objects_of(root)
     snapshot = snapshots.read(root)
     for file, error in _complete(objects, root, snapshot, deep=True).items():
         if not isinstance(error, Vanished):

@@ -8,13 +8,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from docmill.storage.address import mark_of
 from docmill.storage.history import snapshots
-from docmill.storage.history.retention import forget
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import needed_files, vector_files
-from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, objects_of
+from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished
 from docmill.storage.objects.lease import confirm
 from docmill.storage.objects.transfer import VECTORS, fetch, key_of_file, sized
 
@@ -25,17 +23,8 @@ _AT_ONCE = 500
 _log = logging.getLogger("docmill.remote")
 
 
-def drop(root: Path, numbers: Iterable[int]) -> list[int]:
-    """Remove snapshots unless a reader has come meanwhile; return those that are gone. Their files stay for `sweep`."""
-    gone = [number for number in numbers if forget(snapshots.path_of(root, number))]
-    if mark_of(root):
-        _condemn(root, gone)
-    return gone
-
-
-def _condemn(root: Path, numbers: Iterable[int]) -> None:
+def condemn(objects: Objects, root: Path, numbers: Iterable[int]) -> None:
     """Drop snapshots of a mirror from its object store; nobody opens them any more."""
-    objects = objects_of(root)
     for number in numbers:
         name = snapshots.path_of(root, number).name
         try:
@@ -45,15 +34,14 @@ def _condemn(root: Path, numbers: Iterable[int]) -> None:
         objects.delete([f"{snapshots.FOLDER}/{name}"])
 
 
-def collect(root: Path, grace_hours: float) -> int:
+def collect(objects: Objects, root: Path, grace_hours: float) -> int:
     """Remove the objects that no snapshot names and return how many bytes they were.
 
     Objects younger than `grace_hours`, to the second, stay, and so do those named by a snapshot dropped since then.
     All stay if a snapshot is damaged, as nobody knows what it names. The caller holds the writer's lock.
     """
-    if mark_of(root) is None or not snapshots.all_known(root):
+    if not snapshots.all_known(root):
         return 0
-    objects = objects_of(root)
     garbage = _garbage(objects, root, confirm(objects, root) - timedelta(hours=grace_hours))
     for first in range(0, len(garbage), _AT_ONCE):
         confirm(objects, root)

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 
-from docmill.storage.address import MirrorMark, at_hand, belong, mark_of
+from docmill.storage.address import MirrorMark, belong, mark_of
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, flocked, put_if_absent, remove, write_whole
 from docmill.storage.history import snapshots, tags
@@ -18,7 +18,7 @@ from docmill.storage.history.retention import forget, hold, lock_is_held
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import all_files, vector_files
-from docmill.storage.objects.bucket import Objects, Vanished, objects_of
+from docmill.storage.objects.bucket import Objects, Vanished
 from docmill.storage.objects.shared_files import level
 from docmill.storage.objects.transfer import INCOMING, VECTORS, fetch
 
@@ -40,74 +40,58 @@ _TRIES = 20
 So many failures in a row mean an object store that lists what it does not hold."""
 
 
-def take(store: str | Path, at: int | str | None) -> tuple[Path, Snapshot, int]:
-    """Return the folder of a store, a snapshot that can be searched there, and the open file that holds it.
+def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -> tuple[Snapshot, int]:
+    """Return a snapshot that can be searched in a mirror, and the open file that holds it.
 
-    The mirror of a store on an object store is brought up to date first. When a vacuum removes the newest snapshot
-    meanwhile, the next one is taken.
+    The mirror is brought up to date first. When a vacuum removes the newest snapshot meanwhile, the next one is taken.
     """
-    root = at_hand(store)
-    if mark_of(root) is None:
-        return root, *hold(root, at)
     for _ in range(_TRIES):
-        refresh(root)
+        refresh(objects, root, mark)
         with _fetching(root):
-            snapshot, handle = hold(root, at)
+            snapshot, handle = hold(root, at, mark.url)
             try:
-                _fetch_searched(root, snapshot)
+                _fetch_searched(objects, root, snapshot)
             except BaseException as error:
                 os.close(handle)
                 if not isinstance(error, Vanished):
                     raise
             else:
-                return root, snapshot, handle
+                return snapshot, handle
         if at is not None:
             break
-    raise StoreError(f"snapshot {snapshot.number} of {store} has just been removed; open another one")
+    raise StoreError(f"snapshot {snapshot.number} of {mark.url} has just been removed; open another one")
 
 
-def _fetch_searched(root: Path, snapshot: Snapshot) -> None:
-    objects = objects_of(root)
-    fetch(objects, root, [*table_files(snapshot), *snapshot.keywords.files(), *_inventory(snapshot)])
+def _fetch_searched(objects: Objects, root: Path, snapshot: Snapshot) -> None:
+    fetch(objects, root, [*snapshot.table_files(), *snapshot.keywords.files(), *_inventory(snapshot)])
     fetch(objects, root, vector_files(root, snapshot))
-
-
-def table_files(snapshot: Snapshot) -> list[FileRef]:
-    """Return the Parquet files of all tables of a snapshot."""
-    return [piece.file for pieces in snapshot.tables.values() for piece in pieces]
 
 
 def _inventory(snapshot: Snapshot) -> list[FileRef]:
     return [snapshot.inventory] if snapshot.inventory else []
 
 
-def ensure(root: Path, files: Sequence[FileRef]) -> None:
-    """Fetch files of a snapshot that the caller holds, if `root` is a mirror."""
-    if mark_of(root):
-        with _fetching(root):
-            fetch(objects_of(root), root, files)
+def ensure(objects: Objects, root: Path, files: Sequence[FileRef]) -> None:
+    """Fetch files of a snapshot that the caller holds."""
+    with _fetching(root):
+        fetch(objects, root, files)
 
 
-def complete(root: Path, others: Iterable[Snapshot] = (), tables_of: Iterable[Snapshot] = ()) -> None:
+def complete(objects: Objects, root: Path, others: Iterable[Snapshot], tables_of: Iterable[Snapshot]) -> None:
     """Bring all files of the newest snapshot and of `others` to a mirror, and the tables of those in `tables_of`."""
-    if mark_of(root) is None or not snapshots.numbers(root):
+    if not snapshots.numbers(root):
         return
     with _fetching(root):
         states = [snapshots.read(root), *others]
-        objects = objects_of(root)
         # The inventories come first: they name the files of the vectors, which `all_files` asks for.
         fetch(objects, root, chain.from_iterable(map(_inventory, states)))
         files = [file for state in states for file in all_files(root, state)]
-        fetch(objects, root, [*files, *chain.from_iterable(map(table_files, tables_of))])
+        fetch(objects, root, [*files, *chain.from_iterable(map(Snapshot.table_files, tables_of))])
 
 
-def refresh(root: Path) -> None:
+def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
     """Bring the mirror's snapshots, candidates and tags in line with those of its object store."""
-    mark = mark_of(root)
-    if mark is None:
-        return
-    objects = objects_of(root)
-    _recognise(objects, root, mark)
+    _recognise(objects, root, mark_of(root) or mark)  # another refresh may have noted the store since
     listed = {Path(entry.key).name for entry in objects.listing(snapshots.FOLDER)}
     here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
     with ThreadPoolExecutor() as pool:
@@ -115,7 +99,7 @@ def refresh(root: Path) -> None:
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
-    level(root, EVALUATIONS, EVALUATIONS)
+    level(objects, EVALUATIONS, root / EVALUATIONS)
     if gone:
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)

@@ -13,7 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docmill.storage.address import mark_of
 from docmill.storage.errors import ConfigError, StoreError, Transient
 from docmill.storage.failpoints import boundary
 
@@ -188,13 +187,6 @@ def connect(url: str) -> Objects:
     """Return the objects of a store; raise `ConfigError` where the package for it is not installed."""
     settings = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
     return _connected(url, settings)
-
-
-def objects_of(root: Path) -> Objects:
-    """Return the objects that a folder mirrors."""
-    mark = mark_of(root)
-    assert mark is not None, f"{root} is no mirror"
-    return connect(mark.url)
 
 
 @lru_cache(maxsize=8)

@@ -8,11 +8,10 @@ import logging
 import re
 from pathlib import Path
 
-from docmill.storage.address import mark_of
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import hash_file, write_whole
 from docmill.storage.keys import hash_bytes
-from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, objects_of
+from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished
 
 _OBJECT = re.compile(r"[^/]+/(?P<name>.+)-(?P<hash>[0-9a-f]{32})\.parquet")
 NOTHING = "none"
@@ -21,32 +20,26 @@ NOTHING = "none"
 _log = logging.getLogger("docmill.remote")
 
 
-def level(root: Path, folder: str, own: str) -> None:
+def level(objects: Objects, folder: str, own: Path) -> None:
     """Bring what the object store has in `folder` to the folder `own` of its mirror, and put what it never had.
 
-    No answer hangs on either: where it cannot be done, that is said in the log. A folder that is no mirror is left.
+    No answer hangs on either: where it cannot be done, that is said in the log.
     """
-    if mark_of(root) is None:
-        return
-    objects = objects_of(root)
     try:
         far = _newest(objects, folder)
         for name, (digest, entry) in far.items():
-            path = root / own / f"{name}.parquet"
+            path = own / f"{name}.parquet"
             if not path.exists() or hash_file(path) != digest:
                 _fetch(objects, entry.key, digest, path)
-        for path in sorted((root / own).glob("[!.]*.parquet")):
+        for path in sorted(own.glob("[!.]*.parquet")):
             if path.stem not in far and path.stem != NOTHING:
                 _put(objects, folder, path)
     except (StoreError, Transient) as error:
-        _log.warning("%s: not shared with other machines: %s", root / own, error)
+        _log.warning("%s: not shared with other machines: %s", own, error)
 
 
-def share(root: Path, folder: str, path: Path) -> None:
-    """Put a file that was made, or made anew, in the place of what had its name; where `root` is a mirror."""
-    if mark_of(root) is None:
-        return
-    objects = objects_of(root)
+def share(objects: Objects, folder: str, path: Path) -> None:
+    """Put a file that was made, or made anew, in the place of what had its name."""
     fresh = _put(objects, folder, path)
     prefix = f"{folder}/{path.stem}-"
     former = [entry.key for entry in objects.listing(folder) if entry.key.startswith(prefix) and entry.key != fresh]

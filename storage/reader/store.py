@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -13,14 +13,14 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.address import shown
 from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.columns import SCHEMAS, from_table
 from docmill.storage.errors import QueryError
 from docmill.storage.files import disk_use
 from docmill.storage.history import measurements, snapshots, tags
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror.pull import ensure, table_files, take
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.search_options import (
@@ -65,8 +65,7 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     An open store stays as it is while others write, compact and vacuum, as long as the object is there.
     Raises `StoreError` where there is no store.
     """
-    root, snapshot, handle = take(path, at)
-    return Store(root, snapshot, handle)
+    return Store(*open_folder(path).hold(at))
 
 
 class Store:
@@ -81,10 +80,19 @@ class Store:
         ['git.md']
     """
 
-    def __init__(self, root: Path, snapshot: Snapshot, handle: int | None = None) -> None:
-        self.root = root
-        self.snapshot = snapshot
+    def __init__(self, stored: StoredSnapshot, handle: int | None = None) -> None:
+        self.stored = stored
         self._release = finalize(self, os.close, handle) if handle is not None else None
+
+    @property
+    def root(self) -> Path:
+        """The folder of the store; of one on an object store its mirror."""
+        return self.stored.root
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What the snapshot consists of."""
+        return self.stored.snapshot
 
     def close(self) -> None:
         """Let the snapshot go; what is asked afterwards may fail once a vacuum has removed its files."""
@@ -143,11 +151,11 @@ class Store:
     def _allowed(self, where: str | None) -> set[str] | None:
         if where is None:
             return None
-        return set(select_ids(self._paths("chunks"), self._paths("documents"), where))
+        return set(select_ids(self.stored.paths("chunks"), self.stored.paths("documents"), where))
 
     @cached_property
     def _sources(self) -> Sources:
-        return Sources(self.root, self.snapshot)
+        return Sources(self.stored)
 
     def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return the chunks that exist, by id."""
@@ -155,12 +163,11 @@ class Store:
 
     def document(self, uri: str) -> Document:
         """Return the document at `uri` with its canonical text; raise `QueryError` where there is none."""
-        table = read_table(self.root, self.snapshot, "documents")
+        table = read_table(self.stored, "documents")
         rows = from_table(table.filter(pc.equal(table.column("uri"), uri)), DocumentRow)
         if not rows:
             raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
-        ensure(self.root, [piece.file for piece in self.snapshot.artifacts["texts"]])
-        texts = Packs([self.root / piece.file.path for piece in self.snapshot.artifacts["texts"]])
+        texts = Packs(self.stored.ensure_packs("texts"))
         parsed = decode_parsed(texts.take([rows[0].text_key]).to_pylist()[0])
         return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
 
@@ -169,7 +176,7 @@ class Store:
 
         `chunks_at(41)` and `chunks_at('TAG')` are the table of that snapshot; the other tables have such a name, too.
         """
-        files = {name: self._paths(name) for name in SCHEMAS}
+        files = {name: self.stored.paths(name) for name in SCHEMAS}
         extra = {
             "snapshots": history_table(self.root, self.snapshot.number),
             "evaluations": measurements.read(self.root),
@@ -182,18 +189,15 @@ class Store:
         if not found:
             return {}
         kept = {state.number: state for state in snapshots.each(self.root) if state.number in found.values()}
-        states = {at: kept[number] for at, number in found.items() if number in kept}
-        ensure(self.root, [*chain.from_iterable(map(table_files, states.values()))])
-        return {at: {name: state.paths(self.root, name) for name in SCHEMAS} for at, state in states.items()}
-
-    def _paths(self, table: str) -> list[Path]:
-        return self.snapshot.paths(self.root, table)
+        states = {at: replace(self.stored, snapshot=kept[number]) for at, number in found.items() if number in kept}
+        self.stored.folder.ensure([*chain.from_iterable(state.snapshot.table_files() for state in states.values())])
+        return {at: {name: state.paths(name) for name in SCHEMAS} for at, state in states.items()}
 
     def status(self) -> dict[str, Any]:
         """Return what the snapshot holds, in numbers."""
-        documents = read_table(self.root, self.snapshot, "documents", ["content_type", "status", "source"])
+        documents = read_table(self.stored, "documents", ["content_type", "status", "source"])
         return {
-            "store": shown(self.root),
+            "store": self.stored.folder.name,
             "snapshot": self.snapshot.number,
             "created": self.snapshot.created,
             "documents": documents.num_rows,

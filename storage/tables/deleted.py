@@ -2,19 +2,19 @@
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.columns import CHUNKS, DELETED
-from docmill.storage.history.snapshots import Snapshot, StoredPiece
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import StoredPiece
 from docmill.storage.keys import bucket_of
 from docmill.storage.tables.tables import read_piece, read_table, write_single
 
 
 def deleted_tables(
-    root: Path, base: Snapshot | None, gone: Collection[str], written: pa.Table, days: float
+    base: StoredSnapshot | None, gone: Collection[str], written: pa.Table, days: float
 ) -> dict[str, tuple[StoredPiece, ...]]:
     """Return the tables `deleted` and `deleted_chunks` after a commit.
 
@@ -25,31 +25,31 @@ def deleted_tables(
     back = set(written.column("document_id").to_pylist())
     leaving = set(gone) - back if days > 0 else set()
     horizon = (datetime.now(UTC) - timedelta(days=days)).isoformat("T", "seconds")
-    held = read_table(root, base, "deleted")
+    held = read_table(base, "deleted")
     kept = held.filter(pc.greater_equal(held.column("deleted"), horizon))
     kept = _without(kept, back | leaving)
     if not leaving and kept.num_rows == held.num_rows:
-        return {name: base.tables[name] for name in ("deleted", "deleted_chunks") if name in base.tables}
+        return {name: base.pieces(name) for name in ("deleted", "deleted_chunks") if name in base.snapshot.tables}
     fresh = pa.concat_tables([DELETED.remove(DELETED.get_field_index("deleted")).empty_table(),
-                              *_rows(root, base, "documents", leaving)])  # fmt: skip
+                              *_rows(base, "documents", leaving)])  # fmt: skip
     now = pa.array([datetime.now(UTC).isoformat("T", "seconds")] * fresh.num_rows, pa.string())
     documents = pa.concat_tables([kept, fresh.append_column("deleted", now)])
-    chunks = _among(read_table(root, base, "deleted_chunks"), kept.column("document_id").to_pylist())
+    chunks = _among(read_table(base, "deleted_chunks"), kept.column("document_id").to_pylist())
     return {
-        "deleted": write_single(root, "deleted", documents),
+        "deleted": write_single(base.root, "deleted", documents),
         "deleted_chunks": write_single(
-            root,
+            base.root,
             "deleted_chunks",
-            pa.concat_tables([CHUNKS.empty_table(), chunks, *_rows(root, base, "chunks", leaving)]),
+            pa.concat_tables([CHUNKS.empty_table(), chunks, *_rows(base, "chunks", leaving)]),
         ),
     }
 
 
-def _rows(root: Path, base: Snapshot, name: str, documents: Collection[str]) -> Iterator[pa.Table]:
-    touched = {bucket_of(key, base.buckets) for key in documents}
-    for piece in base.tables.get(name, ()):
+def _rows(base: StoredSnapshot, name: str, documents: Collection[str]) -> Iterator[pa.Table]:
+    touched = {bucket_of(key, base.snapshot.buckets) for key in documents}
+    for piece in base.pieces(name):
         if piece.bucket in touched:
-            yield _among(read_piece(root, piece), documents)
+            yield _among(read_piece(base.root, piece), documents)
 
 
 def _among(table: pa.Table, documents: Collection[str]) -> pa.Table:

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from docmill.storage.columns import SCHEMAS
 from docmill.storage.errors import StoreError
-from docmill.storage.history.snapshots import Snapshot, StoredPiece
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import StoredPiece
 from docmill.storage.keys import BUCKET_DIGITS, bucket_of
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import at_once
@@ -22,11 +23,11 @@ _KEPT = 256  # files: 20 kB each, and one handle
 class OpenedTable:
     """A table of a snapshot whose rows are found by the id of a document or of a chunk."""
 
-    def __init__(self, root: Path, snapshot: Snapshot, name: str) -> None:
-        self._root = root
+    def __init__(self, stored: StoredSnapshot, name: str) -> None:
+        self._root = stored.root
         self._name = name
-        self._buckets = snapshot.buckets
-        self._pieces = {piece.bucket: piece for piece in snapshot.tables.get(name, ())}
+        self._buckets = stored.snapshot.buckets
+        self._pieces = {piece.bucket: piece for piece in stored.pieces(name)}
         self._opened = lru_cache(_KEPT)(self._open)
 
     def rows(self, column: str, ids: Collection[str]) -> pa.Table:

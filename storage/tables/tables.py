@@ -22,7 +22,8 @@ from docmill.storage.columns import SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import write_immutable
 from docmill.storage.first_format import former, is_first
-from docmill.storage.history.snapshots import Snapshot, StoredPiece
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import StoredPiece
 from docmill.storage.keys import bucket_of
 from docmill.storage.schema import SCHEMA_VERSION
 from docmill.storage.schema_evolution import conform
@@ -91,12 +92,12 @@ def _explained(root: Path, path: Path) -> Iterator[None]:
         raise StoreError(f"{path} cannot be read: {error}; see: docmill verify --store {root}") from error
 
 
-def read_table(root: Path, snapshot: Snapshot | None, name: str, columns: list[str] | None = None) -> pa.Table:
-    """Read a table of a snapshot, or some columns of it."""
+def read_table(stored: StoredSnapshot | None, name: str, columns: list[str] | None = None) -> pa.Table:
+    """Read a table of a snapshot, or some columns of it; without a snapshot it has no rows."""
     schema = SCHEMAS[name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
-    pieces = snapshot.tables.get(name, ()) if snapshot else ()
-    return pa.concat_tables(at_once(lambda piece: read_piece(root, piece, columns), pieces) or [wanted.empty_table()])
+    held = at_once(lambda piece: read_piece(stored.root, piece, columns), stored.pieces(name)) if stored else []
+    return pa.concat_tables(held or [wanted.empty_table()])
 
 
 def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:

@@ -6,15 +6,15 @@ from pathlib import Path
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, fault
 from docmill.storage.history import snapshots, tags
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.garbage import named_files
-from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror.check import far_sizes
 
 _MEND = "restore it from a copy of the store; the newest snapshot does not need it, and it goes with those that do"
 
 
-def faults(root: Path, newest: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
+def faults(newest: StoredSnapshot, deep: bool) -> Iterator[tuple[str, str]]:
     """Yield what is wrong and what mends it, nothing where a repair does; `deep` reads the files again."""
+    root = newest.root
     lost = [snapshots.path_of(root, number) for number in snapshots.damaged(root)]
     lost += [snapshots.candidate_path(root, name) for name in snapshots.damaged_candidates(root)]
     for path in lost:
@@ -23,19 +23,19 @@ def faults(root: Path, newest: Snapshot, deep: bool) -> Iterator[tuple[str, str]
         tags.check(root)
     except StoreError as error:
         yield str(error), "until then no snapshot is removed"
-    for file, said in _damaged(root, newest, deep):
+    for file, said in _damaged(newest, deep):
         yield said, "" if _holds_postings(file) else _MEND
 
 
-def damaged_postings(root: Path, newest: Snapshot) -> list[FileRef]:
+def damaged_postings(newest: StoredSnapshot) -> list[FileRef]:
     """Return the damaged files of the keyword indexes of older snapshots, whose searches do without them."""
-    return [file for file, _ in _damaged(root, newest, deep=True) if _holds_postings(file)]
+    return [file for file, _ in _damaged(newest, deep=True) if _holds_postings(file)]
 
 
-def _damaged(root: Path, newest: Snapshot, deep: bool) -> Iterator[tuple[FileRef, str]]:
+def _damaged(newest: StoredSnapshot, deep: bool) -> Iterator[tuple[FileRef, str]]:
     """Yield files of older snapshots with what is wrong with them, without those that are missed by nobody."""
-    far = far_sizes(root)
-    for file, states in _files(root, newest).items():
+    root, far = newest.root, newest.folder.far_sizes()
+    for file, states in _files(newest).items():
         missing = not (root / file.path).exists()
         if missing and (_holds_postings(file) or far.get(file.path) == file.bytes):
             continue  # searches build them again; a mirror fetches what is asked for
@@ -44,9 +44,9 @@ def _damaged(root: Path, newest: Snapshot, deep: bool) -> Iterator[tuple[FileRef
             yield file, f"{said}, named by {', '.join(path.stem for path in states)}"
 
 
-def _files(root: Path, newest: Snapshot) -> dict[FileRef, list[Path]]:
+def _files(newest: StoredSnapshot) -> dict[FileRef, list[Path]]:
     """Return the files that only other snapshots name, with the files of these snapshots."""
-    own = {file for _, file in named_files(newest)}
+    root, own = newest.root, {file for _, file in named_files(newest.snapshot)}
     states = [(snapshots.path_of(root, state.number), state) for state in snapshots.each(root)]
     states += [(snapshots.candidate_path(root, name), state) for name, state in snapshots.held_back(root).items()]
     found: dict[FileRef, list[Path]] = {}

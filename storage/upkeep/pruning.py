@@ -11,6 +11,7 @@ from docmill.storage.artifacts.packs import Packs, stream_pack
 from docmill.storage.artifacts.part_vectors import KEYS
 from docmill.storage.files import write_immutable
 from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot, StoredPiece
 from docmill.storage.tables.tables import read_piece
 
@@ -34,13 +35,13 @@ def crowded(snapshot: Snapshot) -> bool:
     return any(len(pieces) > MOST_PACKS for pieces in snapshot.artifacts.values())
 
 
-def prune(root: Path, snapshot: Snapshot, kind: str, everything: bool = False) -> tuple[StoredPiece, ...]:
+def prune(stored: StoredSnapshot, kind: str, everything: bool = False) -> tuple[StoredPiece, ...]:
     """Return the packs of a kind with those that are small or mostly of no use written anew as one.
 
     Of use is what any kept snapshot names. `everything` writes all packs anew that hold anything of no use.
     """
+    root, pieces = stored.root, stored.snapshot.artifacts[kind]
     wanted = _wanted(root, kind)
-    pieces = snapshot.artifacts[kind]
     chosen = _chosen(root, pieces, wanted, everything)
     if not chosen:
         return pieces

@@ -1,7 +1,7 @@
 """Repair: rebuild what can be rebuilt from the tables and artifacts, and say what cannot."""
 
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,13 +16,12 @@ from docmill.storage.artifacts.part_vectors import by_vector
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault, remove, write_immutable
-from docmill.storage.history import measurements, snapshots
-from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
+from docmill.storage.history import measurements
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.history.snapshots import StoredPiece, vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
-from docmill.storage.mirror import push
-from docmill.storage.mirror.check import restore
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table, replace_documents
 from docmill.storage.upkeep import older_snapshots
@@ -44,38 +43,39 @@ class Repaired:
     lost: list[str] = field(default_factory=list)
 
 
-def repair(root: Path, encode: Encode, wait_s: float = 0.0) -> Repaired:
+def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0) -> Repaired:
     """Mend the newest snapshot.
 
     A lost index is rebuilt from Parquet and committed as a new snapshot. `encode` is called only for
     texts whose vector is in no pack any more. Documents whose rows or text are damaged leave the new
     snapshot, so that the next ingest makes them again. Raises `StoreError` when something remains broken.
     """
-    result = Repaired()
-    with writer_lock(snapshots.existing(root), wait_s):
-        result.done += restore(root)
-        kinds = {finding.kind for finding in verify(root, deep=True)}
-        base = snapshots.read(root)
-        whole = _without_damage(root, base, result) if kinds & {"tables", "texts"} else base
+    result, folder = Repaired(), open_folder(store).existing()
+    with folder.lock(wait_s):
+        result.done += folder.restore()
+        kinds = {finding.kind for finding in verify(folder, deep=True)}
+        base = folder.read()
+        whole = _without_damage(base, result) if kinds & {"tables", "texts"} else base
         if whole is not base:
             kinds |= {"vectors", "keywords"}
-        result.done += _mend(root, base, whole, kinds, encode)
-    left = [finding for finding in verify(root, deep=True) if finding.kind != "past"]
+        result.done += _mend(base, whole, kinds, encode)
+    left = [finding for finding in verify(folder, deep=True) if finding.kind != "past"]
     if left:
         raise StoreError("cannot be mended from what is here: " + "; ".join(map(str, left)))
     return result
 
 
-def _without_damage(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
+def _without_damage(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
     """Return the snapshot without its damaged files and without the documents that these hold a part of."""
-    broken = {name: _damaged(root, pieces) for name, pieces in base.tables.items()}
+    root, before = base.root, base.snapshot
+    broken = {name: _damaged(root, pieces) for name, pieces in before.tables.items()}
     result.lost += _losses(broken)
     # A bucket of one of these tables has the rows of the same documents in the other: both go, or neither fits.
     buckets = {piece.bucket for name in _OF_DOCUMENTS for piece in broken.get(name, ())}
     lost = dict.fromkeys(_OF_DOCUMENTS, buckets)
-    tables = {name: _without(pieces, broken[name], lost.get(name, ())) for name, pieces in base.tables.items()}
-    texts = _without(base.artifacts["texts"], _damaged(root, base.artifacts["texts"]))
-    return _without_textless(root, replace(base, tables=tables, artifacts={**base.artifacts, "texts": texts}), result)
+    tables = {name: _without(pieces, broken[name], lost.get(name, ())) for name, pieces in before.tables.items()}
+    texts = _without(before.artifacts["texts"], _damaged(root, before.artifacts["texts"]))
+    return _without_textless(base.changed(tables=tables, artifacts={**before.artifacts, "texts": texts}), result)
 
 
 def _damaged(root: Path, pieces: Sequence[StoredPiece]) -> list[StoredPiece]:
@@ -95,13 +95,11 @@ def _losses(broken: dict[str, list[StoredPiece]]) -> Iterator[str]:
     yield from (f"the rows of {name}" for name, pieces in broken.items() if pieces and name not in _OF_DOCUMENTS)
 
 
-def _without_textless(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
+def _without_textless(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
     """Return the snapshot without the documents whose text no pack holds, or whose chunks are not in it."""
-    documents = read_table(root, base, "documents", ["document_id", "uri", "text_key", "chunks"])
-    absent = Packs([root / p.file.path for p in base.artifacts["texts"]]).missing(
-        documents.column("text_key").to_pylist()
-    )
-    chunks = read_table(root, base, "chunks", ["document_id"]).column(0)
+    documents = read_table(base, "documents", ["document_id", "uri", "text_key", "chunks"])
+    absent = Packs(base.packs("texts")).missing(documents.column("text_key").to_pylist())
+    chunks = read_table(base, "chunks", ["document_id"]).column(0)
     counted = {pair["values"]: pair["counts"] for pair in pc.value_counts(chunks).to_pylist()}
     gone = {
         row["document_id"]: row["uri"]
@@ -113,68 +111,68 @@ def _without_textless(root: Path, base: Snapshot, result: Repaired) -> Snapshot:
     if not leaving:
         return base
     tables = {
-        name: replace_documents(root, base.tables.get(name, ()), name, base.buckets, leaving, empty)
+        name: replace_documents(base.root, base.pieces(name), name, base.snapshot.buckets, leaving, empty)
         for name in _OF_DOCUMENTS
-        for empty in [read_table(root, None, name)]
+        for empty in [read_table(None, name)]
     }
-    return replace(base, tables={**base.tables, **tables})
+    return base.changed(tables={**base.snapshot.tables, **tables})
 
 
-def _mend(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str], encode: Encode) -> Iterator[str]:
+def _mend(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Iterator[str]:
     """Rebuild the broken kinds of parts and commit them; yield what was done, one line each."""
-    mended = yield from _rebuild(root, mended, kinds, encode)
+    mended = yield from _rebuild(mended, kinds, encode)
     changed = mended is not base
     if changed:
-        mended = _commit(root, base, mended, kinds)
+        mended = _commit(base, mended, kinds)
         yield f"committed snapshot {mended.number}"
-    yield from _remove_unreadable(root, mended, kinds)
+    yield from _remove_unreadable(mended, kinds)
     if changed or kinds & {"current", "evaluations"}:
-        current.publish(root, mended)
+        current.publish(mended)
         yield f"current/ shows snapshot {mended.number}"
 
 
-def _rebuild(root: Path, mended: Snapshot, kinds: set[str], encode: Encode) -> Generator[str, None, Snapshot]:
+def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generator[str, None, StoredSnapshot]:
     """Return the snapshot with the broken indexes rebuilt from its tables."""
-    chunks = read_table(root, mended, "chunks")
+    chunks = read_table(mended, "chunks")
     if "embeddings" in kinds:
-        packs, count = _restore_embeddings(root, mended, chunks, encode)
-        mended = replace(mended, artifacts={**mended.artifacts, "embeddings": packs})
+        packs, count = _restore_embeddings(mended, chunks, encode)
+        mended = mended.changed(artifacts={**mended.snapshot.artifacts, "embeddings": packs})
         yield f"embedded {count} texts again, whose vectors no pack holds any more"
     if "vectors" in kinds:
-        rows, tag = vector_rows(root, mended.artifacts["embeddings"], chunks), vector_tag(mended.number + 1)
-        mended = replace(mended, vectors=vectors.rebuild(root, mended.space, rows, tag))
+        rows, tag = vector_rows(mended.packs("embeddings"), chunks), vector_tag(mended.number + 1)
+        mended = mended.changed(vectors=vectors.rebuild(mended.root, mended.snapshot.space, rows, tag))
         yield f"rebuilt the vectors of {chunks.num_rows} chunks"
     if "keywords" in kinds:
-        mended = replace(mended, keywords=keyword_writer.rebuild(root, posting_rows(chunks)))
+        mended = mended.changed(keywords=keyword_writer.rebuild(mended.root, posting_rows(chunks)))
         yield f"rebuilt the postings of {chunks.num_rows} chunks"
     return mended
 
 
-def _commit(root: Path, base: Snapshot, mended: Snapshot, kinds: set[str]) -> Snapshot:
+def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> StoredSnapshot:
     """Commit what was mended as the next snapshot."""
-    number = base.number + 1
+    number, before = base.number + 1, base.snapshot
     if "vectors" not in kinds:  # every snapshot needs a tag of its own that keeps its version of the vectors
-        mended = replace(mended, vectors=vectors.update(root, base.vectors, base.space, (), (), vector_tag(number)))
-    mended = replace(mended, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
-    push.commit(root, mended)
+        same = vectors.update(base.root, before.vectors, before.space, (), (), vector_tag(number))
+        mended = mended.changed(vectors=same)
+    mended = mended.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
+    mended.folder.commit(mended.snapshot)
     return mended
 
 
-def _remove_unreadable(root: Path, mended: Snapshot, kinds: set[str]) -> Iterator[str]:
+def _remove_unreadable(mended: StoredSnapshot, kinds: set[str]) -> Iterator[str]:
     """Remove damaged files that the newest snapshot can do without."""
-    for path in measurements.damaged(root) if "evaluations" in kinds else ():
+    for path in measurements.damaged(mended.root) if "evaluations" in kinds else ():
         remove(path)
         yield f"removed {path.name}, the results of an evaluation, which could not be read: measure again"
-    for file in older_snapshots.damaged_postings(root, mended) if kinds & {"past", "keywords"} else ():
-        remove(root / file.path)
+    for file in older_snapshots.damaged_postings(mended) if kinds & {"past", "keywords"} else ():
+        remove(mended.root / file.path)
         yield f"removed {file.path}, postings of older snapshots; searches of these build them again"
 
 
-def _restore_embeddings(
-    root: Path, base: Snapshot, chunks: pa.Table, encode: Encode
-) -> tuple[tuple[StoredPiece, ...], int]:
+def _restore_embeddings(base: StoredSnapshot, chunks: pa.Table, encode: Encode) -> tuple[tuple[StoredPiece, ...], int]:
     """Return the packs that are whole and one more for the texts whose vector they lack, and how many these are."""
-    whole = tuple(piece for piece in base.artifacts["embeddings"] if not fault(root, piece.file))
+    root = base.root
+    whole = tuple(piece for piece in base.snapshot.artifacts["embeddings"] if not fault(root, piece.file))
     packs = Packs([root / piece.file.path for piece in whole])
     chunks = by_vector(chunks)
     lost = packs.missing(chunks.column("embedding_key").to_pylist())
@@ -182,14 +180,15 @@ def _restore_embeddings(
     first = {key: row for row, key in reversed([*enumerate(rows.column("embedding_key").to_pylist())])}
     if not first:
         return whole, 0
-    table = pack_embeddings(list(first), _encoded(root, base, rows.take(pa.array(first.values())), encode))
+    table = pack_embeddings(list(first), _encoded(base, rows.take(pa.array(first.values())), encode))
     file = write_immutable(root, "artifacts/embeddings", ".parquet", lambda path: write_pack(path, table, "embeddings"))
     return (*whole, StoredPiece(file, table.num_rows)), len(first)
 
 
-def _encoded(root: Path, base: Snapshot, rows: pa.Table, encode: Encode) -> npt.NDArray[np.float32]:
+def _encoded(base: StoredSnapshot, rows: pa.Table, encode: Encode) -> npt.NDArray[np.float32]:
     """Return the vectors of chunks; they are late ones where the snapshot has such."""
-    if base.space.late:
-        encoder = load_encoder(base.space.model, base.space.revision)
-        return encode_windows(windows_of(*late_rows(root, base, rows)), encoder)
+    space = base.snapshot.space
+    if space.late:
+        encoder = load_encoder(space.model, space.revision)
+        return encode_windows(windows_of(*late_rows(base, rows)), encoder)
     return encode([*map(indexed_text, *(rows.column(name).to_pylist() for name in ("context", "text")))])

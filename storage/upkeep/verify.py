@@ -10,28 +10,28 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.address import mark_of, shown
 from docmill.storage.artifacts.late_vectors import keys_of, late_rows, windows_of
 from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.artifacts.part_vectors import KEYS, by_vector, vector_keys
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault
 from docmill.storage.history import measurements, snapshots
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import named_files
 from docmill.storage.history.retention import hold
-from docmill.storage.history.snapshots import Snapshot, vector_tag
+from docmill.storage.history.snapshots import vector_tag
 from docmill.storage.keys import embedding_key
 from docmill.storage.keywords.index import KeywordIndex
 from docmill.storage.lance.fence import schema
 from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.mirror.check import far_faults
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep import older_snapshots
 from docmill.storage.writer import current
 from docmill.storage.writer.commit import vector_rows
 
-Check = Callable[[Path, Snapshot], Iterator["Finding"]]
+Check = Callable[[StoredSnapshot], Iterator["Finding"]]
 Span = tuple[int, int, str]
 """Of a chunk: start and end in the text of its document, and its own text."""
 
@@ -59,137 +59,136 @@ class Finding:
         return said if self.mend in said else f"{said}; {self.mend}"
 
 
-def verify(root: Path, deep: bool = False) -> list[Finding]:
+def verify(store: str | Path | StoreFolder, deep: bool = False) -> list[Finding]:
     """Return what is wrong with the newest snapshot; nothing, when all parts agree.
 
     The files of older snapshots are looked for, too. `deep` also reads every file again to compare its content hash,
     every key of a vector with its text, and every vector of the index with the one that was computed. Others may
     write meanwhile: the snapshot is held as it is.
     """
-    snapshot, handle = hold(root, None)
+    folder = open_folder(store)
+    snapshot, handle = hold(folder.root, None, folder.name)  # as it is here, whether or not all of it was fetched
     try:
-        return _findings(root, snapshot, deep)
+        return _findings(StoredSnapshot(folder, snapshot), deep)
     finally:
         os.close(handle)
 
 
-def _findings(root: Path, snapshot: Snapshot, deep: bool) -> list[Finding]:
-    findings = [Finding(kind, said, _repair(root)) for kind, said in far_faults(root, snapshot, deep)]
-    findings += _check_files(root, snapshot, deep)
+def _findings(stored: StoredSnapshot, deep: bool) -> list[Finding]:
+    findings = [Finding(kind, said, _repair(stored)) for kind, said in stored.folder.far_faults(stored.snapshot, deep)]
+    findings += _check_files(stored, deep)
     # A damaged file of the keyword index is not opened: it is mapped into memory, and reading it could end the process.
     unsafe = {finding.kind for finding in findings} & {"keywords"}
     checks = _CHECKS | (_DEEP_CHECKS if deep else {})
     for kind in [kind for kind in checks if kind not in unsafe]:
-        findings += _checked(root, snapshot, kind, checks[kind])
-    findings += [
-        Finding("past", said, mend or _repair(root)) for said, mend in older_snapshots.faults(root, snapshot, deep)
-    ]
+        findings += _checked(stored, kind, checks[kind])
+    findings += [Finding("past", said, mend or _repair(stored)) for said, mend in older_snapshots.faults(stored, deep)]
     return list(dict.fromkeys(findings))
 
 
-def _checked(root: Path, snapshot: Snapshot, kind: str, check: Check) -> Iterator[Finding]:
+def _checked(stored: StoredSnapshot, kind: str, check: Check) -> Iterator[Finding]:
     """Yield what a check finds; that it cannot be done is a finding, too."""
     try:
-        yield from check(root, snapshot)
+        yield from check(stored)
     except (StoreError, OSError, pa.ArrowException, ValueError, KeyError) as error:
         named = "vectors" if kind == "values" else kind
-        yield Finding(named, str(error), _mend(root, named))
+        yield Finding(named, str(error), _mend(stored, named))
 
 
-def _repair(root: Path) -> str:
-    return f"docmill repair --store {shown(root)}"
+def _repair(stored: StoredSnapshot) -> str:
+    return f"docmill repair --store {stored.folder.name}"
 
 
-def _mend(root: Path, kind: str) -> str:
-    command = _repair(root)
+def _mend(stored: StoredSnapshot, kind: str) -> str:
+    command = _repair(stored)
     if kind in ("vectors", "keywords", "embeddings", "current", "evaluations"):
         return command
     return f"restore the file from a copy of the store, or: {command}, then ingest what it says is lost"
 
 
-def _check_files(root: Path, snapshot: Snapshot, deep: bool) -> Iterator[Finding]:
-    for kind, file in named_files(snapshot):
-        if said := fault(root, file, deep):
-            yield Finding(kind, said, _mend(root, kind))
+def _check_files(stored: StoredSnapshot, deep: bool) -> Iterator[Finding]:
+    for kind, file in named_files(stored.snapshot):
+        if said := fault(stored.root, file, deep):
+            yield Finding(kind, said, _mend(stored, kind))
 
 
-def _check_tables(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
-    documents = read_table(root, snapshot, "documents", ["document_id", "uri", "chunks"])
-    chunks = read_table(root, snapshot, "chunks", ["chunk_id", "document_id"])
+def _check_tables(stored: StoredSnapshot) -> Iterator[Finding]:
+    documents = read_table(stored, "documents", ["document_id", "uri", "chunks"])
+    chunks = read_table(stored, "chunks", ["chunk_id", "document_id"])
     if len(pc.unique(chunks.column("chunk_id"))) != chunks.num_rows:
-        yield Finding("tables", "two chunks have one id", _mend(root, "tables"))
+        yield Finding("tables", "two chunks have one id", _mend(stored, "tables"))
     counted = {c["values"]: c["counts"] for c in pc.value_counts(chunks.column("document_id")).to_pylist()}
     for row in documents.to_pylist():
         found = counted.pop(row["document_id"], 0)
         if found != row["chunks"]:
-            yield Finding("tables", f"{row['uri']} has {found} chunks, not {row['chunks']}", _mend(root, "tables"))
+            yield Finding("tables", f"{row['uri']} has {found} chunks, not {row['chunks']}", _mend(stored, "tables"))
     for orphan in counted:
-        yield Finding("tables", f"chunks of no document: {orphan}", _mend(root, "tables"))
+        yield Finding("tables", f"chunks of no document: {orphan}", _mend(stored, "tables"))
 
 
-def _check_texts(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
+def _check_texts(stored: StoredSnapshot) -> Iterator[Finding]:
     """Compare every chunk with its place in the canonical text."""
-    documents = read_table(root, snapshot, "documents", ["document_id", "uri", "text_key"]).to_pylist()
-    spans = _spans(root, snapshot)
-    packs = Packs([root / piece.file.path for piece in snapshot.artifacts["texts"]])
+    documents = read_table(stored, "documents", ["document_id", "uri", "text_key"]).to_pylist()
+    spans = _spans(stored)
+    packs = Packs(stored.packs("texts"))
     absent = packs.missing([row["text_key"] for row in documents])
     for row in documents:
         if row["text_key"] in absent:
-            yield Finding("texts", f"the text of {row['uri']} is in no pack", _mend(root, "texts"))
+            yield Finding("texts", f"the text of {row['uri']} is in no pack", _mend(stored, "texts"))
     held = [row for row in documents if row["text_key"] not in absent]
     for first in range(0, len(held), _DOCUMENTS_AT_ONCE):
         some = held[first : first + _DOCUMENTS_AT_ONCE]
         texts = packs.take([row["text_key"] for row in some]).to_pylist()
         for row, text in zip(some, map(decode_parsed, texts), strict=True):
-            yield from _check_spans(root, row["uri"], text.text, spans.get(row["document_id"], []))
+            yield from _check_spans(stored, row["uri"], text.text, spans.get(row["document_id"], []))
 
 
-def _spans(root: Path, snapshot: Snapshot) -> dict[str, list[Span]]:
+def _spans(stored: StoredSnapshot) -> dict[str, list[Span]]:
     """Return the chunks of each document: start, end and text."""
-    chunks = read_table(root, snapshot, "chunks", ["document_id", "start_char", "end_char", "text"])
+    chunks = read_table(stored, "chunks", ["document_id", "start_char", "end_char", "text"])
     spans: dict[str, list[Span]] = {}
     for key, start, end, text in zip(*(column.to_pylist() for column in chunks.columns), strict=True):
         spans.setdefault(key, []).append((start, end, text))
     return spans
 
 
-def _check_spans(root: Path, uri: str, text: str, spans: list[Span]) -> Iterator[Finding]:
+def _check_spans(stored: StoredSnapshot, uri: str, text: str, spans: list[Span]) -> Iterator[Finding]:
     """Yield the first chunk of a document whose text is not at its place: one tells enough."""
     for start, end, chunk in spans:
         if text[start:end] != chunk:
-            yield Finding("texts", f"{uri}[{start}:{end}] is not the text of its chunk", _mend(root, "texts"))
+            yield Finding("texts", f"{uri}[{start}:{end}] is not the text of its chunk", _mend(stored, "texts"))
             return
 
 
-def _check_embeddings(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
-    keys = vector_keys(read_table(root, snapshot, "chunks", list(KEYS)))
-    packs = Packs([root / piece.file.path for piece in snapshot.artifacts["embeddings"]])
+def _check_embeddings(stored: StoredSnapshot) -> Iterator[Finding]:
+    keys = vector_keys(read_table(stored, "chunks", list(KEYS)))
+    packs = Packs(stored.packs("embeddings"))
     if absent := packs.missing(keys):
-        yield Finding("embeddings", f"{len(absent)} texts have no vector in any pack", _mend(root, "embeddings"))
+        yield Finding("embeddings", f"{len(absent)} texts have no vector in any pack", _mend(stored, "embeddings"))
 
 
-def _check_vectors(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
-    index = VectorIndex(root, snapshot.vectors, snapshot.space)
-    if index.version_of(vector_tag(snapshot.number)) != snapshot.vectors.version:
-        message = f"no tag keeps version {snapshot.vectors.version} of {snapshot.vectors.table}"
-        yield Finding("vectors", message, _mend(root, "vectors"))
-    chunks = read_table(root, snapshot, "chunks", ["chunk_id", *KEYS])
-    yield from _compare(root, "vectors", by_vector(chunks).column("chunk_id"), index.chunk_ids())
+def _check_vectors(stored: StoredSnapshot) -> Iterator[Finding]:
+    index = VectorIndex(stored.root, stored.snapshot.vectors, stored.snapshot.space)
+    if index.version_of(vector_tag(stored.snapshot.number)) != stored.snapshot.vectors.version:
+        message = f"no tag keeps version {stored.snapshot.vectors.version} of {stored.snapshot.vectors.table}"
+        yield Finding("vectors", message, _mend(stored, "vectors"))
+    chunks = read_table(stored, "chunks", ["chunk_id", *KEYS])
+    yield from _compare(stored, "vectors", by_vector(chunks).column("chunk_id"), index.chunk_ids())
 
 
-def _check_values(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
+def _check_values(stored: StoredSnapshot) -> Iterator[Finding]:
     """Compare every vector of the index with the one in the packs."""
-    chunks = read_table(root, snapshot, "chunks")
+    chunks = read_table(stored, "chunks")
     made = pa.Table.from_batches(
-        vector_rows(root, snapshot.artifacts["embeddings"], chunks), schema(snapshot.space.dimension)
+        vector_rows(stored.packs("embeddings"), chunks), schema(stored.snapshot.space.dimension)
     )
-    index = VectorIndex(root, snapshot.vectors, snapshot.space)
+    index = VectorIndex(stored.root, stored.snapshot.vectors, stored.snapshot.space)
     ours, theirs = (_sorted(table) for table in (made, index.rows()))
     if ours.column("chunk_id") != theirs.column("chunk_id"):
         return  # which `_check_vectors` says better
     wrong = len(ours) - pc.sum(pc.equal(ours.column("bytes"), theirs.column("bytes"))).as_py() if len(ours) else 0
     if wrong:
-        yield Finding("vectors", f"{wrong} vectors of the index are not those of their texts", _mend(root, "vectors"))
+        yield Finding("vectors", f"{wrong} vectors of the index are not those of their texts", _mend(stored, "vectors"))
 
 
 def _sorted(vectors: pa.Table) -> pa.Table:
@@ -200,55 +199,59 @@ def _sorted(vectors: pa.Table) -> pa.Table:
     return table.sort_by([("chunk_id", "ascending"), ("bytes", "ascending")])
 
 
-def _check_space(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
+def _check_space(stored: StoredSnapshot) -> Iterator[Finding]:
     """Compare the key of every vector with that of its text in the snapshot's embedding space."""
-    chunks, space = by_vector(read_table(root, snapshot, "chunks")), snapshot.space.id
-    if snapshot.space.late:
-        wanted = keys_of(windows_of(*late_rows(root, snapshot, chunks)), space)
+    chunks, space = by_vector(read_table(stored, "chunks")), stored.snapshot.space
+    if space.late:
+        wanted = keys_of(windows_of(*late_rows(stored, chunks)), space.id)
     else:
         texts = map(indexed_text, *(chunks.column(name).to_pylist() for name in ("context", "text")))
-        wanted = [embedding_key(text, space) for text in texts]
+        wanted = [embedding_key(text, space.id) for text in texts]
     for uri, key, right in zip(
         *(chunks.column(name).to_pylist() for name in ("uri", "embedding_key")), wanted, strict=True
     ):
         if key != right:
-            yield Finding("space", f"a chunk of {uri} names the vector of another text or space", _mend(root, "space"))
+            yield Finding(
+                "space", f"a chunk of {uri} names the vector of another text or space", _mend(stored, "space")
+            )
 
 
-def _check_keywords(root: Path, snapshot: Snapshot) -> Iterator[Finding]:
-    if snapshot.keywords.rows != snapshot.rows("chunks"):
-        counts = f"{snapshot.keywords.rows} chunks are counted, {snapshot.rows('chunks')} there"
-        yield Finding("keywords", counts, _mend(root, "keywords"))
-    chunks = read_table(root, snapshot, "chunks", ["chunk_id"])
-    yield from _compare(root, "keywords", chunks.column(0), KeywordIndex(root, snapshot.keywords).chunk_ids())
+def _check_keywords(stored: StoredSnapshot) -> Iterator[Finding]:
+    if stored.snapshot.keywords.rows != stored.snapshot.rows("chunks"):
+        counts = f"{stored.snapshot.keywords.rows} chunks are counted, {stored.snapshot.rows('chunks')} there"
+        yield Finding("keywords", counts, _mend(stored, "keywords"))
+    chunks = read_table(stored, "chunks", ["chunk_id"])
+    yield from _compare(
+        stored, "keywords", chunks.column(0), KeywordIndex(stored.root, stored.snapshot.keywords).chunk_ids()
+    )
 
 
-def _compare(root: Path, kind: str, chunks: pa.ChunkedArray, indexed: pa.Array) -> Iterator[Finding]:
+def _compare(stored: StoredSnapshot, kind: str, chunks: pa.ChunkedArray, indexed: pa.Array) -> Iterator[Finding]:
     """Compare the ids of an index with those that belong there: a chunk's id as often as it has vectors."""
     wanted, here = Counter(chunks.to_pylist()), Counter(indexed.to_pylist())
     if more := len([key for key in here if 0 < wanted[key] < here[key]]):
-        yield Finding(kind, f"{more} chunks are indexed twice", _mend(root, kind))
+        yield Finding(kind, f"{more} chunks are indexed twice", _mend(stored, kind))
     if fewer := len([key for key in wanted if here[key] < wanted[key]]):
-        yield Finding(kind, f"{fewer} chunks are not indexed", _mend(root, kind))
+        yield Finding(kind, f"{fewer} chunks are not indexed", _mend(stored, kind))
     if unknown := here.keys() - wanted.keys():
-        yield Finding(kind, f"{len(unknown)} indexed chunks are in no table", _mend(root, kind))
+        yield Finding(kind, f"{len(unknown)} indexed chunks are in no table", _mend(stored, kind))
 
 
-def _check_current(root: Path, _: Snapshot) -> Iterator[Finding]:
-    if mark_of(root):  # a mirror of readers shows none
+def _check_current(stored: StoredSnapshot) -> Iterator[Finding]:
+    if not stored.folder.always_shows_newest:  # a mirror of readers shows none
         return
     for _look in range(_LOOKS):  # a commit is put before it is shown
-        published, newest = current.published(root), snapshots.numbers(root)[-1]
+        published, newest = current.published(stored.root), snapshots.numbers(stored.root)[-1]
         if published == newest:
             return
         time.sleep(_LOOK_S)
-    yield Finding("current", f"current/ shows snapshot {published}, not {newest}", _mend(root, "current"))
+    yield Finding("current", f"current/ shows snapshot {published}, not {newest}", _mend(stored, "current"))
 
 
-def _check_evaluations(root: Path, _: Snapshot) -> Iterator[Finding]:
-    for path in measurements.damaged(root):
-        message = f"{path.relative_to(root)} cannot be read; what it says has to be measured again"
-        yield Finding("evaluations", message, _mend(root, "evaluations"))
+def _check_evaluations(stored: StoredSnapshot) -> Iterator[Finding]:
+    for path in measurements.damaged(stored.root):
+        message = f"{path.relative_to(stored.root)} cannot be read; what it says has to be measured again"
+        yield Finding("evaluations", message, _mend(stored, "evaluations"))
 
 
 _CHECKS: dict[str, Check] = {

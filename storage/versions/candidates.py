@@ -6,7 +6,6 @@ snapshot, no run builds on it, and no sweep takes its files. The next attempt at
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,23 +16,22 @@ from docmill.storage.artifacts import staging
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.files import remove, settle, write_whole
 from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.retention import lock_is_held
 from docmill.storage.history.snapshots import Snapshot, vector_tag
 from docmill.storage.lance import vectors
-from docmill.storage.mirror.pull import complete
-from docmill.storage.mirror.push import share_candidate
-from docmill.storage.mirror.shared_tags import unshare
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.tables.tables import read_table, write_single
 from docmill.storage.writer.commit import put
 
 
-def keep(root: Path, snapshot: Snapshot) -> str:
+def keep(made: StoredSnapshot) -> str:
     """Keep a prepared snapshot under a name and return it; the caller holds the writer's lock."""
+    root, folder, snapshot = made.root, made.folder, made.snapshot
     name = _free_name(root, snapshot.number)
     vectors.tag(root, snapshot.vectors, name)
     settle()
-    write_whole(snapshots.candidate_path(root, name), snapshots.encode(share_candidate(root, name, snapshot)))
+    write_whole(snapshots.candidate_path(root, name), snapshots.encode(folder.share_candidate(name, snapshot)))
     vectors.untag(root, snapshot.vectors, vector_tag(snapshot.number))
     return name
 
@@ -47,39 +45,41 @@ def _free_name(root: Path, number: int) -> str:
     return name
 
 
-def publish(root: Path, name: str, force: bool = False, wait_s: float = 0.0) -> Snapshot:
+def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wait_s: float = 0.0) -> Snapshot:
     """Make a candidate the newest snapshot and return it.
 
     Raises `QueryError` where another run has committed since, whose work would be undone, unless `force` says so.
     """
-    with writer_lock(snapshots.existing(root), wait_s):
-        candidate, newest = _read(root, name), snapshots.read(root)
-        complete(root, [candidate])
-        if not (force or _follows(root, candidate, newest)):
+    folder = open_folder(store).existing()
+    root = folder.root
+    with folder.lock(wait_s):
+        candidate, newest = _read(folder, name), folder.read()
+        folder.complete([candidate.snapshot])
+        if not (force or _follows(candidate, newest)):
             raise QueryError(
                 f"snapshot {newest.number} was committed after {name}, which does not have what it changed; ingest"
                 f" again, or go back to what {name} holds: docmill publish {name} --force --store {root}"
             )
         number = newest.number + 1
-        made = replace(candidate, number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
-        runs = _renumbered(_own_run(root, candidate), number)
-        runs = pa.concat_tables([read_table(root, newest, "runs"), runs])
-        made = replace(made, tables={**made.tables, "runs": write_single(root, "runs", runs)})
-        vectors.tag(root, made.vectors, vector_tag(number))
-        put(root, made)
+        made = candidate.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
+        runs = _renumbered(_own_run(candidate), number)
+        runs = pa.concat_tables([read_table(newest, "runs"), runs])
+        made = made.changed(tables={**made.snapshot.tables, "runs": write_single(root, "runs", runs)})
+        vectors.tag(root, made.snapshot.vectors, vector_tag(number))
+        put(made)
         staging.clear(root)
-        discard_held(root, [name])
-        return made
+        discard_held(folder, [name])
+        return made.snapshot
 
 
-def _follows(root: Path, candidate: Snapshot, newest: Snapshot) -> bool:
+def _follows(candidate: StoredSnapshot, newest: StoredSnapshot) -> bool:
     """Say whether the candidate's base is the newest snapshot; compaction and repair make no other run."""
-    before = pa.concat_tables([read_table(root, newest, "runs"), _own_run(root, candidate)])
-    return bool(before.equals(read_table(root, candidate, "runs")))
+    before = pa.concat_tables([read_table(newest, "runs"), _own_run(candidate)])
+    return bool(before.equals(read_table(candidate, "runs")))
 
 
-def _own_run(root: Path, candidate: Snapshot) -> pa.Table:
-    runs = read_table(root, candidate, "runs")
+def _own_run(candidate: StoredSnapshot) -> pa.Table:
+    runs = read_table(candidate, "runs")
     return runs.filter(pc.equal(runs.column("snapshot"), candidate.number))
 
 
@@ -90,20 +90,22 @@ def _renumbered(run: pa.Table, number: int) -> pa.Table:
     return run.set_column(place, field, pa.array([number] * run.num_rows, field.type))
 
 
-def discard(root: Path, name: str, wait_s: float = 0.0) -> None:
+def discard(store: str | Path | StoreFolder, name: str, wait_s: float = 0.0) -> None:
     """Give a candidate up; the next compaction takes its files."""
-    with writer_lock(snapshots.existing(root), wait_s):
-        _check_name(root, name)
-        discard_held(root, [name])
+    folder = open_folder(store).existing()
+    with folder.lock(wait_s):
+        _check_name(folder.root, name)
+        discard_held(folder, [name])
 
 
-def discard_held(root: Path, names: Iterable[str]) -> list[str]:
+def discard_held(folder: StoreFolder, names: Iterable[str]) -> list[str]:
     """Remove candidates that no reader has open, for a caller that holds the writer's lock; return those gone."""
+    root = folder.root
     gone = [name for name in names if not lock_is_held(snapshots.candidate_path(root, name))]
     for name in gone:
         with suppress(FileNotFoundError, StoreError):  # damaged; a later compaction takes the tag away
             vectors.untag(root, snapshots.read_candidate(root, name).vectors, name)
-        unshare(root, snapshots.CANDIDATES, name)
+        folder.unshare(snapshots.CANDIDATES, name)
         remove(snapshots.candidate_path(root, name))
     return gone
 
@@ -116,9 +118,9 @@ def expired(root: Path, keep_days: float) -> list[str]:
     ]
 
 
-def _read(root: Path, name: str) -> Snapshot:
-    _check_name(root, name)
-    return snapshots.read_candidate(root, name)
+def _read(folder: StoreFolder, name: str) -> StoredSnapshot:
+    _check_name(folder.root, name)
+    return StoredSnapshot(folder, snapshots.read_candidate(folder.root, name))
 
 
 def _check_name(root: Path, name: str) -> None:

@@ -4,12 +4,11 @@ import difflib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
 from docmill.storage.columns import from_table
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.schema import ChunkRow, DocumentRow, indexed_text
 from docmill.storage.tables.tables import read_piece
 
@@ -45,34 +44,34 @@ class Difference:
     chunks: tuple[Change, ...]
 
 
-def diff(root: Path, old: Snapshot, new: Snapshot, texts: bool = False) -> Difference:
-    """Compare two snapshots.
+def diff(old: StoredSnapshot, new: StoredSnapshot, texts: bool = False) -> Difference:
+    """Compare two snapshots of a store.
 
     A document has moved when its bytes are found under another uri. A chunk has moved when its text is found
     elsewhere, in its own document or in another; it has changed when another text took its place. Only files that
     are not in both snapshots are read.
     """
-    before, after = _documents(root, old, new), _documents(root, new, old)
+    before, after = _documents(old, new), _documents(new, old)
     moved = _moves(before, after)
     documents = tuple(_document_changes(before, after, moved))
-    chunks = _chunk_changes(_chunks(root, old, new), _chunks(root, new, old), moved, texts)
+    chunks = _chunk_changes(_chunks(old, new), _chunks(new, old), moved, texts)
     return Difference(old.number, new.number, documents, tuple(chunks))
 
 
-def _own(root: Path, snapshot: Snapshot, other: Snapshot, name: str) -> list[pa.Table]:
+def _own(stored: StoredSnapshot, other: StoredSnapshot, name: str) -> list[pa.Table]:
     """Read the files of a table that `other` does not have; buckets with equal rows are equal files."""
-    shared = {piece.file.path for piece in other.tables.get(name, ())}
-    return [read_piece(root, piece) for piece in snapshot.tables.get(name, ()) if piece.file.path not in shared]
+    shared = {piece.file.path for piece in other.pieces(name)}
+    return [read_piece(stored.root, piece) for piece in stored.pieces(name) if piece.file.path not in shared]
 
 
-def _documents(root: Path, snapshot: Snapshot, other: Snapshot) -> dict[str, DocumentRow]:
-    rows = [row for table in _own(root, snapshot, other, "documents") for row in from_table(table, DocumentRow)]
+def _documents(stored: StoredSnapshot, other: StoredSnapshot) -> dict[str, DocumentRow]:
+    rows = [row for table in _own(stored, other, "documents") for row in from_table(table, DocumentRow)]
     return {row.uri: row for row in sorted(rows, key=lambda row: row.uri)}
 
 
-def _chunks(root: Path, snapshot: Snapshot, other: Snapshot) -> dict[str, list[ChunkRow]]:
+def _chunks(stored: StoredSnapshot, other: StoredSnapshot) -> dict[str, list[ChunkRow]]:
     found: dict[str, list[ChunkRow]] = {}
-    for table in _own(root, snapshot, other, "chunks"):
+    for table in _own(stored, other, "chunks"):
         for row in from_table(table, ChunkRow):
             found.setdefault(row.uri, []).append(row)
     return {uri: sorted(found[uri], key=lambda row: row.ordinal) for uri in sorted(found)}

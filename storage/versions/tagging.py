@@ -7,25 +7,27 @@ from pathlib import Path
 
 from docmill.storage.errors import QueryError
 from docmill.storage.files import put_if_absent, remove
-from docmill.storage.history import snapshots, tags
-from docmill.storage.mirror.shared_tags import share_tag, unshare
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.history import tags
+from docmill.storage.history.folder import StoreFolder
+from docmill.storage.mirror.mirror_folder import open_folder
 
 _NAME = re.compile(r"[^\W\d_][\w.-]{0,99}")
 _BYTES = 200  # with its suffix it is the name of a file, of 255 at most
 
 
-def set_tag(root: Path, name: str, at: int | str | None = None, wait_s: float = 0.0) -> int:
+def set_tag(store: str | Path | StoreFolder, name: str, at: int | str | None = None, wait_s: float = 0.0) -> int:
     """Give a snapshot, the newest unless `at` says which, a name; return its number."""
     if not _NAME.fullmatch(name) or len(name.encode()) > _BYTES:
         said = "a tag begins with a letter and goes on with letters, digits, '.', '-' and '_'"
         raise QueryError(f"{said}, at most 100 of them in {_BYTES} bytes, got {name!r}")
     if name.startswith("candidate-"):
         raise QueryError(f"candidate-… names what the gate has held back; take another name than {name!r}")
-    with writer_lock(snapshots.existing(root), wait_s):
-        number = snapshots.read(root, tags.find(root, at)).number
+    folder = open_folder(store).existing()
+    root = folder.root
+    with folder.lock(wait_s):
+        number = folder.read(tags.find(root, at)).number
         value = {"snapshot": number, "created": datetime.now(UTC).isoformat("T", "seconds")}
-        share_tag(root, name, json.dumps(value).encode())
+        folder.share_tag(name, json.dumps(value).encode())
         if not put_if_absent(root / tags.FOLDER / f"{name}.json", json.dumps(value).encode()):
             held = tags.find(root, name)
             if held != number:
@@ -33,10 +35,12 @@ def set_tag(root: Path, name: str, at: int | str | None = None, wait_s: float = 
         return number
 
 
-def delete_tag(root: Path, name: str, wait_s: float = 0.0) -> None:
+def delete_tag(store: str | Path | StoreFolder, name: str, wait_s: float = 0.0) -> None:
     """Take a name away; the snapshot stays as long as the retention says."""
-    with writer_lock(snapshots.existing(root), wait_s):
+    folder = open_folder(store).existing()
+    root = folder.root
+    with folder.lock(wait_s):
         if name not in tags.files(root):
             raise QueryError(f"no tag {name!r}; there are {', '.join(tags.tags(root)) or 'none'}")
-        unshare(root, tags.FOLDER, name)
+        folder.unshare(tags.FOLDER, name)
         remove(root / tags.FOLDER / f"{name}.json")

@@ -10,42 +10,44 @@ import pyarrow.compute as pc
 
 from docmill.storage.columns import DOCUMENTS, RUNS, from_table
 from docmill.storage.errors import QueryError
-from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror.pull import complete
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import RunRow
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, commit
 
 
-def undelete(root: Path, uris: Sequence[str], retention: Retention, wait_s: float = 0.0) -> Snapshot:
+def undelete(
+    store: str | Path | StoreFolder, uris: Sequence[str], retention: Retention, wait_s: float = 0.0
+) -> Snapshot:
     """Commit a snapshot with the documents back as they were, their status `restored`.
 
     They stay although their files are gone; a file that is there again takes its document over.
     """
-    with writer_lock(snapshots.existing(root), wait_s):
-        complete(root)
-        base = snapshots.read(root)
-        held = read_table(root, base, "deleted")
+    folder = open_folder(store).existing()
+    with folder.lock(wait_s):
+        folder.complete()
+        base = folder.read()
+        held = read_table(base, "deleted")
         _check(uris, set(held.column("uri").to_pylist()), retention)
         rows = held.filter(pc.is_in(held.column("uri"), value_set=pa.array(list(uris), pa.string())))
         status = DOCUMENTS.get_field_index("status")
         documents = rows.select(DOCUMENTS.names)
         documents = documents.set_column(status, "status", pa.array(["restored"] * len(rows), pa.string()))
-        chunks = read_table(root, base, "deleted_chunks")
+        chunks = read_table(base, "deleted_chunks")
         changes = Changes(
             gone=frozenset(),
             documents=documents,
             chunks=chunks.filter(pc.is_in(chunks.column("document_id"), value_set=rows.column("document_id"))),
-            rejects=read_table(root, base, "rejects"),
+            rejects=read_table(base, "rejects"),
             artifacts={},
-            space=base.space,
+            space=base.snapshot.space,
             undelete_days=retention.undelete_days,
         )
-        return commit(root, base, changes, _run(len(rows)))[0]
+        return commit(folder, base, changes, _run(len(rows)))[0].snapshot
 
 
 def _check(uris: Sequence[str], held: set[str], retention: Retention) -> None:

@@ -4,7 +4,7 @@ Nothing is visible before the snapshot is put. What a crash leaves behind is nam
 files that the next writer finds again by content, and a LanceDB version that it takes back.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,13 +19,13 @@ from docmill.storage.artifacts.part_vectors import KEYS, by_vector
 from docmill.storage.columns import COSTS, RUNS, from_table, to_table
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
 from docmill.storage.keys import bucket_of
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
 from docmill.storage.memory import give_back
-from docmill.storage.mirror import push
 from docmill.storage.schema import CostRow, RunRow, indexed_text
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
@@ -82,11 +82,11 @@ class ChunkMoves:
 NO_MOVES = ChunkMoves(frozenset(), pa.array([], pa.string()), 0)
 
 
-def check_space(base: Snapshot | None, space: EmbeddingSpace) -> None:
+def check_space(base: StoredSnapshot | None, space: EmbeddingSpace) -> None:
     """Refuse to mix vectors of two embedding spaces in one store."""
-    if base is not None and base.space.id != space.id:
+    if base is not None and base.snapshot.space.id != space.id:
         raise StoreError(
-            f"the store holds vectors of {_name(base.space)}, the settings name {_name(space)}; "
+            f"the store holds vectors of {_name(base.snapshot.space)}, the settings name {_name(space)}; "
             "set [embedding] back, ingest into a new store, or change this one's vectors: docmill reembed"
         )
 
@@ -96,10 +96,10 @@ def _name(space: EmbeddingSpace) -> str:
     return f"{space.model} ({late}{space.dimension} dimensions, revision {space.revision[:12]})"
 
 
-def compare_chunks(root: Path, base: Snapshot | None, changes: Changes) -> ChunkMoves:
+def compare_chunks(base: StoredSnapshot | None, changes: Changes) -> ChunkMoves:
     """Return which chunks leave, enter and stay when `changes` are applied; with another vector one does both."""
-    old = {key: keys for key, *keys in _chunk_ids(root, base, changes.gone)}
-    before = (base.rows("chunks") if base else 0) - len(old)
+    old = {key: keys for key, *keys in _chunk_ids(base, changes.gone)}
+    before = (base.snapshot.rows("chunks") if base else 0) - len(old)
     entering, staying = [pa.array([], pa.string())], set[str]()
     for part in parts(changes.chunks, _VECTORED):
         new = [key for key, *keys in _with_vectors(part) if old.get(key) != keys]
@@ -108,18 +108,18 @@ def compare_chunks(root: Path, base: Snapshot | None, changes: Changes) -> Chunk
     return ChunkMoves(frozenset(old.keys() - staying), pa.concat_arrays(entering), before + len(staying))
 
 
-def _chunk_ids(root: Path, base: Snapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, ...]]:
+def _chunk_ids(base: StoredSnapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, ...]]:
     """Yield the id of each chunk of some documents, with the keys of its vectors."""
     if base is None or not documents:
         return
-    touched = {bucket_of(key, base.buckets) for key in documents}
+    root, touched = base.root, {bucket_of(key, base.snapshot.buckets) for key in documents}
     wanted = pa.array(list(documents), pa.string())
 
     def found(piece: StoredPiece) -> pa.Table:
         table = read_piece(root, piece, [*_VECTORED, "document_id"])
         return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
 
-    for table in at_once(found, [piece for piece in base.tables.get("chunks", ()) if piece.bucket in touched]):
+    for table in at_once(found, [piece for piece in base.pieces("chunks") if piece.bucket in touched]):
         yield from _with_vectors(table)
 
 
@@ -128,27 +128,32 @@ def _with_vectors(chunks: pa.Table) -> Iterator[tuple[str, ...]]:
         yield chunk_id, first, *others
 
 
-def commit(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
+def commit(
+    folder: StoreFolder, base: StoredSnapshot | None, changes: Changes, run: RunRow
+) -> tuple[StoredSnapshot, ChunkMoves]:
     """Commit one snapshot on top of `base`; the caller holds the writer's lock."""
-    snapshot, moves = prepare(root, base, changes, run)
-    put(root, snapshot)
-    return snapshot, moves
+    made, moves = prepare(folder, base, changes, run)
+    put(made)
+    return made, moves
 
 
-def put(root: Path, snapshot: Snapshot) -> None:
+def put(made: StoredSnapshot) -> None:
     """Commit what was prepared."""
-    push.commit(root, snapshot)
-    current.publish(root, snapshot)
+    made.folder.commit(made.snapshot)
+    current.publish(made)
 
 
-def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) -> tuple[Snapshot, ChunkMoves]:
+def prepare(
+    folder: StoreFolder, base: StoredSnapshot | None, changes: Changes, run: RunRow
+) -> tuple[StoredSnapshot, ChunkMoves]:
     """Write all of a snapshot but the file that commits it; it can be opened as a `Store`.
 
     `run` gets its snapshot's number and its counts of chunks here.
     """
     check_space(base, changes.space)
-    moves = compare_chunks(root, base, changes)
-    number = (base.number if base else 0) + 1
+    before = base.snapshot if base else None
+    moves = compare_chunks(base, changes)
+    number = (before.number if before else 0) + 1
     run = replace(
         run,
         snapshot=number,
@@ -156,18 +161,19 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
         chunks_kept=moves.kept,
         chunks_removed=len(moves.removed),
     )
-    artifacts = join_artifacts(base.artifacts if base else {}, changes.artifacts)
+    artifacts = join_artifacts(before.artifacts if before else {}, changes.artifacts)
+    packs = [folder.root / piece.file.path for piece in artifacts["embeddings"]]
     entering = moves.added
-    buckets = bucket_count(moves.kept + len(moves.added), base.buckets if base else 0)
+    buckets = bucket_count(moves.kept + len(moves.added), before.buckets if before else 0)
     large = len(entering) > _ROWS_AT_ONCE
     with ThreadPoolExecutor(1 if large else 3) as pool:
-        tables = pool.submit(_sparing, large, _tables, root, base, changes, buckets, run)
+        tables = pool.submit(_sparing, large, _tables, folder.root, base, changes, buckets, run)
         postings = pool.submit(
             _sparing,
             large,
             keyword_writer.update,
-            root,
-            base.keywords if base else None,
+            folder.root,
+            before.keywords if before else None,
             moves.removed,
             posting_rows(changes.chunks, entering),
         )
@@ -175,11 +181,11 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
             _sparing,
             large,
             vectors.update,
-            root,
-            base.vectors if base else None,
+            folder.root,
+            before.vectors if before else None,
             changes.space,
             moves.removed,
-            vector_rows(root, artifacts["embeddings"], changes.chunks, entering),
+            vector_rows(packs, changes.chunks, entering),
             tag=vector_tag(number),
         )
     snapshot = Snapshot(
@@ -194,7 +200,7 @@ def prepare(root: Path, base: Snapshot | None, changes: Changes, run: RunRow) ->
         vectors=vectors_.result(),
         keywords=postings.result(),
     )
-    return snapshot, moves
+    return StoredSnapshot(folder, snapshot), moves
 
 
 def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
@@ -219,45 +225,43 @@ def join_artifacts(
 
 
 def _tables(
-    root: Path, base: Snapshot | None, changes: Changes, buckets: int, run: RunRow
+    root: Path, base: StoredSnapshot | None, changes: Changes, buckets: int, run: RunRow
 ) -> dict[str, tuple[StoredPiece, ...]]:
-    bases = dict(base.tables) if base else {}
-    if base and base.buckets != buckets:
+    bases = dict(base.snapshot.tables) if base else {}
+    if base and base.snapshot.buckets != buckets:
         bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}
-    elif base and base.columns != schema_key():  # so that a plain glob over `current/` finds one schema
+    elif base and base.snapshot.columns != schema_key():  # so that a plain glob over `current/` finds one schema
         bases |= {name: rewrite(root, bases.get(name, ()), name) for name in ("documents", "chunks")}
-    runs = pa.concat_tables([read_table(root, base, "runs"), to_table([run], RUNS)])
+    runs = pa.concat_tables([read_table(base, "runs"), to_table([run], RUNS)])
     added = {"documents": changes.documents, "chunks": changes.chunks}
     return {
         **{
             name: replace_documents(root, bases.get(name, ()), name, buckets, changes.gone, rows)
             for name, rows in added.items()
         },
-        **deleted_tables(root, base, changes.gone, changes.documents, changes.undelete_days),
+        **deleted_tables(base, changes.gone, changes.documents, changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
-        "costs": write_single(root, "costs", _costs(root, base, changes.costs, run.snapshot)),
+        "costs": write_single(root, "costs", _costs(base, changes.costs, run.snapshot)),
     }
 
 
-def _costs(root: Path, base: Snapshot | None, added: tuple[CostRow, ...], number: int) -> pa.Table:
-    held = read_table(root, base, "costs")
+def _costs(base: StoredSnapshot | None, added: tuple[CostRow, ...], number: int) -> pa.Table:
+    held = read_table(base, "costs")
     known = {(row.run_id, row.purpose) for row in from_table(held, CostRow)}
     fresh = [replace(row, snapshot=number) for row in added if (row.run_id, row.purpose) not in known]
     return pa.concat_tables([held, to_table(fresh, COSTS)])
 
 
-def vector_rows(
-    root: Path, embeddings: tuple[StoredPiece, ...], chunks: Rows, wanted: pa.Array | None = None
-) -> Iterator[pa.RecordBatch]:
-    """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from the store's packs.
+def vector_rows(packs: Sequence[Path], chunks: Rows, wanted: pa.Array | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from packs of embeddings.
 
     A chunk with parts comes once for each.
     """
-    packs = Packs([root / piece.file.path for piece in embeddings])
+    held = Packs(packs)
     for part in _some(chunks, ["chunk_id", "document_id", *KEYS], wanted):
         for batch in by_vector(part).to_batches(_BATCH_ROWS):
-            yield _with_found(batch, packs)
+            yield _with_found(batch, held)
 
 
 def _with_found(batch: pa.RecordBatch, packs: Packs) -> pa.RecordBatch:

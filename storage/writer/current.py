@@ -11,20 +11,21 @@ import pyarrow.parquet as pq
 from docmill.storage.columns import SCHEMAS
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import link, remove, sync_folder, write_whole
-from docmill.storage.history import measurements, snapshots
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history import measurements
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.sql.views import views_sql
 
 LINK = "current"
 FOLDER = ".current"
 
 
-def publish(root: Path, snapshot: Snapshot) -> None:
+def publish(shown: StoredSnapshot) -> None:
     """Make `current/` and `views.sql` show a snapshot."""
-    folder, before = _folder(root, snapshot.number), _folder(root, published(root) or 0)
+    root = shown.root
+    folder, before = _folder(root, shown.number), _folder(root, published(root) or 0)
     remove(folder)
     for name in SCHEMAS:
-        _link_table(root, snapshot, name, folder / name)
+        _link_table(shown, name, folder / name)
     _swap(root, folder)
     _write_views(root)
     for old in sorted((root / FOLDER).iterdir()):
@@ -45,15 +46,15 @@ def _write_views(root: Path) -> None:
         write_whole(path, script)
 
 
-def catch_up(root: Path) -> None:
+def catch_up(store: StoreFolder) -> None:
     """Show the newest snapshot where the run that committed it died before it could, or the store was moved since."""
-    newest = snapshots.newest(root)
+    newest = store.newest()
     if newest is None:
         return
-    if published(root) == newest.number:
-        _write_views(root)
+    if published(store.root) == newest.number:
+        _write_views(store.root)
     else:
-        publish(root, newest)
+        publish(newest)
 
 
 def published(root: Path) -> int | None:
@@ -62,14 +63,14 @@ def published(root: Path) -> int | None:
     return int(link.readlink().name) if link.is_symlink() and link.exists() else None
 
 
-def _link_table(root: Path, snapshot: Snapshot, name: str, folder: Path) -> None:
+def _link_table(shown: StoredSnapshot, name: str, folder: Path) -> None:
     folder.mkdir(parents=True)
-    pieces = snapshot.tables.get(name, ())
+    pieces = shown.pieces(name)
     if not pieces:
         pq.write_table(SCHEMAS[name].empty_table(), folder / "part-00000.parquet")
     with boundary(f"link {name}"):
         for piece in pieces:
-            link(f"{root}/{piece.file.path}", f"{folder}/part-{piece.bucket:05d}.parquet")
+            link(f"{shown.root}/{piece.file.path}", f"{folder}/part-{piece.bucket:05d}.parquet")
 
 
 def _swap(root: Path, folder: Path) -> None:

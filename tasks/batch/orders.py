@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from docmill.storage.errors import ConfigError
+from docmill.storage.history.folder import StoreFolder
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.tasks.workers.plain_json import Readers, Unreadable, decode, encode
 
 T = TypeVar("T")
@@ -32,7 +34,7 @@ def save_order(order: Any, path: Path) -> Path:
             writer.write_table(table)
         return name
 
-    path.write_bytes(encode(order, {pa.Table: beside}))
+    path.write_bytes(encode(order, {pa.Table: beside, StoreFolder: lambda folder: str(folder.root)}))
     return path
 
 
@@ -45,10 +47,16 @@ def load_order(path: Path, kind: type[T], known: Mapping[Any, type] | None = Non
         with pa.OSFile(str(path.with_name(name))) as source, pa.ipc.open_stream(source) as reader:
             return reader.read_all()
 
-    plain = Readers()
+    plain = Readers({StoreFolder: _folder})
     others = {hint: plain.of(own) for hint, own in (known or {}).items()}
-    order: T = decode(path.read_bytes(), Readers({pa.Table: beside, **others}).of(kind))
+    order: T = decode(path.read_bytes(), Readers({pa.Table: beside, StoreFolder: _folder, **others}).of(kind))
     return order
+
+
+def _folder(name: object) -> StoreFolder:
+    if not isinstance(name, str):
+        raise Unreadable("the folder of a store is named by its path")
+    return open_folder(Path(name))
 
 
 @contextmanager

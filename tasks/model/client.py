@@ -2,7 +2,7 @@
 
 One desk serves contexts, cuts, summaries, expanded queries, facts and judgements:
 
-    with Desk(Asking(model, root)) as desk:
+    with Desk(Asking(model, open_folder("store"))) as desk:
         answers = desk.ask([Prompt(("Say it in other words.", question), purpose="expand", max_tokens=60)])
 """
 
@@ -13,13 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Self
 
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.errors import ConfigError, DocmillError
+from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
-from docmill.storage.objects.shared_files import level
 from docmill.storage.schema import CostRow
 from docmill.tasks.model.budget import Budget, Forecast, Purse
 from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, Usage
@@ -38,7 +37,7 @@ class Asking:
     """
 
     model: ModelOptions
-    root: Path | None = None
+    folder: StoreFolder | None = None
     run: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}")
     calls: bool = True
     refresh: bool = False
@@ -74,10 +73,10 @@ class Desk:
         self._closed = False
         self._forecast = Forecast(asking.model.provider)
         self._idle = threading.Condition()
-        if asking.root:
-            recover(asking.root)
+        if asking.folder:
+            recover(asking.folder.root)
         name = f"{asking.model.provider}/{asking.model.model}"
-        self._journal = Journal(asking.root, asking.run, name) if asking.root else None
+        self._journal = Journal(asking.folder.root, asking.run, name) if asking.folder else None
 
     def __enter__(self) -> Self:
         return self
@@ -115,8 +114,8 @@ class Desk:
             self._idle.wait_for(lambda: not self._running)
         if self._journal is not None:
             self._journal.close()
-        if self._entries and self._asking.root:
-            level(self._asking.root, SHARED, REPLIES)
+        if self._entries and self._asking.folder:
+            self._asking.folder.level(SHARED, REPLIES)
         return self.spent
 
     @cached_property
@@ -126,10 +125,11 @@ class Desk:
     @cached_property
     def _packs(self) -> Packs:
         """Return the packs of earlier runs, the newest last."""
-        root = self._asking.root
-        if root:
-            level(root, SHARED, REPLIES)
-        return Packs(sorted((root / REPLIES).glob("[!.]*.parquet")) if root else [])
+        folder = self._asking.folder
+        if folder is None:
+            return Packs([])
+        folder.level(SHARED, REPLIES)
+        return Packs(sorted((folder.root / REPLIES).glob("[!.]*.parquet")))
 
     def _key(self, prompt: Prompt) -> str:
         return key_of("reply", model_key(self._asking.model), list(prompt.identity))

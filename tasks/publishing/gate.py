@@ -2,10 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from docmill.storage.errors import QueryError
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.reader.store import Store
 from docmill.tasks.evaluate.asking import ReadingDepth, Way, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import Interval
@@ -50,7 +49,7 @@ class GateVerdict:
         return f"{self.metric} {self.before:.3f} → {self.after:.3f} over {self.questions} questions: {moved}"
 
 
-def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> GateVerdict:
+def judge(base: StoredSnapshot, made: StoredSnapshot, gate: Gate) -> GateVerdict:
     """Ask both snapshots the gate's questions; the caller holds the writer's lock.
 
     Raises `QueryError` for a question that cannot be asked or measured.
@@ -59,8 +58,8 @@ def judge(root: Path, base: Snapshot, snapshot: Snapshot, gate: Gate) -> GateVer
     depth = int(cutoff[1]) if cutoff else _DEPTH
     try:
         before, after = (
-            evaluate(Store(root, state), gate.questions, [gate.way], [gate.metric], ReadingDepth(depth))[0]
-            for state in (base, snapshot)
+            evaluate(Store(state), gate.questions, [gate.way], [gate.metric], ReadingDepth(depth))[0]
+            for state in (base, made)
         )
     except QueryError as error:
         raise QueryError(f"[gate] {error}") from error

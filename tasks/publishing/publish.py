@@ -7,8 +7,8 @@ from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.columns import CHUNKS
 from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.memory import returning_large
 from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import RunRow
@@ -28,8 +28,8 @@ from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_tabl
 class PublishOrder:
     """Everything that a commit needs; it is passed to the step as a file."""
 
-    root: Path
-    base: Snapshot | None
+    folder: StoreFolder
+    base: StoredSnapshot | None
     changes: Changes
     run: RunRow
     retention: Retention
@@ -52,33 +52,32 @@ def publish_run(order: Path) -> Published:
     If the gate rejects the snapshot, it is kept as a candidate, together with the staging, for the next run.
     """
     task = load_order(order, PublishOrder, {Rewrite: Rewriter})
-    notes = ledger.pending(task.root)
+    notes = ledger.pending(task.folder.root)
     changes = replace(task.changes, costs=ledger.read(notes))
     with returning_large():
-        snapshot, moves = prepare(task.root, task.base, changes, task.run)
-        done = publish_snapshot(task.root, task.base, snapshot, task.retention, task.gate)
+        made, moves = prepare(task.folder, task.base, changes, task.run)
+        done = publish_snapshot(task.base, made, task.retention, task.gate)
     if done.snapshot is not None:
         ledger.clear(notes)
     return replace(done, moves=moves)
 
 
 def publish_snapshot(
-    root: Path, base: Snapshot | None, snapshot: Snapshot, retention: Retention, gate: Gate | None
+    base: StoredSnapshot | None, made: StoredSnapshot, retention: Retention, gate: Gate | None
 ) -> Published:
     """Commit a prepared snapshot, or keep it as a candidate if the gate rejects it."""
-    finding = judge(root, base, snapshot, gate) if gate and base else None
+    finding = judge(base, made, gate) if gate and base else None
     if finding and finding.worse:
-        return Published(None, candidate=candidates.keep(root, snapshot), finding=finding)
-    put(root, snapshot)
-    staging.clear(root)
-    if due(root, snapshot, retention):
-        compact_held(root, retention)
-    return Published(snapshot.number, finding=finding)
+        return Published(None, candidate=candidates.keep(made), finding=finding)
+    put(made)
+    staging.clear(made.root)
+    if due(made, retention):
+        compact_held(made.folder, retention)
+    return Published(made.number, finding=finding)
 
 
 def gather(
-    root: Path,
-    base: Snapshot | None,
+    base: StoredSnapshot | None,
     batches: list[Batch],
     state: State,
     plan: Plan,
@@ -93,15 +92,15 @@ def gather(
     return Changes(
         gone=frozenset(deleted | written & before),
         documents=outcome.documents,
-        chunks=spill(folder / "chunks.arrow", CHUNKS, chunk_tables(root, base, batches, outcome.documents)),
+        chunks=spill(folder / "chunks.arrow", CHUNKS, chunk_tables(base, batches, outcome.documents)),
         rejects=reject_table(state, plan, outcome),
         artifacts={},
         space=space,
     )
 
 
-def artifact_paths(root: Path, base: Snapshot | None, kind: str) -> tuple[Path, ...]:
+def artifact_paths(root: Path, base: StoredSnapshot | None, kind: str) -> tuple[Path, ...]:
     """Return the packs of a kind that a run can reuse: the snapshot's, then those of unfinished runs."""
-    committed = [root / piece.file.path for piece in base.artifacts[kind]] if base else []
+    committed = base.packs(kind) if base else []
     staged = staging.text_packs(root) if kind == "texts" else staging.embedding_packs(root)
     return (*committed, *staged)

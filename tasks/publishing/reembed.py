@@ -4,7 +4,7 @@ Finished vectors are in staging, addressed by content, so a run that was killed 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -20,14 +20,13 @@ from docmill.storage.embedding.encoder import EmbeddingSpace, Encoder, Window, l
 from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import TEMPORARY
-from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
+from docmill.storage.history.snapshots import StoredPiece, vector_tag
 from docmill.storage.keys import embedding_key
 from docmill.storage.lance import vectors
-from docmill.storage.mirror.pull import complete
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import RunRow, indexed_text
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import read_piece, read_table, rewrite, write_single
@@ -60,7 +59,7 @@ class CommitTerms:
 
 
 def reembed(
-    root: Path,
+    store: str | Path | StoreFolder,
     space: EmbeddingSpace,
     terms: CommitTerms,
     progress: Callable[[int, int], None] | None = None,
@@ -70,37 +69,38 @@ def reembed(
     Readers and older snapshots keep the old vectors. Raises `StoreError` before any change if a chunk exceeds the
     model's token limit.
     """
-    with writer_lock(snapshots.existing(root), terms.wait_s):
-        complete(root)
+    folder = open_folder(store).existing()
+    root = folder.root
+    with folder.lock(terms.wait_s):
+        folder.complete()
         if staging.take_over(root):
             sweep(root)
-        current.catch_up(root)
-        base = snapshots.read(root)
-        if base.space.id == space.id:
+        current.catch_up(folder)
+        base = folder.read()
+        if base.snapshot.space.id == space.id:
             return Reembedded(0, None)
-        if base.space.late != space.late:
-            raise StoreError("late vectors need windows, which this store lacks; ingest into a new store")
-        embedded = _embed(root, base, space, progress or (lambda *_: None))
-        snapshot = _switched(root, base, space, embedded)
-        return Reembedded(embedded, publish_snapshot(root, base, snapshot, terms.retention, terms.gate))
+        if base.snapshot.space.late != space.late:
+            raise StoreError("late vectors need the windows that an ingest notes; ingest into a new store")
+        embedded = _embed(base, space, progress or (lambda *_: None))
+        made = _switched(base, space, embedded)
+        return Reembedded(embedded, publish_snapshot(base, made, terms.retention, terms.gate))
 
 
 @dataclass(frozen=True)
 class VectorSource:
     """The input of the embedding: rows by vector, as texts or, in a late space, as windows of texts."""
 
-    root: Path
-    base: Snapshot
+    base: StoredSnapshot
     space: EmbeddingSpace
 
     @cached_property
     def _text_keys(self) -> dict[str, str]:
-        owners = [read_table(self.root, self.base, name, ["document_id", "text_key"]) for name in _OWNERS]
+        owners = [read_table(self.base, name, ["document_id", "text_key"]) for name in _OWNERS]
         return dict(zip(*(column.to_pylist() for column in pa.concat_tables(owners).columns), strict=True))
 
     @cached_property
     def _packs(self) -> Packs:
-        return Packs([self.root / piece.file.path for piece in self.base.artifacts["texts"]])
+        return Packs(self.base.packs("texts"))
 
     def keys(self, table: pa.Table) -> list[str]:
         """Return the key of each row's vector in the space."""
@@ -127,15 +127,15 @@ def _texts(table: pa.Table) -> list[str]:
     return [*map(indexed_text, *(table.column(name).to_pylist() for name in ("context", "text")))]
 
 
-def _pieces(base: Snapshot) -> Iterator[StoredPiece]:
+def _pieces(base: StoredSnapshot) -> Iterator[StoredPiece]:
     for name in _TABLES:
-        yield from base.tables.get(name, ())
+        yield from base.pieces(name)
 
 
-def _embed(root: Path, base: Snapshot, space: EmbeddingSpace, progress: Callable[[int, int], None]) -> int:
+def _embed(base: StoredSnapshot, space: EmbeddingSpace, progress: Callable[[int, int], None]) -> int:
     """Write packs with the vectors that neither the store nor staging has; return the number of embedded texts."""
-    source = VectorSource(root, base, space)
-    packs = Packs([*(root / p.file.path for p in base.artifacts["embeddings"]), *staging.embedding_packs(root)])
+    source, root = VectorSource(base, space), base.root
+    packs = Packs([*base.packs("embeddings"), *staging.embedding_packs(root)])
     left = [*_lacking(source, packs)]
     total = sum(len(rows) for _, rows in left)
     if not total:
@@ -159,7 +159,7 @@ def _lacking(source: VectorSource, packs: Packs) -> Iterator[tuple[StoredPiece, 
     """Yield the rows of each file whose vectors no pack has, one row for each vector."""
     seen: set[str] = set()
     for piece in _pieces(source.base):
-        keys = source.keys(by_vector(read_piece(source.root, piece)))
+        keys = source.keys(by_vector(read_piece(source.base.root, piece)))
         missing = packs.missing(keys) - seen
         first = {key: row for row, key in reversed([*enumerate(keys)]) if key in missing}
         seen |= missing
@@ -187,22 +187,23 @@ def _write(target: Path, pack: pa.Table) -> None:
         draft.replace(target)
 
 
-def _switched(root: Path, base: Snapshot, space: EmbeddingSpace, embedded: int) -> Snapshot:
+def _switched(base: StoredSnapshot, space: EmbeddingSpace, embedded: int) -> StoredSnapshot:
     """Return the snapshot with the vectors of `space`, written but not committed."""
-    source, number, now = VectorSource(root, base, space), base.number + 1, datetime.now(UTC)
+    source, number, now = VectorSource(base, space), base.number + 1, datetime.now(UTC)
+    root, before = base.root, base.snapshot
 
     def renamed(table: pa.Table) -> pa.Table:
         return with_keys(table, source.keys(by_vector(table)))
 
-    run = _run(now, number, base.rows("chunks"), embedded)
-    tables = {name: rewrite(root, base.tables[name], name, renamed) for name in _TABLES if name in base.tables}
-    tables["runs"] = write_single(root, "runs", pa.concat_tables([read_table(root, base, "runs"), run]))
-    made = replace(base, number=number, created=now.isoformat("T", "milliseconds"), space=space)
-    made = replace(made, run_id=from_table(run, RunRow)[0].run_id, tables={**base.tables, **tables})
-    made = replace(made, artifacts=join_artifacts(base.artifacts, staging.promote(root)))
-    chunks = read_table(root, made, "chunks", ["chunk_id", "document_id", *KEYS])
-    rows = vector_rows(root, made.artifacts["embeddings"], chunks)
-    return replace(made, vectors=vectors.rebuild(root, space, rows, vector_tag(number)))
+    run = _run(now, number, before.rows("chunks"), embedded)
+    tables = {name: rewrite(root, base.pieces(name), name, renamed) for name in _TABLES if name in before.tables}
+    tables["runs"] = write_single(root, "runs", pa.concat_tables([read_table(base, "runs"), run]))
+    made = base.changed(number=number, created=now.isoformat("T", "milliseconds"), space=space)
+    made = made.changed(run_id=from_table(run, RunRow)[0].run_id, tables={**before.tables, **tables})
+    made = made.changed(artifacts=join_artifacts(before.artifacts, staging.promote(root)))
+    chunks = read_table(made, "chunks", ["chunk_id", "document_id", *KEYS])
+    rows = vector_rows(made.packs("embeddings"), chunks)
+    return made.changed(vectors=vectors.rebuild(root, space, rows, vector_tag(number)))
 
 
 def _run(now: datetime, number: int, chunks: int, embedded: int) -> pa.Table:

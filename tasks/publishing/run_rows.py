@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 
 from docmill.storage.artifacts.staging import DRAFTS, Batch
 from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keys import bucket_of, chunk_keys, document_key
 from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
 from docmill.storage.tables.tables import read_piece
@@ -55,8 +54,7 @@ def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
 
 
 def settle(
-    root: Path,
-    base: Snapshot | None,
+    base: StoredSnapshot | None,
     state: State,
     plan: Plan,
     batches: Sequence[Batch],
@@ -71,7 +69,7 @@ def settle(
     tables: list[pa.Table] = []
     rejects: list[RejectRow] = []
     parsed = 0
-    for part in _results(root, base, plan, batches):
+    for part in _results(base, plan, batches):
         good = [_document(planned.file, result) for planned, result in part if not _is_reject(result)]
         tables.append(to_table(good, DOCUMENTS))
         rejects += [
@@ -82,7 +80,7 @@ def settle(
         parsed += _count_parsed(part)
     rejects.sort(key=lambda row: row.uri)
     stale, gone = _fallen(state, plan, rejects)
-    tables.append(to_table([replace(row, status="stale") for row in _rows(root, base, stale).values()], DOCUMENTS))
+    tables.append(to_table([replace(row, status="stale") for row in _rows(base, stale).values()], DOCUMENTS))
     return Outcome(pa.concat_tables(tables).combine_chunks(), rejects, stale, gone, parsed)
 
 
@@ -108,10 +106,10 @@ def _fallen(state: State, plan: Plan, rejects: Sequence[RejectRow]) -> tuple[lis
 
 
 def _results(
-    root: Path, base: Snapshot | None, plan: Plan, batches: Sequence[Batch]
+    base: StoredSnapshot | None, plan: Plan, batches: Sequence[Batch]
 ) -> Iterator[list[tuple[Planned, Result]]]:
     """Yield every planned file with its result: first those without work, then batch by batch."""
-    yield _known_results(root, base, plan)
+    yield _known_results(base, plan)
     waiting = _waiting(plan)
     for batch in reversed(batches):
         rows = {row.work_key: row for row in staged_documents([batch])}
@@ -119,10 +117,10 @@ def _results(
     assert not waiting, f"no batch has done the work for {[p.file.uri for own in waiting.values() for p in own]}"
 
 
-def _known_results(root: Path, base: Snapshot | None, plan: Plan) -> list[tuple[Planned, Result]]:
+def _known_results(base: StoredSnapshot | None, plan: Plan) -> list[tuple[Planned, Result]]:
     """Return the results of planned files without work. Whole rows of stored documents are read only here."""
     known = [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
-    held = _rows(root, base, [one.uri for _, one in known if isinstance(one, KnownDocument)])
+    held = _rows(base, [one.uri for _, one in known if isinstance(one, KnownDocument)])
     return [(planned, held[one.uri] if isinstance(one, KnownDocument) else one) for planned, one in known]
 
 
@@ -135,12 +133,12 @@ def _waiting(plan: Plan) -> dict[str, list[Planned]]:
     return waiting
 
 
-def _rows(root: Path, base: Snapshot | None, uris: Collection[str]) -> dict[str, DocumentRow]:
+def _rows(base: StoredSnapshot | None, uris: Collection[str]) -> dict[str, DocumentRow]:
     """Return a snapshot's rows of documents, by uri."""
     if base is None or not uris:
         return {}
-    touched = {bucket_of(document_key(uri), base.buckets) for uri in uris}
-    tables = [read_piece(root, piece) for piece in base.tables["documents"] if piece.bucket in touched]
+    touched = {bucket_of(document_key(uri), base.snapshot.buckets) for uri in uris}
+    tables = [read_piece(base.root, piece) for piece in base.pieces("documents") if piece.bucket in touched]
     return {row.uri: row for table in tables for row in from_table(_only(table, "uri", uris), DocumentRow)}
 
 
@@ -194,16 +192,14 @@ def reject_table(state: State, plan: Plan, outcome: Outcome) -> pa.Table:
     return to_table([*kept, *outcome.rejects], REJECTS)
 
 
-def chunk_tables(
-    root: Path, base: Snapshot | None, batches: Sequence[Batch], documents: pa.Table
-) -> Iterator[pa.Table]:
+def chunk_tables(base: StoredSnapshot | None, batches: Sequence[Batch], documents: pa.Table) -> Iterator[pa.Table]:
     """Yield the chunks of documents as rows, from finished batches and from the committed chunks."""
     owners: dict[str, list[_Owner]] = {}
     names = ("chunk_key", "chunks", "document_id", "uri")
     for key, count, *owner in zip(*(documents.column(name).to_pylist() for name in names), strict=True):
         if count:
             owners.setdefault(key, []).append(_Owner(*owner))
-    for drafts in _drafts(root, base, batches, set(owners)):
+    for drafts in _drafts(base, batches, set(owners)):
         yield _bound(drafts, owners)
 
 
@@ -258,7 +254,7 @@ def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[st
     return keys[firsts].tolist(), firsts.tolist(), np.diff([*firsts, len(keys)]).tolist()
 
 
-def _drafts(root: Path, base: Snapshot | None, batches: Sequence[Batch], wanted: set[str]) -> Iterator[pa.Table]:
+def _drafts(base: StoredSnapshot | None, batches: Sequence[Batch], wanted: set[str]) -> Iterator[pa.Table]:
     """Yield the chunks of the wanted keys, sorted by key and position; one key is never spread over two tables."""
     left = set(wanted)
     for batch in reversed(batches):
@@ -268,7 +264,7 @@ def _drafts(root: Path, base: Snapshot | None, batches: Sequence[Batch], wanted:
         if here:
             yield _sorted(_only(table, "chunk_key", here))
     if base is not None and left:
-        yield from map(_sorted, _committed(root, base, left))
+        yield from map(_sorted, _committed(base, left))
 
 
 def _sorted(table: pa.Table) -> pa.Table:
@@ -279,16 +275,16 @@ def _only(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
     return table.filter(pc.is_in(table.column(column), value_set=pa.array(list(values), pa.string())))
 
 
-def _committed(root: Path, base: Snapshot, wanted: set[str]) -> Iterable[pa.Table]:
+def _committed(base: StoredSnapshot, wanted: set[str]) -> Iterable[pa.Table]:
     """Yield committed chunks with the key of their document; one document is enough for each key."""
     documents: dict[str, str] = {}
-    for piece in base.tables.get("documents", ()):
-        table = _only(read_piece(root, piece, ["chunk_key", "document_id"]), "chunk_key", wanted)
+    for piece in base.pieces("documents"):
+        table = _only(read_piece(base.root, piece, ["chunk_key", "document_id"]), "chunk_key", wanted)
         documents |= dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
     keys = {document_id: chunk_key for chunk_key, document_id in documents.items()}
-    touched = {bucket_of(key, base.buckets) for key in keys}
-    for piece in base.tables.get("chunks", ()):
+    touched = {bucket_of(key, base.snapshot.buckets) for key in keys}
+    for piece in base.pieces("chunks"):
         if piece.bucket in touched:
-            table = _only(read_piece(root, piece), "document_id", keys)
+            table = _only(read_piece(base.root, piece), "document_id", keys)
             column = pa.array([keys[key] for key in table.column("document_id").to_pylist()], pa.string())
             yield table.append_column("chunk_key", column).select(DRAFTS.names)

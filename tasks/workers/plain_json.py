@@ -32,7 +32,7 @@ def encode(value: object, others: Mapping[type, Writer] | None = None) -> bytes:
 
     Raise `TypeError` for what has no such form, or is a secret.
     """
-    encoder = _encoder({**_WRITTEN, **others}) if others else _ENCODER
+    encoder = _encoder({**_WRITTEN, **others}, tuple(others)) if others else _ENCODER
     return encoder.encode(value).encode("utf-8", "surrogatepass")
 
 
@@ -46,11 +46,13 @@ def decode(data: bytes, read: Reader) -> Any:
         raise Unreadable(f"{type(error).__name__}: {str(error)[:_SHOWN]}") from None
 
 
-def _encoder(writers: Mapping[type, Writer]) -> json.JSONEncoder:
+def _encoder(writers: Mapping[type, Writer], taken: tuple[type, ...] = ()) -> json.JSONEncoder:
+    """Return an encoder with these writers; of dataclasses it asks those that are `taken`."""
+
     def plain(value: object) -> object:
         """Return what JSON knows for what it does not know."""
         own: type = type(value)
-        if hasattr(value, "__dataclass_fields__"):
+        if hasattr(value, "__dataclass_fields__") and not isinstance(value, taken):
             return _row_of(own)(value)
         for known, written in writers.items():
             if isinstance(value, known):

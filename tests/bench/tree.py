@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docmill.storage.history.snapshots import read
 from docmill.storage.keys import hash_bytes
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table
 from tests.bench.documents import edit_tree, write_tree
@@ -65,5 +65,5 @@ def ingest(docmill: list[str], source: Path, store: Path, *more: str) -> tuple[f
 
 def indexed(store: Path) -> set[str]:
     """Return the distinct indexed texts of the newest snapshot."""
-    table = read_table(store, read(store), "chunks", ["context", "text"])
+    table = read_table(open_folder(store).read(), "chunks", ["context", "text"])
     return set(map(indexed_text, *(column.to_pylist() for column in table.columns)))

@@ -13,6 +13,7 @@ from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.verify import verify
@@ -163,7 +164,7 @@ def test_a_question_that_the_gate_cannot_ask_is_named(bench: Workbench) -> None:
 
 
 def test_a_run_that_fails_while_it_holds_back_harms_nothing(bench: Workbench) -> None:
-    catch_up(bench.root)  # as it was copied from elsewhere
+    catch_up(open_folder(bench.root))  # as it was copied from elsewhere
     spoil(bench)
     names: list[str] = []
     failpoints.watch = names.append

@@ -12,7 +12,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.config.task_options import recipe_of, space_of
 from docmill.storage.errors import Locked, SourceError, StoreError
 from docmill.storage.history.snapshots import numbers
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
@@ -226,7 +226,7 @@ def test_a_second_source_leaves_the_first_alone(bench: Workbench) -> None:
 
 
 def test_a_locked_store_refuses_a_second_writer(bench: Workbench) -> None:
-    with writer_lock(bench.root), pytest.raises(Locked, match="is being written by process"):
+    with open_folder(bench.root).lock(), pytest.raises(Locked, match="is being written by process"):
         bench.ingest()
 
 

@@ -13,7 +13,7 @@ from moto.moto_server.werkzeug_app import MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
 from docmill.storage.address import at_hand
-from docmill.storage.mirror.pull import complete, refresh
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.objects.bucket import Objects, connect
 from docmill.storage.schema import ChunkRow
 from tests.kit.workbench import Workbench
@@ -73,6 +73,6 @@ class FarBench(Workbench):
         return {entry.key for entry in self.objects.listing(folder)}
 
     def chunks(self) -> list[ChunkRow]:
-        refresh(self.root)
-        complete(self.root)
+        open_folder(self.root).refresh()
+        open_folder(self.root).complete()
         return super().chunks()

@@ -13,6 +13,7 @@ from docmill.flows.runs.report import Report
 from docmill.storage.columns import CHUNKS, from_table
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import newest
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.schema import ChunkRow
 from docmill.storage.tables.tables import read_table
@@ -60,7 +61,7 @@ class Workbench:
 
     def chunks(self) -> list[ChunkRow]:
         """Return the chunks of the newest snapshot."""
-        return from_table(read_table(self.root, newest(self.root), "chunks", CHUNKS.names), ChunkRow)
+        return from_table(read_table(open_folder(self.root).newest(), "chunks", CHUNKS.names), ChunkRow)
 
     def files(self, table: str) -> list[str]:
         """Return the hashes of a table's files: equal for equal rows."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import ConfigError
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import CostRow
 from docmill.tasks.model import ledger
 from docmill.tasks.model.budget import LEAST_CACHED, Budget, Forecast, Purse
@@ -22,7 +23,7 @@ PRICES = {"input": 2.0, "cached": 0.5, "output": 10.0}
 
 def desk(server: ModelServer, root: Path | None = None, budget: Budget | None = None, **how: object) -> Desk:
     model = ModelOptions("openai", "loopback", f"{server.url}/v1", max_concurrency=3)
-    return Desk(Asking(model, root, budget=budget or Budget(), **how))  # type: ignore[arg-type]
+    return Desk(Asking(model, open_folder(root) if root else None, budget=budget or Budget(), **how))  # type: ignore[arg-type]
 
 
 def prompts(count: int, **how: object) -> list[Prompt]:

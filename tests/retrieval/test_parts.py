@@ -21,6 +21,7 @@ from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
 from docmill.storage.keys import embedding_key
 from docmill.storage.lance.matrix import Matrix
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import Parsed, indexed_text, part_texts
 from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep.compact import compact
@@ -206,6 +207,6 @@ def test_another_model_reads_the_parts_anew(bench: Workbench, tmp_path: Path, mo
     monkeypatch.setitem(encoder.LOADERS, "wide", TokenCounts)
     done = reembed(bench.root, describe_model("wide"), CommitTerms(Retention()))
     state = snapshots.read(bench.root)
-    assert done.embedded == len(set(vector_keys(read_table(bench.root, state, "chunks"))))
+    assert done.embedded == len(set(vector_keys(read_table(open_folder(bench.root).read(), "chunks"))))
     assert state.vectors.rows == sum(1 + len(chunk.parts) for chunk in bench.chunks())
     assert verify(bench.root, deep=True) == []

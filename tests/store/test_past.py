@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.history import snapshots, tags
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
 from docmill.storage.versions.diff import Difference, diff
 from docmill.storage.versions.tagging import delete_tag, set_tag
@@ -58,7 +59,7 @@ def call(bench: Workbench, *arguments: str) -> str:
 
 
 def between(bench: Workbench, old: int, new: int, texts: bool = False) -> Difference:
-    return diff(bench.root, snapshots.read(bench.root, old), snapshots.read(bench.root, new), texts)
+    return diff(open_folder(bench.root).read(old), open_folder(bench.root).read(new), texts)
 
 
 def test_any_kept_snapshot_is_searched_by_number_or_tag(bench: Workbench) -> None:

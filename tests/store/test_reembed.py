@@ -18,7 +18,7 @@ from docmill.storage.embedding.space import EmbeddingSpace, describe_model
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.pull import refresh
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.upkeep.compact import compact
 from docmill.storage.upkeep.verify import verify
@@ -228,7 +228,7 @@ def test_a_store_on_an_object_store_changes_its_model_for_all_machines(wide: Emb
     far.write(PAGES)
     far.ingest()
     reader = far.on("two").store
-    refresh(far.on("three").root)
+    open_folder(far.on("three").root).refresh()
     done = reembed(far.on("three").root, wide, TERMS)
     assert (done.embedded, done.published and done.published.snapshot) == (2, 2)
     assert found(reader, "owl") == found(far.store, "owl") == set(PAGES)

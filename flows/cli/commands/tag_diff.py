@@ -73,7 +73,7 @@ def diff(
     from docmill.storage.versions.diff import diff as compare
 
     before, after = open_store(settings.store, old), open_store(settings.store, new)
-    found = compare(settings.store, before.snapshot, after.snapshot, texts=text)
+    found = compare(before.stored, after.stored, texts=text)
     if as_json:
         print_json(asdict(found))
     else:

@@ -38,17 +38,14 @@ def settings_of(context: typer.Context) -> "Settings":
 
 def _reach(settings: "Settings") -> "Settings":
     """Replace a store on object storage by its local mirror, with an up-to-date list of snapshots."""
-    from docmill.storage.address import at_hand, mark_of
+    from docmill.storage.mirror.mirror_folder import open_folder
 
-    root = at_hand(settings.store, settings.mirrors)
-    if mark_of(root):
-        from docmill.storage.mirror.pull import refresh
-
-        transfers = logging.getLogger("docmill.remote")
-        transfers.setLevel(logging.INFO)
-        transfers.handlers = [_Notes()]
-        refresh(root)
-    return settings.model_copy(update={"store": root})
+    transfers = logging.getLogger("docmill.remote")
+    transfers.setLevel(logging.INFO)
+    transfers.handlers = [_Notes()]
+    folder = open_folder(settings.store, settings.mirrors)
+    folder.refresh()
+    return settings.model_copy(update={"store": folder.root})
 
 
 class _Notes(logging.Handler):

@@ -1,14 +1,13 @@
 """Places: of which document a chunk is and at which position, so that neighbours know each other."""
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keys import bucket_of
 from docmill.storage.tables.tables import read_piece
 
@@ -29,10 +28,10 @@ class Place(NamedTuple):
 class ChunkPlaces:
     """The places of a snapshot's chunks; the bucket of a chunk is read when it is first asked for, and kept."""
 
-    def __init__(self, root: Path, snapshot: Snapshot) -> None:
-        self._root = root
-        self._buckets = snapshot.buckets
-        self._pieces = {piece.bucket: piece for piece in snapshot.tables.get("chunks", ())}
+    def __init__(self, stored: StoredSnapshot) -> None:
+        self._root = stored.root
+        self._buckets = stored.snapshot.buckets
+        self._pieces = {piece.bucket: piece for piece in stored.pieces("chunks")}
         self._read: dict[int, pa.Table] = {}
 
     def of(self, ids: Collection[str]) -> dict[str, Place]:

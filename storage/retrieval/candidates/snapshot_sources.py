@@ -17,13 +17,12 @@ from docmill.storage.columns import from_table
 from docmill.storage.embedding.encoder import Encoder, load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
-from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keywords.index import KeywordHit, KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.lance.fence import schema
 from docmill.storage.lance.matrix import Matrix
 from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.mirror.pull import ensure
 from docmill.storage.retrieval.candidates.positions import ChunkPlaces
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.schema import ChunkRow
@@ -48,10 +47,10 @@ class ChunkPiece(NamedTuple):
 class Sources:
     """One snapshot as its searches see it. Each index is opened when it is first asked."""
 
-    def __init__(self, root: Path, snapshot: Snapshot) -> None:
-        self.root = root
-        self.snapshot = snapshot
-        self.places = ChunkPlaces(root, snapshot)
+    def __init__(self, stored: StoredSnapshot) -> None:
+        self.stored = stored
+        self.snapshot = stored.snapshot
+        self.places = ChunkPlaces(stored)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -106,16 +105,14 @@ class Sources:
 
     def texts(self, documents: Collection[str]) -> Mapping[str, str]:
         """Return the canonical texts of documents by their ids."""
-        table = read_table(self.root, self.snapshot, "documents", ["document_id", "text_key"])
+        table = read_table(self.stored, "documents", ["document_id", "text_key"])
         table = table.filter(pc.is_in(table.column("document_id"), value_set=pa.array(list(documents), pa.string())))
         ids, keys = (column.to_pylist() for column in table.columns)
         packs = self._packs("texts")
         return {key: decode_parsed(row).text for key, row in zip(ids, packs.take(keys).to_pylist(), strict=True)}
 
     def _packs(self, artifact: str) -> Packs:
-        files = [piece.file for piece in self.snapshot.artifacts[artifact]]
-        ensure(self.root, files)
-        return Packs([self.root / file.path for file in files])
+        return Packs(self.stored.ensure_packs(artifact))
 
     @cached_property
     def tokens(self) -> TokenMemory:
@@ -125,31 +122,28 @@ class Sources:
     @cached_property
     def _vectors(self) -> VectorIndex | Matrix:
         try:
-            return VectorIndex(self.root, self.snapshot.vectors, self.snapshot.space)
+            return VectorIndex(self.stored.root, self.snapshot.vectors, self.snapshot.space)
         except StoreError:
-            if self.snapshot.number == snapshots.numbers(self.root)[-1]:
+            if self.snapshot.number == snapshots.numbers(self.stored.root)[-1]:
                 raise
             # An old snapshot that is kept for its tag: its version of the index went with its neighbours.
-            ensure(self.root, [piece.file for piece in self.snapshot.artifacts["embeddings"]])
-            rows = vector_rows(
-                self.root, self.snapshot.artifacts["embeddings"], read_table(self.root, self.snapshot, "chunks")
-            )
+            rows = vector_rows(self.stored.ensure_packs("embeddings"), read_table(self.stored, "chunks"))
             return Matrix(pa.Table.from_batches(rows, schema(self.snapshot.space.dimension)))
 
     @cached_property
     def _chunks(self) -> OpenedTable:
-        return OpenedTable(self.root, self.snapshot, "chunks")
+        return OpenedTable(self.stored, "chunks")
 
     @cached_property
     def _keywords(self) -> KeywordIndex:
         try:
-            return KeywordIndex(self.root, self.snapshot.keywords)
+            return KeywordIndex(self.stored.root, self.snapshot.keywords)
         except StoreError:
-            if self.snapshot.number == snapshots.numbers(self.root)[-1]:
+            if self.snapshot.number == snapshots.numbers(self.stored.root)[-1]:
                 raise
             # No repair mends an old snapshot's postings: lost, or of an older analyser, they are built again.
             with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # what is mapped outlives it
-                rows = posting_rows(read_table(self.root, self.snapshot, "chunks"))
+                rows = posting_rows(read_table(self.stored, "chunks"))
                 state = rebuild(Path(folder), rows, self.snapshot.keywords.language)
                 return KeywordIndex(Path(folder), state)
 

@@ -21,11 +21,13 @@ import pyarrow as pa
 from docmill.storage.artifacts.packs import pack_embeddings, pack_texts, write_pack
 from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
 from docmill.storage.files import write_immutable
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import Snapshot, StoredPiece
+from docmill.storage.history.snapshots import StoredPiece
 from docmill.storage.keys import chunk_keys, document_key, embedding_key, key_of
 from docmill.storage.keywords.index import KeywordIndex
 from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
 from docmill.storage.schema import Parsed, RunRow
 from docmill.storage.schema_evolution import conform
@@ -48,7 +50,7 @@ class Shop:
     root: Path
     texts: list[str]
     matrix: Vectors
-    base: Snapshot | None = None
+    base: StoredSnapshot | None = None
 
     def put(self, documents: Sequence[int], label: str = "") -> float:
         """Commit documents, in the words of `label` after their own; return the seconds that it took."""
@@ -57,7 +59,7 @@ class Shop:
         began = time.perf_counter()
         gone = frozenset(document_key(_uri(number)) for number in documents) if self.base else frozenset()
         changes = Changes(gone, *tables, REJECTS.empty_table(), self._packs(rows), SPACE)
-        self.base, _ = commit(self.root, self.base, changes, _run())
+        self.base, _ = commit(open_folder(self.root), self.base, changes, _run())
         return time.perf_counter() - began
 
     def _document(self, number: int, label: str) -> tuple[str, list[str], Vectors]:
@@ -168,7 +170,7 @@ class _Given:
 
 def _searches(shop: Shop, questions: Sequence[str], asked: Vectors) -> list[Figure]:
     assert shop.base is not None
-    base = shop.base
+    base = shop.base.snapshot
 
     def opened() -> tuple[VectorIndex, KeywordIndex]:
         store = open_store(shop.root)

@@ -13,8 +13,10 @@ import pytest
 from docmill.storage import failpoints
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.retention import Retention, hold
-from docmill.storage.history.snapshots import Snapshot, candidate_path, path_of
+from docmill.storage.history.snapshots import candidate_path, path_of
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep import verify as verification
 from docmill.storage.upkeep.compact import compact, due, vacuum
@@ -108,7 +110,7 @@ def test_a_damaged_tag_is_named_and_given_up(bench: Workbench) -> None:
         with pytest.raises(StoreError, match=r"first\.json is not a tag"):
             refused()
     assert snapshots.numbers(bench.root) == [1, 2], "what the tag names is not known"
-    assert not due(bench.root, newest(bench), Retention(keep_snapshots=1)), "so that no run stumbles over it"
+    assert not due(open_folder(bench.root).read(), Retention(keep_snapshots=1)), "so that no run stumbles over it"
     delete_tag(bench.root, "first")
     assert vacuum(bench.root, Retention(keep_snapshots=1)).removed == (1,)
 
@@ -157,7 +159,7 @@ def test_a_copy_without_links_and_a_store_that_moved_show_what_they_hold(bench: 
 
 
 def test_a_damaged_candidate_is_named_and_given_up(bench: Workbench) -> None:
-    candidates.keep(bench.root, replace(newest(bench), number=3))
+    candidates.keep(open_folder(bench.root).read().changed(number=3))
     path = candidate_path(bench.root, "candidate-3")
     cut(path)
     (finding,) = verify(bench.root)
@@ -193,10 +195,10 @@ def test_a_commit_that_is_about_to_be_shown_is_no_finding(bench: Workbench) -> N
 
 
 def test_a_snapshot_that_is_being_verified_is_not_removed(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    def commit_and_vacuum(root: Path, _: Snapshot) -> list[str]:
+    def commit_and_vacuum(stored: StoredSnapshot) -> list[str]:
         bench.write({"page-0.md": "# Page 0\n\nYet another knob.\n"})
         bench.ingest()
-        compact(root, Retention(keep_snapshots=1))
+        compact(stored.root, Retention(keep_snapshots=1))
         return []
 
     monkeypatch.setitem(verification._CHECKS, "tables", commit_and_vacuum)

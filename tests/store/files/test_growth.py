@@ -16,7 +16,7 @@ from docmill.storage.artifacts.packs import TEXTS
 from docmill.storage.columns import CHUNKS, SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import hash_file
-from docmill.storage.history import snapshots
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
 from docmill.storage.schema_evolution import blank, conform
 from docmill.storage.tables.tables import read_table
@@ -62,7 +62,7 @@ def aged(made: Workbench, tmp_path: Path) -> Workbench:
 
 
 def test_a_reader_finds_blanks_where_an_older_file_has_no_column(aged: Workbench) -> None:
-    table = read_table(aged.root, snapshots.read(aged.root), "chunks")
+    table = read_table(open_folder(aged.root).read(), "chunks")
     assert table.schema.equals(CHUNKS)
     assert set(table.column("line").to_pylist()) == {0}
     assert table.column("headings").to_pylist() == [[], []]

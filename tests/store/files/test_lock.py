@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import Locked
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from docmill.storage.mirror.writer_lock import writer_lock
-with writer_lock(Path(sys.argv[1])):
+from docmill.storage.mirror.mirror_folder import open_folder
+with open_folder(Path(sys.argv[1])).lock():
     print("held", flush=True)
     time.sleep(60)
 """
@@ -38,7 +38,7 @@ def end(process: "subprocess.Popen[str]") -> None:
 
 def test_a_second_writer_is_told_who_holds_the_store(tmp_path: Path, holder: "subprocess.Popen[str]") -> None:
     try:
-        with pytest.raises(Locked, match=rf"process {holder.pid} on .+ since 20.+--wait"), writer_lock(tmp_path):
+        with pytest.raises(Locked, match=rf"process {holder.pid} on .+ since 20.+--wait"), open_folder(tmp_path).lock():
             pass
     finally:
         end(holder)
@@ -46,7 +46,7 @@ def test_a_second_writer_is_told_who_holds_the_store(tmp_path: Path, holder: "su
 
 def test_the_lock_of_a_killed_writer_is_free_at_once(tmp_path: Path, holder: "subprocess.Popen[str]") -> None:
     end(holder)
-    with writer_lock(tmp_path):
+    with open_folder(tmp_path).lock():
         assert str(os.getpid()) in (tmp_path / "lock").read_text()
 
 
@@ -55,14 +55,14 @@ def test_a_writer_waits_as_long_as_it_was_told(tmp_path: Path, holder: "subproce
 
     killer = threading.Timer(0.5, lambda: os.kill(holder.pid, signal.SIGKILL))
     killer.start()
-    with writer_lock(tmp_path, wait_s=20):
+    with open_folder(tmp_path).lock(wait_s=20):
         pass
     killer.join()
     end(holder)
 
 
 def test_the_lock_can_be_taken_again_after_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), writer_lock(tmp_path):
+    with pytest.raises(RuntimeError), open_folder(tmp_path).lock():
         raise RuntimeError
-    with writer_lock(tmp_path):
+    with open_folder(tmp_path).lock():
         pass

@@ -9,6 +9,7 @@ import pytest
 from docmill.storage.columns import CHUNKS
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import StoreError
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import Snapshot, StoredPiece
 from docmill.storage.keys import bucket_of, chunk_keys, document_key
 from docmill.storage.keywords.segments.state import KeywordState
@@ -118,10 +119,11 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         read_piece(tmp_path, piece)
 
 
-def snapshot_of(pieces: tuple[StoredPiece, ...], buckets: int) -> Snapshot:
+def stored(folder: Path, pieces: tuple[StoredPiece, ...], buckets: int) -> StoredSnapshot:
     """Return a snapshot of nothing but a table of chunks."""
     space = EmbeddingSpace("tests", "0" * 32, 4, True, 256)
-    return Snapshot(1, "", "", buckets, {"chunks": pieces}, {}, space, VectorState("", 1, 0), KeywordState())
+    snapshot = Snapshot(1, "", "", buckets, {"chunks": pieces}, {}, space, VectorState("", 1, 0), KeywordState())
+    return StoredSnapshot(StoreFolder(folder), snapshot)
 
 
 @pytest.mark.parametrize("bounded", [True, False])
@@ -133,7 +135,7 @@ def test_rows_are_found_by_id_in_any_file(tmp_path: Path, bounded: bool, monkeyp
     held = rows(documents)
     ids = [key for uri, texts in documents.items() for key in chunk_keys(document_key(uri), texts)]
     held = held.set_column(held.schema.get_field_index("chunk_id"), "chunk_id", pa.array(ids))
-    opened = OpenedTable(tmp_path, snapshot_of(replace_documents(tmp_path, (), "chunks", 4, [], held), 4), "chunks")
+    opened = OpenedTable(stored(tmp_path, replace_documents(tmp_path, (), "chunks", 4, [], held), 4), "chunks")
     for wanted in ([], ids[7:8], ids[::9], ids, ["0" * 32, ids[3]]):
         found = opened.rows("chunk_id", wanted)
         right = held.filter(pc.is_in(held["chunk_id"], value_set=pa.array(wanted, pa.string())))
@@ -147,4 +149,4 @@ def test_a_damaged_file_that_is_opened_for_a_row_is_named(tmp_path: Path) -> Non
     (piece,) = pieces = replace_documents(tmp_path, (), "chunks", 1, [], rows(DOCUMENTS))
     (tmp_path / piece.file.path).write_bytes(b"PAR1")
     with pytest.raises(StoreError, match=rf"{piece.file.hash}.*cannot be read.*docmill verify"):
-        OpenedTable(tmp_path, snapshot_of(pieces, 1), "chunks").rows("chunk_id", ["0" * 32])
+        OpenedTable(stored(tmp_path, pieces, 1), "chunks").rows("chunk_id", ["0" * 32])

@@ -6,7 +6,7 @@ import pytest
 
 from docmill.storage.address import mark_of
 from docmill.storage.errors import Locked
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.objects import lease
 from tests.kit.far_bench import FarBench
 
@@ -29,9 +29,9 @@ def test_a_lease_that_ran_out_is_taken_over_and_its_former_holder_notices(
 ) -> None:
     hold_lease(far)
     monkeypatch.setattr(lease, "LASTS_S", -1.0)
-    with writer_lock(far.root):
+    with open_folder(far.root).lock():
         monkeypatch.undo()
-        with pytest.raises(Locked, match=r"on .+ since 20"), writer_lock(far.on("two").root):
+        with pytest.raises(Locked, match=r"on .+ since 20"), open_folder(far.on("two").root).lock():
             pass
         hold_lease(far)
         with pytest.raises(Locked, match=r"process 77 .+ has taken it over"):
@@ -41,12 +41,12 @@ def test_a_lease_that_ran_out_is_taken_over_and_its_former_holder_notices(
 def test_a_writer_that_died_is_in_no_ones_way_on_its_own_machine(far: FarBench) -> None:
     mark = mark_of(far.root)
     assert mark is not None
-    with writer_lock(far.root):
+    with open_folder(far.root).lock():
         left = far.objects.read(lease.KEY)
     far.objects.put(lease.KEY, left)
-    with pytest.raises(Locked), writer_lock(far.on("two").root):
+    with pytest.raises(Locked), open_folder(far.on("two").root).lock():
         pass
-    with writer_lock(far.root):
+    with open_folder(far.root).lock():
         assert json.loads(far.objects.read(lease.KEY))["mirror"] == mark.mirror
-    with writer_lock(far.on("two").root):
+    with open_folder(far.on("two").root).lock():
         pass

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,7 @@ from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import vector_tag
 from docmill.storage.history.tags import tags
 from docmill.storage.lance import vectors
-from docmill.storage.mirror.pull import refresh
-from docmill.storage.mirror.writer_lock import writer_lock
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.objects import lease
 from docmill.storage.reader.store import open_store
 from docmill.storage.upkeep.compact import compact, vacuum
@@ -179,11 +177,11 @@ def test_earlier_snapshots_and_tags_can_be_asked_on_any_machine(laid: FarBench) 
         "# Guide\n\nTurn the red knob."
     ]
     assert [row["snapshot"] for row in now.history()] == [1, 2]
-    assert [c.kind for c in diff(two.root, past.snapshot, now.snapshot).documents] == ["changed"]
+    assert [c.kind for c in diff(past.stored, now.stored).documents] == ["changed"]
     vacuum(laid.root, ONE)
     assert open_store(laid.on("three").root, 1).search("red", k=1)
     delete_tag(two.root, "first")
-    refresh(laid.root)
+    open_folder(laid.root).refresh()
     assert tags(laid.root) == {}
 
 
@@ -191,7 +189,7 @@ def test_a_deleted_document_comes_back_on_another_machine(laid: FarBench) -> Non
     (laid.docs / "notes.txt").unlink()
     laid.ingest(allow_delete=True)
     two = laid.on("two")
-    refresh(two.root)
+    open_folder(two.root).refresh()
     assert undelete(two.root, ["notes.txt"], Retention()).number == 3
     assert laid.store.search("snow", k=1)[0].uri == "notes.txt"
     assert verify(two.root, deep=True) == []
@@ -214,7 +212,7 @@ def test_an_index_that_is_lost_everywhere_is_built_again(laid: FarBench) -> None
     gone = [*laid.keys("vectors"), *laid.keys("keywords")]
     laid.objects.delete(gone)
     shutil.rmtree(laid.folder / "mirrors")
-    refresh(laid.root)
+    open_folder(laid.root).refresh()
     assert {finding.kind for finding in verify(laid.root)} >= {"vectors", "keywords"}
     done = repair(laid.root, lambda _: pytest.fail("nothing has to be embedded"))
     assert "committed snapshot 2" in done.done
@@ -237,6 +235,20 @@ def test_a_new_store_at_the_same_address_empties_the_mirrors(laid: FarBench) -> 
     edit(laid, "Turn the green knob.")
     assert laid.ingest().snapshot == 1
     assert laid.on("two").store.search("knob", k=1)[0].text.endswith("green knob.")
+
+
+def test_a_folder_that_stays_open_empties_its_mirror_once(laid: FarBench) -> None:
+    two = laid.on("two")
+    open_folder(two.root).refresh()
+    folder = open_folder(two.root)  # which knows the first store
+    laid.objects.delete(sorted(laid.keys()))
+    laid.ingest()
+    folder.refresh()
+    folder.complete()
+    fetched = list(two.root.glob("tables/chunks/*.parquet"))
+    folder.refresh()
+    assert fetched, "the mirror is now one of the second store"
+    assert all(path.exists() for path in fetched)
 
 
 def test_many_small_commits_leave_few_objects(laid: FarBench) -> None:
@@ -309,16 +321,15 @@ def test_no_credential_is_written_anywhere(laid: FarBench) -> None:
 
 def test_what_is_held_back_can_be_asked_and_published_on_another_machine(laid: FarBench) -> None:
     edit(laid, "Turn the blue knob.")
-    with writer_lock(laid.root):
-        base = snapshots.read(laid.root)
-        prepared = replace(base, number=2)
-        name = candidates.keep(laid.root, replace(prepared, vectors=vectors.update(
-            laid.root, base.vectors, base.space, (), (), vector_tag(2)
-        )))  # fmt: skip
+    with open_folder(laid.root).lock():
+        held = open_folder(laid.root).read()
+        base = held.snapshot
+        tagged = vectors.update(laid.root, base.vectors, base.space, (), (), vector_tag(2))
+        name = candidates.keep(held.changed(number=2, vectors=tagged))
     two = laid.on("two")
     assert open_store(two.root, name).search("red knob", k=1)[0].uri == "guide.md"
     assert two.store.snapshot.number == 1
-    refresh(two.root)
+    open_folder(two.root).refresh()
     assert candidates.publish(two.root, name, force=True).number == 2
     assert laid.keys(snapshots.CANDIDATES) == set()
     assert laid.store.snapshot.number == 2

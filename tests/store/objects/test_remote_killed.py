@@ -10,7 +10,7 @@ import pytest
 
 from docmill.storage import failpoints
 from docmill.storage.history import snapshots
-from docmill.storage.mirror.pull import refresh
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.objects import lease
 from docmill.storage.schema import ChunkRow
 from docmill.storage.upkeep.verify import verify
@@ -144,7 +144,7 @@ def test_a_compaction_killed_at_any_effect_on_the_object_store_loses_nothing(
         if turn % 2:
             bench.objects.delete([lease.KEY])
             bench = bench.on("two")
-            refresh(bench.root)
+            open_folder(bench.root).refresh()
         assert bench.ingest().embedded == 0
         compact_at_once(bench)
         assert verify(bench.root, deep=True) == []

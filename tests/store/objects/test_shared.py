@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.files import hash_file
 from docmill.storage.history import measurements
+from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.tasks.model.journal import REPLIES, SHARED
 from tests.kit.far_bench import FarBench
 from tests.kit.model_server import ModelServer
@@ -116,5 +117,5 @@ def test_a_mirror_takes_no_evaluations_into_another_store(far: FarBench, monkeyp
 
 
 def test_a_store_that_is_a_folder_shares_nothing(tmp_path: Path) -> None:
-    measurements.keep(tmp_path, [])
+    measurements.keep(open_folder(tmp_path), [])
     assert [path.name for path in tmp_path.iterdir()] == [measurements.FOLDER]

@@ -1,0 +1,114 @@
+"""The folder that mirrors a store on an object store, and the one place that tells it from a store that lies here."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from docmill.storage.address import MirrorMark, at_hand, mark_of
+from docmill.storage.files import FileRef
+from docmill.storage.history import tags
+from docmill.storage.history.folder import StoredSnapshot, StoreFolder
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror import check, collection, pull, push
+from docmill.storage.mirror.writer_lock import leased_and_fresh
+from docmill.storage.objects import shared_files
+from docmill.storage.objects.bucket import Objects, connect
+
+
+def open_folder(store: str | Path | StoreFolder, mirrors: str | Path = "") -> StoreFolder:
+    """Return the folder of a store, given its path or its address `s3://BUCKET/PREFIX`.
+
+    The mirror of an address lies below `mirrors`, and is made where it is missing. Nothing is fetched. Only here is
+    asked whether a folder is a store or mirrors one.
+    """
+    if isinstance(store, StoreFolder):
+        return store
+    root = at_hand(store, mirrors)
+    mark = mark_of(root)
+    return MirrorFolder(root, mark) if mark else StoreFolder(root)
+
+
+@dataclass(frozen=True)
+class MirrorFolder(StoreFolder):
+    """The mirror of a store on an object store: it fetches what is asked for, and gives what is made."""
+
+    mark: MirrorMark
+    always_shows_newest: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """The address of the store."""
+        return self.mark.url
+
+    @property
+    def objects(self) -> Objects:
+        """The object store."""
+        return connect(self.mark.url)
+
+    def _leased(self, deadline: float) -> AbstractContextManager[None]:
+        return leased_and_fresh(self.objects, self.root, self.mark, deadline)
+
+    def hold(self, at: int | str | None) -> tuple[StoredSnapshot, int]:
+        """Return a snapshot, having fetched what its searches need; when the newest is removed meanwhile the next."""
+        snapshot, handle = pull.take(self.objects, self.root, self.mark, at)
+        return StoredSnapshot(self, snapshot), handle
+
+    def refresh(self) -> None:
+        """Bring the mirror's snapshots, candidates, tags and evaluations in line with those of its object store."""
+        pull.refresh(self.objects, self.root, self.mark)
+
+    def ensure(self, files: Sequence[FileRef]) -> None:
+        """Fetch files of a snapshot that the caller holds."""
+        pull.ensure(self.objects, self.root, files)
+
+    def complete(self, others: Iterable[Snapshot] = (), tables_of: Iterable[Snapshot] = ()) -> None:
+        """Fetch all files of the newest snapshot and of `others`, and the tables of those in `tables_of`."""
+        pull.complete(self.objects, self.root, others, tables_of)
+
+    def commit(self, snapshot: Snapshot) -> None:
+        """Send the files of a snapshot, and commit it by a conditional put to the object store."""
+        push.commit(self.objects, self.root, snapshot)
+
+    def drop(self, numbers: Iterable[int]) -> list[int]:
+        """Remove snapshots here and from the object store; there their files stay for the grace."""
+        gone = super().drop(numbers)
+        collection.condemn(self.objects, self.root, gone)
+        return gone
+
+    def collect(self, grace_hours: float) -> int:
+        """Remove the objects that no snapshot names."""
+        return collection.collect(self.objects, self.root, grace_hours)
+
+    def share_candidate(self, name: str, snapshot: Snapshot) -> Snapshot:
+        """Put a snapshot that is held back on the object store; it names its inventory there."""
+        return push.share_candidate(self.objects, self.root, name, snapshot)
+
+    def share_tag(self, name: str, data: bytes) -> None:
+        """Put a tag on the object store, unless the name is taken."""
+        self.objects.put_if_absent(f"{tags.FOLDER}/{name}.json", data)
+
+    def unshare(self, folder: str, name: str) -> None:
+        """Take a name from the object store."""
+        self.objects.delete([f"{folder}/{name}.json"])
+
+    def share(self, folder: str, path: Path) -> None:
+        """Put a file that was made, or made anew, in the place of what had its name."""
+        shared_files.share(self.objects, folder, path)
+
+    def level(self, folder: str, own: str) -> None:
+        """Fetch what the object store has in `folder`, and put there what it never had."""
+        shared_files.level(self.objects, folder, self.root / own)
+
+    def far_faults(self, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the objects of a snapshot; the mirror is completed first."""
+        return check.far_faults(self.objects, self.root, snapshot, deep)
+
+    def far_sizes(self) -> dict[str, int]:
+        """Return the length of each object by its key."""
+        return self.objects.sizes()
+
+    def restore(self) -> list[str]:
+        """Bring mirror and object store in line."""
+        return check.restore(self.objects, self.root)
