@@ -46,5 +46,5 @@ def test_authors_stand_in_the_order_of_the_book() -> None:
 
 
 def test_a_book_without_reading_order_says_so() -> None:
-    with pytest.raises(Rejected, match="corrupt: a book without reading order"):
+    with pytest.raises(Rejected, match="corrupt: the book has no reading order"):
         book("")

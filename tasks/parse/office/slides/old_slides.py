@@ -46,7 +46,7 @@ class _ListedSlide(NamedTuple):
 
 
 def parse_ppt(data: bytes, _: ParseOptions) -> Parsed:
-    """Return slides as sections; pages are slide numbers, and a hidden slide has the attribute `hidden`."""
+    """Return a presentation's slides as sections; pages are slide numbers, hidden slides are marked `hidden`."""
     stream, edit = _streams(data)
     offsets, document = ppt.persisted(stream, edit)
     slides, notes = _lists(stream, _document(stream, offsets.get(document, len(stream))))
