@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
+from docmill.flows.config.from_settings import limits_of, recipe_of, space_of
 from docmill.flows.config.settings import Settings
-from docmill.flows.config.task_options import limits_of, recipe_of, space_of
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.schema import Draft

@@ -18,7 +18,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import THREADS
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
-from docmill.flows.runs.run_context import Held, current
+from docmill.flows.runs.run_context import RunContext, current
 from docmill.tasks.steps import as_task
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class PrefectEngine:
 
     name = "prefect"
 
-    def __init__(self, own: Held) -> None:
+    def __init__(self, own: RunContext) -> None:
         self._own = own
         self._progress = self._begin_progress()
 
@@ -105,7 +105,7 @@ def ingest(
         config: A docmill.toml. The default is the one in the working folder or in the nearest folder above it.
         options: Settings for this run only.
     """
-    own = current() or Held(_settings(store, config, options))
+    own = current() or RunContext(_settings(store, config, options))
     own.flow_run_id = UUID(flow_run.id)
     engine = PrefectEngine(own)
     report = run_pipeline(

@@ -33,7 +33,7 @@ ONLY_IN = {
     "prefect": ("flows/", "tasks/steps.py", "deployments/"),
     "duckdb": ("storage/sql/sandbox.py",),
     "lancedb": ("storage/lance/vectors.py",),
-    "sentence_transformers": ("storage/embedding/encoder.py", "storage/retrieval/steps/cross_encoder.py"),
+    "sentence_transformers": ("storage/embedding/encoder.py", "storage/embedding/cross_encoder.py"),
     "typer": ("flows/cli/",),
     "rich": ("flows/cli/",),
     "pickle": ("tasks/workers/pool.py", "tasks/workers/worker.py"),

@@ -7,13 +7,13 @@ from docmill.flows.cli.commands import (
     explain_document,
     ingest_plan,
     init_file,
-    keep_publish,
+    maintenance,
     search_sql,
     status_repair,
     tag_diff,
     tune_settings,
 )
-from docmill.storage.memory import prefer_system_pool
+from docmill.storage.allocator import prefer_system_pool
 
 app = typer.Typer(
     name="docmill",
@@ -28,7 +28,7 @@ for module in (
     search_sql,
     explain_document,
     tag_diff,
-    keep_publish,
+    maintenance,
     evaluate_group,
     tune_settings,
     status_repair,

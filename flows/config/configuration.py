@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from docmill.flows.config.settings import Section, Settings
+from docmill.flows.config.settings import ConfigSection, Settings
 from docmill.storage.errors import ConfigError
 
 FILE_NAME = "docmill.toml"
@@ -48,9 +48,9 @@ def keys() -> tuple[Key, ...]:
     return tuple(_walk(Settings, ()))
 
 
-def _walk(section: type[Section], path: KeyPath) -> Iterator[Key]:
+def _walk(section: type[ConfigSection], path: KeyPath) -> Iterator[Key]:
     for name, field in section.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+        if isinstance(field.annotation, type) and issubclass(field.annotation, ConfigSection):
             yield from _walk(field.annotation, (*path, name))
         else:
             yield Key((*path, name), field)
@@ -243,9 +243,9 @@ def _right_key(path: tuple[int | str, ...]) -> str:
     return f"there are {', '.join(table.model_fields)}"
 
 
-def _table_at(path: tuple[int | str, ...]) -> type[Section]:
+def _table_at(path: tuple[int | str, ...]) -> type[ConfigSection]:
     """Return the model class of the table at `path`."""
-    table: type[Section] = Settings
+    table: type[ConfigSection] = Settings
     for step in path:
         if isinstance(step, str):
             annotation = table.model_fields[step].annotation
@@ -254,7 +254,7 @@ def _table_at(path: tuple[int | str, ...]) -> type[Section]:
 
 
 def _is_section(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, Section)
+    return isinstance(annotation, type) and issubclass(annotation, ConfigSection)
 
 
 def _check_environment() -> None:

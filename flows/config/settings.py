@@ -35,13 +35,13 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_decode_texts)]
 Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(_decode)]
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     """A table of docmill.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class DiscoverSettings(Section):
+class DiscoverSettings(ConfigSection):
     """Which files of a source become documents."""
 
     include: Texts = Field(default=(), description="Include only files that match one of these patterns.")
@@ -54,7 +54,7 @@ class DiscoverSettings(Section):
     max_file_bytes: int = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
 
 
-class ParseSettings(Section):
+class ParseSettings(ConfigSection):
     """Limits for one document, passwords and OCR."""
 
     timeout_s: float = Field(default=120.0, gt=0, description="Time limit for one document, in wall-clock seconds.")
@@ -70,7 +70,7 @@ class ParseSettings(Section):
     )
 
 
-class ArchivesSettings(Section):
+class ArchivesSettings(ConfigSection):
     """Limits for one archive or mail, including everything nested in it."""
 
     max_members: int = Field(default=10_000, gt=0, description="Reject archives with more files.")
@@ -79,7 +79,7 @@ class ArchivesSettings(Section):
     max_depth: int = Field(default=4, gt=0, description="Maximum depth of nested archives.")
 
 
-class EmbeddingSettings(Section):
+class EmbeddingSettings(ConfigSection):
     """The model that turns text into vectors; a store keeps one model."""
 
     model: str = Field(
@@ -101,7 +101,7 @@ class EmbeddingSettings(Section):
     )
 
 
-class ChunkSettings(Section):
+class ChunkSettings(ConfigSection):
     """The context that is added to a chunk's text for retrieval."""
 
     contextualizer: str = Field(
@@ -122,7 +122,7 @@ class ChunkSettings(Section):
     )
 
 
-class ModelSettings(Section):
+class ModelSettings(ConfigSection):
     """The language model for contexts and splits. There is no default; API keys come from the environment."""
 
     provider: Literal["", "openai", "anthropic"] = Field(
@@ -151,7 +151,7 @@ class ModelSettings(Section):
     )
 
 
-class SearchSettings(Section):
+class SearchSettings(ConfigSection):
     """How search ranks chunks."""
 
     weight: float = Field(
@@ -185,7 +185,7 @@ class SearchSettings(Section):
     )
 
 
-class RetentionSettings(Section):
+class RetentionSettings(ConfigSection):
     """How long snapshots and deleted documents are kept. A snapshot with a tag or an open reader always stays."""
 
     keep_snapshots: int = Field(default=100, ge=1, description="Maximum number of snapshots to keep.")
@@ -200,7 +200,7 @@ class RetentionSettings(Section):
     )
 
 
-class GateSettings(Section):
+class GateSettings(ConfigSection):
     """The test that a new snapshot has to pass before it is published. Without questions there is none."""
 
     questions: str = Field(default="", description="Questions with known answers: CSV, TREC topics or a BEIR folder.")
@@ -214,14 +214,14 @@ class GateSettings(Section):
     )
 
 
-class AlsoRule(Section):
+class AlsoRule(ConfigSection):
     """A further strategy of an ensemble."""
 
     strategy: str
     options: dict[str, Any] = {}
 
 
-class RouteRule(Section):
+class RouteRule(ConfigSection):
     """How the documents of a content type, or those that match a glob, are split; `also` adds further strategies."""
 
     glob: str = ""
@@ -244,7 +244,7 @@ Routes = Annotated[tuple[RouteRule, ...], BeforeValidator(_decode)]
 SplitOptions = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
 
 
-class Settings(Section):
+class Settings(ConfigSection):
     """All settings of docmill, validated and immutable.
 
     `Settings()` holds the defaults. `docmill.ingest` and `docmill.flows.config.configuration.load` read docmill.toml

@@ -12,7 +12,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.hosting.prefect_server import embedded_server, environment
 from docmill.flows.runs.engine import configured_api
 from docmill.flows.runs.report import Report
-from docmill.flows.runs.run_context import Held, hold
+from docmill.flows.runs.run_context import RunContext, hold
 from docmill.storage.errors import Transient
 
 RECORDS_S = 60.0
@@ -46,7 +46,7 @@ def run_prefect(
             stack.enter_context(embedded_server())
         from docmill.flows.ingest import ingest
 
-        own = Held(settings)
+        own = RunContext(settings)
         try:
             with hold(own), _quiet_console():
                 return ingest(
@@ -103,14 +103,14 @@ def _send_records() -> None:
     APILogWorker.drain_all(at_exit=False)
 
 
-def _wait_for_records(own: Held) -> None:
+def _wait_for_records(own: RunContext) -> None:
     """Wait until the server has saved all task runs: it drops unsaved ones on exit."""
     deadline = time.monotonic() + (RECORDS_S if own.done else RECORDS_OF_A_FAILURE_S)
     while own.flow_run_id and _saved(own) < own.tasks and time.monotonic() < deadline:
         time.sleep(0.2)
 
 
-def _saved(own: Held) -> int:
+def _saved(own: RunContext) -> int:
     """Return how many finished task runs the server has saved."""
     from prefect import get_client
     from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from docmill.flows.measure.evaluation import Subject, keep_values
+from docmill.flows.measure.evaluation import EvaluationSubject, keep_values
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import write_whole
 from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table
-from docmill.tasks.evaluate.asking import Way
+from docmill.tasks.evaluate.asking import SearchMethod
 from docmill.tasks.evaluate.fact_prompts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
 from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.evaluate.ranking import names_of
-from docmill.tasks.model.client import Desk
+from docmill.tasks.model.client import ModelClient
 from docmill.tasks.model.prompt import Prompt
 
 Facts = dict[str, tuple[str, ...]]
@@ -35,7 +35,7 @@ class Judged:
     share of each question's facts that the chunks support.
     """
 
-    way: Way
+    way: SearchMethod
     top: int
     true: int = 0
     false: int = 0
@@ -54,7 +54,7 @@ class Judged:
 class JudgingTerms:
     """The ways to search, the numbers of chunks to read, and the maximum tokens of a prompt, estimated; 0 is any."""
 
-    ways: Sequence[Way]
+    ways: Sequence[SearchMethod]
     tops: Sequence[int] = TOPS
     window: int = 0
 
@@ -71,7 +71,7 @@ class _Case:
     of: Judged = field(repr=False)
 
 
-def facts_of(store: Store, questions: Sequence[Question], desk: Desk) -> Facts:
+def facts_of(store: Store, questions: Sequence[Question], desk: ModelClient) -> Facts:
     """Return the facts of each question's right answers, without questions that gave none."""
     passages = {question.id: _passages(store, question) for question in questions}
     prompts = {text: fact_prompt(text) for texts in passages.values() for text in texts}
@@ -99,7 +99,9 @@ def _passages(store: Store, question: Question) -> list[str]:
     return list(dict.fromkeys([*quoted, *documents]))
 
 
-def judge(store: Store, questions: Sequence[Question], facts: Facts, terms: JudgingTerms, desk: Desk) -> list[Judged]:
+def judge(
+    store: Store, questions: Sequence[Question], facts: Facts, terms: JudgingTerms, desk: ModelClient
+) -> list[Judged]:
     """Return, for each way and number of chunks, how many facts the chunks support."""
     found, cases = list[Judged](), list[_Case]()
     for way in terms.ways:
@@ -135,7 +137,7 @@ def _prompt(hits: Sequence[Hit], facts: Sequence[str]) -> Prompt:
     return verdict_prompt([indexed_text(hit.context, hit.text) for hit in hits], facts)
 
 
-def keep_shares(store: Store, of: str, subject: Subject, found: Sequence[Judged]) -> None:
+def keep_shares(store: Store, of: str, subject: EvaluationSubject, found: Sequence[Judged]) -> None:
     """Save a row such as `facts@5` for each way and number of chunks, with the share of each question's facts."""
     for one in (one for one in found if one.shares):
         own = replace(subject, settings={**one.way.options, **(subject.settings or {})})

@@ -9,14 +9,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.measure.evaluation import Subject, keep_values
+from docmill.flows.measure.evaluation import EvaluationSubject, keep_values
 from docmill.flows.measure.needle import find_needles
 from docmill.storage.columns import CHUNKS, from_table, to_table
 from docmill.storage.reader.store import Store
 from docmill.storage.schema import ChunkRow, Parsed
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import vector_rows
-from docmill.tasks.batch.resolve_lookups import Answering, vectors_of
+from docmill.tasks.batch.resolve_lookups import LookupSources, vectors_of
 from docmill.tasks.evaluate import chunk_measures as measures
 from docmill.tasks.evaluate.chunk_measures import Written
 
@@ -103,7 +103,7 @@ def _coherence(settings: Settings, store: Store, documents: list[Written]) -> It
     packs = tuple(store.stored.packs("embeddings"))
     target = store.root / "cache" / "quality" / "embeddings-sentences.parquet"
     target.parent.mkdir(parents=True, exist_ok=True)
-    task = Answering(packs, target, settings.embedding.model, settings.embedding.revision)
+    task = LookupSources(packs, target, settings.embedding.model, settings.embedding.revision)
     texts = [text for _, held in pairs for text in held]
     vectors = vectors_of(texts, task) if texts else {}
     for chunk_id, held in pairs:
@@ -113,4 +113,4 @@ def _coherence(settings: Settings, store: Store, documents: list[Written]) -> It
 def keep(store: Store, of: str, found: Values, looking: Looking) -> None:
     """Save a row for each measure."""
     settings = {"documents": looking.documents, "least": looking.least}
-    keep_values(store, of, Subject("chunks", settings=settings), found, values=False)
+    keep_values(store, of, EvaluationSubject("chunks", settings=settings), found, values=False)

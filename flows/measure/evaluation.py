@@ -9,8 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from docmill.flows.config.from_settings import search_method_of
 from docmill.flows.config.settings import Settings
-from docmill.flows.config.task_options import way_of
 from docmill.storage.files import hash_file
 from docmill.storage.history import measurements, snapshots
 from docmill.storage.history.folder import StoreFolder
@@ -20,14 +20,14 @@ from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import Mode
-from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, Way
+from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod
 from docmill.tasks.evaluate.asking import evaluate as ask
 from docmill.tasks.evaluate.bootstrap import interval
 from docmill.tasks.evaluate.questions import Question
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class EvaluationSubject:
     """What was measured: the kind, the name and content hash of the question file, and the settings."""
 
     kind: str
@@ -51,9 +51,9 @@ class Measured:
         return f"{name}, {self.evaluation.way.spelled()}"
 
 
-def ways_of(settings: Settings, modes: Sequence[Mode], weights: Sequence[float]) -> list[Way]:
+def ways_of(settings: Settings, modes: Sequence[Mode], weights: Sequence[float]) -> list[SearchMethod]:
     """Return the ways to search: one for each mode, and for hybrid one for each weight, if any are given."""
-    ways = [way_of(settings, mode) for mode in modes]
+    ways = [search_method_of(settings, mode) for mode in modes]
     hybrid = [way for way in ways if way.mode == "hybrid"]
     return [way for way in ways if not (weights and way in hybrid)] + [
         replace(way, how=way.how | {"weight": weight}) for way in hybrid for weight in weights
@@ -63,7 +63,7 @@ def ways_of(settings: Settings, modes: Sequence[Mode], weights: Sequence[float])
 def evaluate(
     root: Path,
     ats: Sequence[str | None],
-    ways: Sequence[Way],
+    ways: Sequence[SearchMethod],
     questions: Sequence[Question],
     measures: Sequence[str],
     depth: int = 10,
@@ -95,32 +95,41 @@ def compared(found: Sequence[Measured]) -> list[dict[str, str]]:
     return [dict.fromkeys(rows[-1], "") | row for row in rows]
 
 
-def subject_of(path: Path, qrels: Path | None, settings: Mapping[str, Any], kind: str = "questions") -> Subject:
+def subject_of(
+    path: Path, qrels: Path | None, settings: Mapping[str, Any], kind: str = "questions"
+) -> EvaluationSubject:
     """Return the description of the questions that is saved with each row."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     hashes = [hash_file(file) for file in (*files, *([qrels] if qrels else []))]
-    return Subject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
+    return EvaluationSubject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
 
 
-def keep(store: str | Path | StoreFolder, measured: Sequence[Measured], subject: Subject, values: bool = True) -> None:
+def keep(
+    store: str | Path | StoreFolder, measured: Sequence[Measured], subject: EvaluationSubject, values: bool = True
+) -> None:
     """Save a row for each measure, with the value of every question if `values`."""
     folder = open_folder(store)
     for one in measured:
         settings = {**one.evaluation.way.options, **(subject.settings or {})}
-        own = Subject(subject.kind, subject.name, subject.hash, settings)
+        own = EvaluationSubject(subject.kind, subject.name, subject.hash, settings)
         rows = [row_of(one.snapshot, one.of, own, *found, values) for found in one.evaluation.values.items()]
         measurements.keep(folder, rows)
 
 
 def keep_values(
-    store: Store, of: str, subject: Subject, found: Mapping[str, Mapping[str, float]], values: bool = True
+    store: Store, of: str, subject: EvaluationSubject, found: Mapping[str, Mapping[str, float]], values: bool = True
 ) -> None:
     """Save a row for each measure of a snapshot, given its values by item."""
     measurements.keep(store.stored.folder, [row_of(store.snapshot, of, subject, *one, values) for one in found.items()])
 
 
 def row_of(
-    snapshot: Snapshot, of: str, subject: Subject, measure: str, found: Mapping[str, float], values: bool = True
+    snapshot: Snapshot,
+    of: str,
+    subject: EvaluationSubject,
+    measure: str,
+    found: Mapping[str, float],
+    values: bool = True,
 ) -> EvaluationRow:
     """Return the row of a measure: the mean of its values by item."""
     mean, settings, state = interval(found), json.dumps(subject.settings or {}, sort_keys=True), state_of(snapshot)

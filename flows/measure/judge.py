@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from docmill.flows.config.from_settings import model_access_of, search_method_of
 from docmill.flows.config.settings import Settings
-from docmill.flows.config.task_options import asking_of, way_of
 from docmill.storage.errors import ConfigError
 from docmill.storage.reader.store import Store
 from docmill.tasks.evaluate.judged import context_precision, context_relevance
 from docmill.tasks.evaluate.questions import Question
-from docmill.tasks.model.client import Desk
+from docmill.tasks.model.client import ModelClient
 
 
 def judge(settings: Settings, store: Store, questions: Sequence[Question], k: int) -> dict[str, dict[str, float]]:
@@ -16,12 +16,12 @@ def judge(settings: Settings, store: Store, questions: Sequence[Question], k: in
 
     Questions without a readable rating are left out.
     """
-    asking = asking_of(settings)
+    asking = model_access_of(settings)
     if asking is None:
         raise ConfigError("no language model is set; set provider and model in [model]")
-    way = way_of(settings)
+    way = search_method_of(settings)
     found = {question.id: way.ask(store, question.text, k) for question in questions}
-    with Desk(asking) as desk:
+    with ModelClient(asking) as desk:
         return {
             "context precision": context_precision(found, questions, desk.ask),
             "context relevance": context_relevance(found, questions, desk.ask),

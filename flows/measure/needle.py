@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from docmill.flows.config.from_settings import search_method_of
 from docmill.flows.config.settings import GateSettings, Settings
-from docmill.flows.config.task_options import way_of
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.reader.store import Store, open_store
@@ -95,7 +95,7 @@ def find_needles(settings: Settings, store: Store) -> dict[str, dict[str, float]
 
 
 def _is_found(settings: Settings, store: Store, needle: Needle) -> float:
-    hits = way_of(settings).ask(store, needle.question, _NEAREST)
+    hits = search_method_of(settings).ask(store, needle.question, _NEAREST)
     return float(any(hit.uri == needle.name and needle.sentence in " ".join(hit.text.split()) for hit in hits))
 
 

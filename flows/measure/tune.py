@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from docmill.flows.config.from_settings import routes_of, search_method_of
 from docmill.flows.config.settings import GateSettings, RetentionSettings, RouteRule, Settings
-from docmill.flows.config.task_options import routes_of, way_of
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.artifacts import staging
@@ -28,7 +28,7 @@ from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.schema import Parsed
 from docmill.storage.tables.tables import read_table
 from docmill.tasks.chunking.route import Route, default_routes
-from docmill.tasks.evaluate.asking import ReadingDepth, Way, check_measures, evaluate
+from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 from docmill.tasks.evaluate.excerpts import locate
 from docmill.tasks.evaluate.proxies import QuestionSource, proxies
@@ -138,7 +138,7 @@ class _Bench:
             self.known[key] = snapshots.numbers(self.root)[-1]
         return open_store(self.root, self.known[key])
 
-    def ask(self, store: Store, questions: Sequence[Question], way: Way) -> dict[str, float]:
+    def ask(self, store: Store, questions: Sequence[Question], way: SearchMethod) -> dict[str, float]:
         """Return the measure of each question."""
         chosen = self.options
         found = evaluate(store, questions, [way], [chosen.measure], ReadingDepth(characters=chosen.characters))
@@ -336,7 +336,7 @@ class _Race:
         if store is None:
             self._bench.add(Trial(self._kind, what, len(self._questions)))
             return -1.0
-        values = self._bench.ask(store, self._questions, way_of(_unasked(settings)))
+        values = self._bench.ask(store, self._questions, search_method_of(_unasked(settings)))
         mean = interval(values)
         change = difference(values, self._first) if self._first else None
         self._first = self._first or values

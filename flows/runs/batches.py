@@ -7,15 +7,15 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from docmill.flows.runs.report import spent, unsaid
-from docmill.flows.runs.run import Run
+from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.files import TEMPORARY
 from docmill.tasks.batch.batch import Order, process_batch
 from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
 from docmill.tasks.batch.orders import save_order
-from docmill.tasks.batch.resolve_lookups import ASKED, Answering, asked_texts
+from docmill.tasks.batch.resolve_lookups import ASKED, LookupSources, asked_texts
 from docmill.tasks.batch.unpack import UnpackOrder
-from docmill.tasks.document.process import Work
+from docmill.tasks.document.process import WorkItem
 from docmill.tasks.model.client import close_shared
 from docmill.tasks.publishing.plan import Plan
 from docmill.tasks.publishing.publish import artifact_paths
@@ -69,7 +69,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Embedding:
     return total + _embed(run, waiting) if waiting else total
 
 
-def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
+def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:
     """Yield finished batches in order, and keep a few in flight."""
     packs = artifact_paths(run.root, run.base, "texts")
     running: list[Future[Path]] = []
@@ -86,13 +86,13 @@ def _processed(run: Run, works: Sequence[Work]) -> Iterator[Batch]:
         yield _finished(run, future)
 
 
-def _answering(run: Run, number: int) -> Answering:
+def _answering(run: Run, number: int) -> LookupSources:
     embedding, target = run.settings.embedding, run.folder / f"{ASKED}{number:05d}.parquet"
     packs = artifact_paths(run.root, run.base, "embeddings")
-    return Answering(packs, target, embedding.model, embedding.revision, run.asking)
+    return LookupSources(packs, target, embedding.model, embedding.revision, run.asking)
 
 
-def _turn(work: Work) -> int:
+def _turn(work: WorkItem) -> int:
     """Return the sort key of a work: members of archives first, in archive order, then files, the largest first.
 
     Otherwise one worker would be left with a long document at the end.
@@ -100,7 +100,7 @@ def _turn(work: Work) -> int:
     return -1 - work.size if not work.place else _FIRST
 
 
-def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator[Work]:
+def _laid(run: Run, works: Iterable[WorkItem], unpacks: dict[str, Path]) -> Iterator[WorkItem]:
     """Yield the works; a member of an archive gets the path that its file will have once unpacked.
 
     Fills `unpacks` with the order that unpacks each member, by the key of its work.
@@ -118,13 +118,13 @@ def _laid(run: Run, works: Iterable[Work], unpacks: dict[str, Path]) -> Iterator
             yield replace(work, path=str(folder / work.key))
 
 
-def _archives(works: Iterable[Work]) -> Iterator[tuple[str, list[Work]]]:
+def _archives(works: Iterable[WorkItem]) -> Iterator[tuple[str, list[WorkItem]]]:
     """Group the works of each archive, within the bytes that may be unpacked at a time.
 
     Works outside archives have the key "".
     """
     for path, group in groupby(works, lambda work: work.path if work.place else ""):
-        part: list[Work] = []
+        part: list[WorkItem] = []
         size = 0
         for work in group:
             if part and path and size + work.size > UNPACKED_BYTES:
@@ -140,9 +140,9 @@ def _finished(run: Run, batch: Future[Path]) -> Batch:
         return Batch(batch.result())
 
 
-def _parts(works: Iterable[Work]) -> Iterator[tuple[Work, ...]]:
+def _parts(works: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, ...]]:
     """Cut works into batches by number of documents and by bytes."""
-    part: list[Work] = []
+    part: list[WorkItem] = []
     size = 0
     for work in works:
         if part and (len(part) == BATCH_DOCUMENTS or size + work.size > BATCH_BYTES):

@@ -11,44 +11,44 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from docmill.flows.config.settings import Settings
-from docmill.flows.config.task_options import (
-    asking_of,
+from docmill.flows.config.from_settings import (
     check_model,
     discover_options,
     gate_of,
+    model_access_of,
     recipe_of,
     retention_of,
     space_of,
 )
+from docmill.flows.config.settings import Settings
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.engine import Engine
 from docmill.flows.runs.report import Report
-from docmill.flows.runs.run import Run
 from docmill.flows.runs.run_options import RunOptions
+from docmill.flows.runs.run_state import Run
+from docmill.storage.allocator import spare_memory
 from docmill.storage.artifacts import staging
 from docmill.storage.columns import from_table
 from docmill.storage.errors import SourceError
 from docmill.storage.files import explain_full_disk
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
-from docmill.storage.memory import spare_memory
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import REFUSED, STALE, RejectRow, RunRow
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, ChunkMoves, check_space, compare_chunks
-from docmill.storage.writer.current import catch_up
+from docmill.storage.writer.current_folder import catch_up
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import passwords_at_hand, save_order
 from docmill.tasks.model.client import close_shared
-from docmill.tasks.publishing.plan import KnownDocument, Plan, State, check_losses, plan
+from docmill.tasks.publishing.plan import KnownDocument, Plan, StoreState, check_losses, plan
 from docmill.tasks.publishing.publish import PublishOrder, gather, publish_run
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
 from docmill.tasks.sources.discover import discover, open_source
 from docmill.tasks.sources.expand import Expansion, expand
 from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
 from docmill.tasks.sources.listings import Listings
-from docmill.tasks.sources.source import Found, Listing, Source
+from docmill.tasks.sources.source import Listing, Source, SourceFile
 
 
 def ingest(
@@ -104,7 +104,7 @@ def _begin(settings: Settings, store: StoreFolder, engine: Engine, folder: Path,
     recipe = recipe_of(settings, space)
     check_model(settings, recipe)
     gate = None if how.dry_run else gate_of(settings)
-    asking = asking_of(settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
+    asking = model_access_of(settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
     return Run(settings, store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
 
 
@@ -180,7 +180,7 @@ def _listing(run: Run, source: Source, how: RunOptions) -> Listing:
 
 
 def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, Fingerprint]:
-    def fingerprint(file: Found) -> Fingerprint:
+    def fingerprint(file: SourceFile) -> Fingerprint:
         try:
             return seen.of(file)
         except OSError:  # the worker that reads it again reports the error
@@ -191,14 +191,14 @@ def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fi
     return {file.uri: fingerprint(file) for file in files}
 
 
-def _state(run: Run, refresh_contexts: bool) -> State:
+def _state(run: Run, refresh_contexts: bool) -> StoreState:
     held = read_table(run.base, "documents", [field.name for field in fields(KnownDocument)])
     documents = from_table(held, KnownDocument)
     rejects = from_table(read_table(run.base, "rejects"), RejectRow)
     run.batches = staging.batches(run.root)
     outdated = frozenset(_outdated(run) if refresh_contexts else ())
     staged = staged_documents(run.batches)
-    return State({d.uri: d for d in documents}, {r.uri: r for r in rejects}, staged, outdated)
+    return StoreState({d.uri: d for d in documents}, {r.uri: r for r in rejects}, staged, outdated)
 
 
 def _outdated(run: Run) -> Iterator[str]:
@@ -209,7 +209,7 @@ def _outdated(run: Run) -> Iterator[str]:
             yield uri
 
 
-def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded: Embedding) -> None:
+def _count(report: Report, state: StoreState, todo: Plan, outcome: Outcome, embedded: Embedding) -> None:
     columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "status"))
     good = [uri for uri, status in zip(*columns, strict=True) if status == "ok"]
     documents = report.documents
@@ -225,7 +225,7 @@ def _count(report: Report, state: State, todo: Plan, outcome: Outcome, embedded:
     report.rechunked = todo.rechunked
 
 
-def _rejections(state: State, todo: Plan, outcome: Outcome) -> Iterator[str]:
+def _rejections(state: StoreState, todo: Plan, outcome: Outcome) -> Iterator[str]:
     """Yield messages about documents that are rejected or stale: first those of this run, then earlier ones."""
     for row in outcome.rejects:
         yield f"{row.uri}: {row.reason}: {row.message}"

@@ -10,7 +10,7 @@ from docmill.flows.config.settings import Settings
 
 
 @dataclass(slots=True)
-class Held:
+class RunContext:
     """What the caller of a flow shares with it: its settings and the records of the run.
 
     The settings stay out of the parameters that the server stores.
@@ -22,16 +22,16 @@ class Held:
     done: bool = False
 
 
-_held: ContextVar[Held | None] = ContextVar("held", default=None)
+_held: ContextVar[RunContext | None] = ContextVar("held", default=None)
 
 
-def current() -> Held | None:
-    """Return the caller's `Held`, or None in a process that Prefect started."""
+def current() -> RunContext | None:
+    """Return the caller's `RunContext`, or None in a process that Prefect started."""
     return _held.get()
 
 
 @contextmanager
-def hold(held: Held) -> Iterator[None]:
+def hold(held: RunContext) -> Iterator[None]:
     """Make `held` the current one during the block."""
     token = _held.set(held)
     try:

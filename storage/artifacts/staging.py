@@ -23,7 +23,7 @@ from docmill.storage.columns import CHUNKS
 from docmill.storage.columns import DOCUMENTS as COMMITTED
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import TEMPORARY, adopt, link, remove, settle
-from docmill.storage.history.snapshots import StoredPiece
+from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.schema import StagedDocument
 
 FOLDER = "staging"
@@ -125,7 +125,7 @@ def text_packs(root: Path) -> list[Path]:
     return [batch.texts for batch in batches(root)]
 
 
-def promote(root: Path) -> dict[str, tuple[StoredPiece, ...]]:
+def promote(root: Path) -> dict[str, tuple[StoredFile, ...]]:
     """Link all staged artifacts into the store's, also those of earlier runs: they are addressed by content."""
     promoted = {
         kind: tuple(_promote(root, kind, paths))
@@ -135,7 +135,7 @@ def promote(root: Path) -> dict[str, tuple[StoredPiece, ...]]:
     return promoted
 
 
-def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[StoredPiece]:
+def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[StoredFile]:
     for path in paths:
         rows = pq.read_metadata(path).num_rows
         if rows:
@@ -143,7 +143,7 @@ def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[StoredPiece]:
             remove(twin)
             with boundary("link artifact"):
                 link(path, twin)
-            yield StoredPiece(adopt(root, f"artifacts/{kind}", ".parquet", twin), rows)
+            yield StoredFile(adopt(root, f"artifacts/{kind}", ".parquet", twin), rows)
 
 
 def clear(root: Path) -> None:

@@ -15,7 +15,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, explain_full_disk, put_if_absent, settle
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import forget, hold
-from docmill.storage.history.snapshots import Snapshot, StoredPiece
+from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.lock import locked
 
 
@@ -139,7 +139,7 @@ class StoredSnapshot:
         """The number of the snapshot."""
         return self.snapshot.number
 
-    def pieces(self, table: str) -> tuple[StoredPiece, ...]:
+    def pieces(self, table: str) -> tuple[StoredFile, ...]:
         """Return the files of a table with their buckets, of one that the snapshot does not have none."""
         return self.snapshot.tables.get(table, ())
 

@@ -28,7 +28,7 @@ _CHECKSUM = b',\n "checksum": "'
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPiece:
+class StoredFile:
     """One immutable Parquet file of a table or an artifact: its rows, and its bucket in a table (0 in an artifact)."""
 
     file: FileRef
@@ -50,8 +50,8 @@ class Snapshot:
     created: str
     run_id: str
     buckets: int
-    tables: dict[str, tuple[StoredPiece, ...]]
-    artifacts: dict[str, tuple[StoredPiece, ...]]
+    tables: dict[str, tuple[StoredFile, ...]]
+    artifacts: dict[str, tuple[StoredFile, ...]]
     space: EmbeddingSpace
     vectors: VectorState
     keywords: KeywordState

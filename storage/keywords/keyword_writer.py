@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.keywords.document_frequencies import DocumentFrequencies, read_spectrum, write_spectrum
 from docmill.storage.keywords.segments.build import build
 from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, choose, merge
 from docmill.storage.keywords.segments.postings import Int64, Postings, check_distinct, read_postings, write_postings
 from docmill.storage.keywords.segments.state import KeywordState, Segment, check_analyser
 from docmill.storage.keywords.segments.tombstones import NONE, Tombstones, read_tombstones, write_tombstones
-from docmill.storage.keywords.spectrum import Spectrum, read_spectrum, write_spectrum
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,9 @@ def _touched(old: Sequence[OpenSegment], kept: Sequence[OpenSegment]) -> list[tu
     return [(before, after) for before, after in zip(old, kept, strict=True) if after is not before]
 
 
-def _write_state(root: Path, state: KeywordState, parts: Sequence[OpenSegment], spectrum: Spectrum) -> KeywordState:
+def _write_state(
+    root: Path, state: KeywordState, parts: Sequence[OpenSegment], spectrum: DocumentFrequencies
+) -> KeywordState:
     """Write the files of the next state and return it."""
     return replace(
         state,

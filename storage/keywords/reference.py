@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from docmill.storage.keywords.analysis.analyser import analyse
-from docmill.storage.keywords.index import KeywordHit
+from docmill.storage.keywords.keyword_search import KeywordHit
 from docmill.storage.keywords.scoring import Floats, Scoring
 
 

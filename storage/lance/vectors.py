@@ -21,7 +21,7 @@ from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.lance.fence import Writer, among, schema
-from docmill.storage.lance.matrix import Matrix
+from docmill.storage.lance.flat_index import FlatIndex
 
 FOLDER = "vectors"
 _SELECTED_SHARE = 20  # fewer than a twentieth of the rows are selected by their ids: 1,000 of 100,000 in 11 CPU ms
@@ -190,8 +190,8 @@ class VectorIndex:
             return self._nearest(vector, k, None if allowed is None else frozenset(allowed))
 
     @cached_property
-    def _matrix(self) -> Matrix:
-        return Matrix(self._table.search().select(["chunk_id", "vector"]).limit(self._rows).to_arrow())
+    def _matrix(self) -> FlatIndex:
+        return FlatIndex(self._table.search().select(["chunk_id", "vector"]).limit(self._rows).to_arrow())
 
     def _nearest(
         self, vector: npt.NDArray[np.float32], k: int, wanted: frozenset[str] | None = None, where: str = ""

@@ -30,7 +30,7 @@ from docmill.storage.retrieval.candidates.search_options import (
     SearchOptions,
     check_query,
 )
-from docmill.storage.retrieval.candidates.snapshot_sources import Sources
+from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.retrieval.search_pipeline import search
 from docmill.storage.schema import ChunkRow, DocumentRow, Element
 from docmill.storage.sql.sandbox import query, select_ids
@@ -154,8 +154,8 @@ class Store:
         return set(select_ids(self.stored.paths("chunks"), self.stored.paths("documents"), where))
 
     @cached_property
-    def _sources(self) -> Sources:
-        return Sources(self.stored)
+    def _sources(self) -> SnapshotReader:
+        return SnapshotReader(self.stored)
 
     def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return the chunks that exist, by id."""

@@ -8,14 +8,14 @@ import pyarrow.compute as pc
 
 from docmill.storage.columns import CHUNKS, DELETED
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import StoredPiece
+from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import bucket_of
-from docmill.storage.tables.tables import read_piece, read_table, write_single
+from docmill.storage.tables.tables import read_stored_file, read_table, write_single
 
 
 def deleted_tables(
     base: StoredSnapshot | None, gone: Collection[str], written: pa.Table, days: float
-) -> dict[str, tuple[StoredPiece, ...]]:
+) -> dict[str, tuple[StoredFile, ...]]:
     """Return the tables `deleted` and `deleted_chunks` after a commit.
 
     The documents `gone` enter unless they are among those `written`, which leave; so do those deleted `days` ago.
@@ -49,7 +49,7 @@ def _rows(base: StoredSnapshot, name: str, documents: Collection[str]) -> Iterat
     touched = {bucket_of(key, base.snapshot.buckets) for key in documents}
     for piece in base.pieces(name):
         if piece.bucket in touched:
-            yield _among(read_piece(base.root, piece), documents)
+            yield _among(read_stored_file(base.root, piece), documents)
 
 
 def _among(table: pa.Table, documents: Collection[str]) -> pa.Table:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from docmill.storage.columns import SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import StoredPiece
+from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import BUCKET_DIGITS, bucket_of
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import at_once
@@ -46,7 +46,7 @@ class OpenedTable:
 class _OpenedFile:
     """One Parquet file with the first digits of the ids in each of its row groups, which stand in their order."""
 
-    def __init__(self, root: Path, piece: StoredPiece, schema: pa.Schema) -> None:
+    def __init__(self, root: Path, piece: StoredFile, schema: pa.Schema) -> None:
         self._root = root
         self._path = root / piece.file.path
         self._schema = schema

@@ -23,7 +23,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.files import write_immutable
 from docmill.storage.first_format import former, is_first
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import StoredPiece
+from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import bucket_of
 from docmill.storage.schema import SCHEMA_VERSION
 from docmill.storage.schema_evolution import conform
@@ -73,7 +73,7 @@ def bucket_count(chunks: int, current: int) -> int:
     return wanted
 
 
-def read_piece(root: Path, piece: StoredPiece, columns: list[str] | None = None) -> pa.Table:
+def read_stored_file(root: Path, piece: StoredFile, columns: list[str] | None = None) -> pa.Table:
     """Read one Parquet file of a table, or some columns of it, as today's schema has them."""
     path = root / piece.file.path
     schema = SCHEMAS[path.parent.name]
@@ -96,7 +96,7 @@ def read_table(stored: StoredSnapshot | None, name: str, columns: list[str] | No
     """Read a table of a snapshot, or some columns of it; without a snapshot it has no rows."""
     schema = SCHEMAS[name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
-    held = at_once(lambda piece: read_piece(stored.root, piece, columns), stored.pieces(name)) if stored else []
+    held = at_once(lambda piece: read_stored_file(stored.root, piece, columns), stored.pieces(name)) if stored else []
     return pa.concat_tables(held or [wanted.empty_table()])
 
 
@@ -108,7 +108,7 @@ def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:
         return list(pool.map(call, items))
 
 
-def _write(root: Path, name: str, table: pa.Table, bucket: int) -> StoredPiece:
+def _write(root: Path, name: str, table: pa.Table, bucket: int) -> StoredFile:
     # One schema object and one run of memory for each column: what a table was put together from leaves no trace.
     schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
     ordered = table.sort_by(_SORT[name]).combine_chunks().cast(schema)
@@ -125,22 +125,22 @@ def _write(root: Path, name: str, table: pa.Table, bucket: int) -> StoredPiece:
             write_statistics=list(_BOUNDED),
         ),
     )
-    return StoredPiece(file, ordered.num_rows, bucket)
+    return StoredFile(file, ordered.num_rows, bucket)
 
 
-def write_single(root: Path, name: str, table: pa.Table) -> tuple[StoredPiece, ...]:
+def write_single(root: Path, name: str, table: pa.Table) -> tuple[StoredFile, ...]:
     """Write a table that is small enough for one file; no file where there is no row."""
     return (_write(root, name, table, 0),) if table.num_rows else ()
 
 
 def replace_documents(
     root: Path,
-    pieces: tuple[StoredPiece, ...],
+    pieces: tuple[StoredFile, ...],
     name: str,
     buckets: int,
     gone: Collection[str],
     added: Rows,
-) -> tuple[StoredPiece, ...]:
+) -> tuple[StoredFile, ...]:
     """Return the table without the rows of the documents `gone` and with the rows `added`.
 
     Only the buckets that hold either are written, and no more rows than some buckets have are in memory at a time.
@@ -151,12 +151,12 @@ def replace_documents(
     old = {piece.bucket: piece for piece in pieces}
     ids = pa.array(list(gone), pa.string())
 
-    def replaced(new: dict[int, pa.Table], bucket: int) -> StoredPiece | None:
-        left = [_without(read_piece(root, old[bucket]), ids)] if bucket in old else []
+    def replaced(new: dict[int, pa.Table], bucket: int) -> StoredFile | None:
+        left = [_without(read_stored_file(root, old[bucket]), ids)] if bucket in old else []
         table = pa.concat_tables([SCHEMAS[name].empty_table(), *left, *([new[bucket]] if bucket in new else [])])
         return _write(root, name, table, bucket) if table.num_rows else None
 
-    fresh: list[StoredPiece | None] = []
+    fresh: list[StoredFile | None] = []
     for group in _groups(touched, entering):
         fresh += at_once(partial(replaced, _rows_of(added, numbers, group, SCHEMAS[name])), group)
     kept = [piece for piece in pieces if piece.bucket not in set(touched)]
@@ -190,17 +190,17 @@ def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema:
     return {one: table.filter(pa.array(bucket == one)) for one in np.unique(bucket).tolist()}
 
 
-def rebucket(root: Path, pieces: tuple[StoredPiece, ...], name: str, buckets: int) -> tuple[StoredPiece, ...]:
+def rebucket(root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int) -> tuple[StoredFile, ...]:
     """Return the table spread over another number of buckets.
 
     Both numbers are powers of two, so old buckets that are equal modulo the new number share new ones with no others.
     """
-    groups: dict[int, list[StoredPiece]] = {}
+    groups: dict[int, list[StoredFile]] = {}
     for piece in pieces:
         groups.setdefault(piece.bucket % buckets, []).append(piece)
 
-    def spread(group: Sequence[StoredPiece]) -> list[StoredPiece]:
-        table = pa.concat_tables(read_piece(root, piece) for piece in group)
+    def spread(group: Sequence[StoredFile]) -> list[StoredFile]:
+        table = pa.concat_tables(read_stored_file(root, piece) for piece in group)
         return [_write(root, name, part, bucket) for bucket, part in partition(table, buckets).items()]
 
     made = chain.from_iterable(at_once(spread, groups.values()))
@@ -208,13 +208,13 @@ def rebucket(root: Path, pieces: tuple[StoredPiece, ...], name: str, buckets: in
 
 
 def rewrite(
-    root: Path, pieces: tuple[StoredPiece, ...], name: str, change: Callable[[pa.Table], pa.Table] = lambda table: table
-) -> tuple[StoredPiece, ...]:
+    root: Path, pieces: tuple[StoredFile, ...], name: str, change: Callable[[pa.Table], pa.Table] = lambda table: table
+) -> tuple[StoredFile, ...]:
     """Return the table with every file as this docmill writes it, with the columns that older files lack.
 
     `change` may give rows other values, and leaves them their documents.
     """
-    return tuple(at_once(lambda piece: _write(root, name, change(read_piece(root, piece)), piece.bucket), pieces))
+    return tuple(at_once(lambda piece: _write(root, name, change(read_stored_file(root, piece)), piece.bucket), pieces))
 
 
 def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:

@@ -12,8 +12,8 @@ from docmill.storage.artifacts.part_vectors import KEYS
 from docmill.storage.files import write_immutable
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.history.snapshots import Snapshot, StoredPiece
-from docmill.storage.tables.tables import read_piece
+from docmill.storage.history.snapshots import Snapshot, StoredFile
+from docmill.storage.tables.tables import read_stored_file
 
 MOST_PACKS = 32
 """Packs of a kind that a snapshot may name. An artifact is looked for in one after the other; with fewer, packs are
@@ -35,7 +35,7 @@ def crowded(snapshot: Snapshot) -> bool:
     return any(len(pieces) > MOST_PACKS for pieces in snapshot.artifacts.values())
 
 
-def prune(stored: StoredSnapshot, kind: str, everything: bool = False) -> tuple[StoredPiece, ...]:
+def prune(stored: StoredSnapshot, kind: str, everything: bool = False) -> tuple[StoredFile, ...]:
     """Return the packs of a kind with those that are small or mostly of no use written anew as one.
 
     Of use is what any kept snapshot names. `everything` writes all packs anew that hold anything of no use.
@@ -51,7 +51,7 @@ def prune(stored: StoredSnapshot, kind: str, everything: bool = False) -> tuple[
     return (*kept, *merged)
 
 
-def _chosen(root: Path, pieces: Sequence[StoredPiece], wanted: pa.Array, everything: bool) -> set[StoredPiece]:
+def _chosen(root: Path, pieces: Sequence[StoredFile], wanted: pa.Array, everything: bool) -> set[StoredFile]:
     """Return the packs to write anew: those with too much of no use, and the small ones where they are too many."""
     most_garbage, most_small = (0.0, 1) if everything else (MOST_GARBAGE, MOST_PACKS // 2)
     worn = {piece for piece in pieces if _garbage(root, piece, wanted) > most_garbage}
@@ -59,9 +59,9 @@ def _chosen(root: Path, pieces: Sequence[StoredPiece], wanted: pa.Array, everyth
     return worn.union(small) if len(small) > most_small else worn
 
 
-def _by_schema(root: Path, pieces: Sequence[StoredPiece]) -> list[list[StoredPiece]]:
+def _by_schema(root: Path, pieces: Sequence[StoredFile]) -> list[list[StoredFile]]:
     """Group packs that one file can hold: vectors of two spaces may differ in their dimension."""
-    groups: dict[str, list[StoredPiece]] = {}
+    groups: dict[str, list[StoredFile]] = {}
     for piece in pieces:
         groups.setdefault(str(pq.read_schema(root / piece.file.path)), []).append(piece)
     return list(groups.values())
@@ -75,7 +75,7 @@ def _wanted(root: Path, kind: str) -> pa.Array:
         for table, column in _NAMED_BY[kind]
         for piece in state.tables.get(table, ())
     }
-    columns = [_flat(read_piece(root, piece, [column]).column(0)) for piece, column in pieces]
+    columns = [_flat(read_stored_file(root, piece, [column]).column(0)) for piece, column in pieces]
     return pc.unique(pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string()))
 
 
@@ -83,19 +83,19 @@ def _flat(keys: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.list_flatten(keys) if pa.types.is_list(keys.type) else keys
 
 
-def _keys(root: Path, piece: StoredPiece) -> pa.ChunkedArray:
+def _keys(root: Path, piece: StoredFile) -> pa.ChunkedArray:
     return pq.read_table(root / piece.file.path, columns=["key"], partitioning=None).column("key")
 
 
-def _garbage(root: Path, piece: StoredPiece, wanted: pa.Array) -> float:
+def _garbage(root: Path, piece: StoredFile, wanted: pa.Array) -> float:
     """Return the share of a pack's rows that nothing names."""
     named = pc.sum(pc.is_in(_keys(root, piece), value_set=wanted)).as_py() or 0
     return 1 - named / piece.rows if piece.rows else 1.0
 
 
 def _merge(
-    root: Path, chosen: list[StoredPiece], kept: tuple[StoredPiece, ...], wanted: pa.Array, kind: str
-) -> tuple[StoredPiece, ...]:
+    root: Path, chosen: list[StoredFile], kept: tuple[StoredFile, ...], wanted: pa.Array, kind: str
+) -> tuple[StoredFile, ...]:
     """Write the wanted rows of packs as one pack, without those that the kept packs hold already."""
     held = [_keys(root, piece).combine_chunks() for piece in chosen]
     keys = pc.unique(pa.chunked_array(held, pa.string()))
@@ -107,7 +107,7 @@ def _merge(
     file = write_immutable(
         root, f"artifacts/{kind}", ".parquet", lambda path: stream_pack(path, _parts(packs, left, kind), kind)
     )
-    return (StoredPiece(file, len(left)),)
+    return (StoredFile(file, len(left)),)
 
 
 def _parts(packs: Packs, keys: pa.StringArray, kind: str) -> Iterator[pa.Table]:

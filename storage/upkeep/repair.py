@@ -18,15 +18,15 @@ from docmill.storage.errors import StoreError
 from docmill.storage.files import fault, remove, write_immutable
 from docmill.storage.history import measurements
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.snapshots import StoredPiece, vector_tag
+from docmill.storage.history.snapshots import StoredFile, vector_tag
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table, replace_documents
-from docmill.storage.upkeep import older_snapshots
+from docmill.storage.upkeep import verify_older
 from docmill.storage.upkeep.verify import verify
-from docmill.storage.writer import current
+from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import posting_rows, vector_rows
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
@@ -78,17 +78,17 @@ def _without_damage(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
     return _without_textless(base.changed(tables=tables, artifacts={**before.artifacts, "texts": texts}), result)
 
 
-def _damaged(root: Path, pieces: Sequence[StoredPiece]) -> list[StoredPiece]:
+def _damaged(root: Path, pieces: Sequence[StoredFile]) -> list[StoredFile]:
     return [piece for piece in pieces if fault(root, piece.file)]
 
 
 def _without(
-    pieces: Sequence[StoredPiece], damaged: Collection[StoredPiece], buckets: Collection[int] = ()
-) -> tuple[StoredPiece, ...]:
+    pieces: Sequence[StoredFile], damaged: Collection[StoredFile], buckets: Collection[int] = ()
+) -> tuple[StoredFile, ...]:
     return tuple(piece for piece in pieces if piece not in damaged and piece.bucket not in buckets)
 
 
-def _losses(broken: dict[str, list[StoredPiece]]) -> Iterator[str]:
+def _losses(broken: dict[str, list[StoredFile]]) -> Iterator[str]:
     """Say which rows are lost with the damaged files of each table."""
     for name in _OF_DOCUMENTS:
         yield from (f"the documents of {piece.file.path}" for piece in broken.get(name, ()))
@@ -127,7 +127,7 @@ def _mend(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str], encode:
         yield f"committed snapshot {mended.number}"
     yield from _remove_unreadable(mended, kinds)
     if changed or kinds & {"current", "evaluations"}:
-        current.publish(mended)
+        current_folder.publish(mended)
         yield f"current/ shows snapshot {mended.number}"
 
 
@@ -164,12 +164,12 @@ def _remove_unreadable(mended: StoredSnapshot, kinds: set[str]) -> Iterator[str]
     for path in measurements.damaged(mended.root) if "evaluations" in kinds else ():
         remove(path)
         yield f"removed {path.name}, the results of an evaluation, which could not be read: measure again"
-    for file in older_snapshots.damaged_postings(mended) if kinds & {"past", "keywords"} else ():
+    for file in verify_older.damaged_postings(mended) if kinds & {"past", "keywords"} else ():
         remove(mended.root / file.path)
         yield f"removed {file.path}, postings of older snapshots; searches of these build them again"
 
 
-def _restore_embeddings(base: StoredSnapshot, chunks: pa.Table, encode: Encode) -> tuple[tuple[StoredPiece, ...], int]:
+def _restore_embeddings(base: StoredSnapshot, chunks: pa.Table, encode: Encode) -> tuple[tuple[StoredFile, ...], int]:
     """Return the packs that are whole and one more for the texts whose vector they lack, and how many these are."""
     root = base.root
     whole = tuple(piece for piece in base.snapshot.artifacts["embeddings"] if not fault(root, piece.file))
@@ -182,7 +182,7 @@ def _restore_embeddings(base: StoredSnapshot, chunks: pa.Table, encode: Encode) 
         return whole, 0
     table = pack_embeddings(list(first), _encoded(base, rows.take(pa.array(first.values())), encode))
     file = write_immutable(root, "artifacts/embeddings", ".parquet", lambda path: write_pack(path, table, "embeddings"))
-    return (*whole, StoredPiece(file, table.num_rows)), len(first)
+    return (*whole, StoredFile(file, table.num_rows)), len(first)
 
 
 def _encoded(base: StoredSnapshot, rows: pa.Table, encode: Encode) -> npt.NDArray[np.float32]:

@@ -21,14 +21,14 @@ from docmill.storage.history.garbage import named_files
 from docmill.storage.history.retention import hold
 from docmill.storage.history.snapshots import vector_tag
 from docmill.storage.keys import embedding_key
-from docmill.storage.keywords.index import KeywordIndex
+from docmill.storage.keywords.keyword_search import KeywordIndex
 from docmill.storage.lance.fence import schema
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table
-from docmill.storage.upkeep import older_snapshots
-from docmill.storage.writer import current
+from docmill.storage.upkeep import verify_older
+from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import vector_rows
 
 Check = Callable[[StoredSnapshot], Iterator["Finding"]]
@@ -82,7 +82,7 @@ def _findings(stored: StoredSnapshot, deep: bool) -> list[Finding]:
     checks = _CHECKS | (_DEEP_CHECKS if deep else {})
     for kind in [kind for kind in checks if kind not in unsafe]:
         findings += _checked(stored, kind, checks[kind])
-    findings += [Finding("past", said, mend or _repair(stored)) for said, mend in older_snapshots.faults(stored, deep)]
+    findings += [Finding("past", said, mend or _repair(stored)) for said, mend in verify_older.faults(stored, deep)]
     return list(dict.fromkeys(findings))
 
 
@@ -241,7 +241,7 @@ def _check_current(stored: StoredSnapshot) -> Iterator[Finding]:
     if not stored.folder.always_shows_newest:  # a mirror of readers shows none
         return
     for _look in range(_LOOKS):  # a commit is put before it is shown
-        published, newest = current.published(stored.root), snapshots.numbers(stored.root)[-1]
+        published, newest = current_folder.published(stored.root), snapshots.numbers(stored.root)[-1]
         if published == newest:
             return
         time.sleep(_LOOK_S)

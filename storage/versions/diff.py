@@ -10,7 +10,7 @@ import pyarrow as pa
 from docmill.storage.columns import from_table
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.schema import ChunkRow, DocumentRow, indexed_text
-from docmill.storage.tables.tables import read_piece
+from docmill.storage.tables.tables import read_stored_file
 
 KINDS = ("added", "removed", "changed", "moved")
 
@@ -61,7 +61,7 @@ def diff(old: StoredSnapshot, new: StoredSnapshot, texts: bool = False) -> Diffe
 def _own(stored: StoredSnapshot, other: StoredSnapshot, name: str) -> list[pa.Table]:
     """Read the files of a table that `other` does not have; buckets with equal rows are equal files."""
     shared = {piece.file.path for piece in other.pieces(name)}
-    return [read_piece(stored.root, piece) for piece in stored.pieces(name) if piece.file.path not in shared]
+    return [read_stored_file(stored.root, piece) for piece in stored.pieces(name) if piece.file.path not in shared]
 
 
 def _documents(stored: StoredSnapshot, other: StoredSnapshot) -> dict[str, DocumentRow]:

@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.allocator import give_back
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.artifacts.part_vectors import KEYS, by_vector
 from docmill.storage.columns import COSTS, RUNS, from_table, to_table
@@ -21,11 +22,10 @@ from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import Snapshot, StoredPiece, vector_tag
+from docmill.storage.history.snapshots import Snapshot, StoredFile, vector_tag
 from docmill.storage.keys import bucket_of
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
-from docmill.storage.memory import give_back
 from docmill.storage.schema import CostRow, RunRow, indexed_text
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
@@ -33,14 +33,14 @@ from docmill.storage.tables.spill import Rows, parts
 from docmill.storage.tables.tables import (
     at_once,
     bucket_count,
-    read_piece,
+    read_stored_file,
     read_table,
     rebucket,
     replace_documents,
     rewrite,
     write_single,
 )
-from docmill.storage.writer import current
+from docmill.storage.writer import current_folder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,7 +64,7 @@ class Changes:
     documents: pa.Table
     chunks: Rows
     rejects: pa.Table
-    artifacts: dict[str, tuple[StoredPiece, ...]]
+    artifacts: dict[str, tuple[StoredFile, ...]]
     space: EmbeddingSpace
     undelete_days: float = Retention().undelete_days
     costs: tuple[CostRow, ...] = ()
@@ -115,8 +115,8 @@ def _chunk_ids(base: StoredSnapshot | None, documents: frozenset[str]) -> Iterat
     root, touched = base.root, {bucket_of(key, base.snapshot.buckets) for key in documents}
     wanted = pa.array(list(documents), pa.string())
 
-    def found(piece: StoredPiece) -> pa.Table:
-        table = read_piece(root, piece, [*_VECTORED, "document_id"])
+    def found(piece: StoredFile) -> pa.Table:
+        table = read_stored_file(root, piece, [*_VECTORED, "document_id"])
         return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
 
     for table in at_once(found, [piece for piece in base.pieces("chunks") if piece.bucket in touched]):
@@ -140,7 +140,7 @@ def commit(
 def put(made: StoredSnapshot) -> None:
     """Commit what was prepared."""
     made.folder.commit(made.snapshot)
-    current.publish(made)
+    current_folder.publish(made)
 
 
 def prepare(
@@ -213,11 +213,11 @@ def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.k
 
 
 def join_artifacts(
-    old: dict[str, tuple[StoredPiece, ...]], new: dict[str, tuple[StoredPiece, ...]]
-) -> dict[str, tuple[StoredPiece, ...]]:
+    old: dict[str, tuple[StoredFile, ...]], new: dict[str, tuple[StoredFile, ...]]
+) -> dict[str, tuple[StoredFile, ...]]:
     """Return the packs of both, each once, the new ones last."""
 
-    def merged(kind: str) -> tuple[StoredPiece, ...]:
+    def merged(kind: str) -> tuple[StoredFile, ...]:
         pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
         return tuple(pieces.values())
 
@@ -226,7 +226,7 @@ def join_artifacts(
 
 def _tables(
     root: Path, base: StoredSnapshot | None, changes: Changes, buckets: int, run: RunRow
-) -> dict[str, tuple[StoredPiece, ...]]:
+) -> dict[str, tuple[StoredFile, ...]]:
     bases = dict(base.snapshot.tables) if base else {}
     if base and base.snapshot.buckets != buckets:
         bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}

@@ -12,9 +12,9 @@ from docmill.storage.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
 from docmill.storage.columns import to_table
 from docmill.storage.keys import key_of
 from docmill.tasks.batch.orders import load_order, passwords_of
-from docmill.tasks.batch.resolve_lookups import Answering, answer
+from docmill.tasks.batch.resolve_lookups import LookupSources, answer
 from docmill.tasks.batch.unpack import unpack
-from docmill.tasks.document.process import Job, Processed, Work, process_document, reject
+from docmill.tasks.document.process import WorkItem, WorkRequest, WorkResult, process_document, reject
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.pool import Pool, shared_pool
@@ -28,10 +28,10 @@ class Order:
     """
 
     folder: Path
-    works: tuple[Work, ...]
+    works: tuple[WorkItem, ...]
     recipe: Recipe
     text_packs: tuple[Path, ...]
-    answering: Answering
+    answering: LookupSources
     unpacks: tuple[Path, ...] = ()
 
 
@@ -54,7 +54,7 @@ def process_batch(order: Path) -> Path:
     return task.folder
 
 
-def _answer_all(pool: Pool, jobs: Sequence[Job], task: Answering) -> list[Processed]:
+def _answer_all(pool: Pool, jobs: Sequence[WorkRequest], task: LookupSources) -> list[WorkResult]:
     """Return the results of the jobs; documents are split again as long as more of their questions can be answered."""
     jobs, results = list(jobs), _map(pool, jobs)
     tried: set[object] = set()
@@ -68,31 +68,31 @@ def _answer_all(pool: Pool, jobs: Sequence[Job], task: Answering) -> list[Proces
     return [_marked(one, task) for one in results]
 
 
-def _waiting(results: Sequence[Processed], tried: set[object], task: Answering) -> dict[int, Processed]:
+def _waiting(results: Sequence[WorkResult], tried: set[object], task: LookupSources) -> dict[int, WorkResult]:
     """Return the documents, by index, that ask for anything not yet looked for."""
     return {i: one for i, one in enumerate(results) if not tried.issuperset(_wants(one, task))}
 
 
-def _wants(one: Processed, task: Answering) -> tuple[object, ...]:
+def _wants(one: WorkResult, task: LookupSources) -> tuple[object, ...]:
     """Return the texts and, if there is a language model, the prompts that a document asks for."""
     return (*one.asked, *(one.unsaid if task.asking else ()))
 
 
-def _answer_some(asking: Sequence[Processed], task: Answering) -> Lookup:
+def _answer_some(asking: Sequence[WorkResult], task: LookupSources) -> Lookup:
     texts = [text for one in asking for text in one.asked]
     prompts = [prompt for one in asking for prompt in one.unsaid]
     return answer(texts, prompts if task.asking else (), task)
 
 
-def _map(pool: Pool, jobs: Sequence[Job]) -> list[Processed]:
+def _map(pool: Pool, jobs: Sequence[WorkRequest]) -> list[WorkResult]:
     results = pool.map(process_document, jobs)
     return [
-        result if isinstance(result, Processed) else reject(job.work, result)
+        result if isinstance(result, WorkResult) else reject(job.work, result)
         for job, result in zip(jobs, results, strict=True)
     ]
 
 
-def _asked_again(job: Job, asking: Processed, answers: Lookup) -> Job:
+def _asked_again(job: WorkRequest, asking: WorkResult, answers: Lookup) -> WorkRequest:
     """Return the job that splits a document again with the new answers."""
     row = asking.document
     known = replace(job.work, content_hash=row.content_hash, size=row.size, format=row.format, language=row.language)
@@ -100,28 +100,28 @@ def _asked_again(job: Job, asking: Processed, answers: Lookup) -> Job:
     return replace(job, work=known, stored=asking.parsed or job.stored, lookup=lookup)
 
 
-def _answered(first: Processed, second: Processed) -> Processed:
+def _answered(first: WorkResult, second: WorkResult) -> WorkResult:
     """Merge the result of a later call with that of the first, which parsed the document."""
     document = replace(second.document, parsed=first.document.parsed)
     return replace(second, document=document, parsed=None if document.reason else first.parsed)
 
 
-def _marked(one: Processed, task: Answering) -> Processed:
+def _marked(one: WorkResult, task: LookupSources) -> WorkResult:
     """Mark a document that lacks a reply, so that the next run splits it again: no plan looks for its chunks' key."""
     if not (task.asking and one.unsaid):
         return one
     return replace(one, document=replace(one.document, chunk_key=key_of(one.document.chunk_key, "unsaid")))
 
 
-def _jobs(task: Order, recipe: Recipe) -> list[Job]:
+def _jobs(task: Order, recipe: Recipe) -> list[WorkRequest]:
     stored = [work.text_key for work in task.works if work.text_key]
     rows = Packs(task.text_packs).take(stored).to_pylist() if stored else []
     texts = dict(zip(stored, map(decode_parsed, rows), strict=True))
     lookup = Lookup(ahead=bool(task.answering.asking and not task.answering.asking.calls))
-    return [Job(work, recipe, texts.get(work.text_key), lookup) for work in task.works]
+    return [WorkRequest(work, recipe, texts.get(work.text_key), lookup) for work in task.works]
 
 
-def _draft_table(done: Sequence[Processed]) -> pa.Table:
+def _draft_table(done: Sequence[WorkResult]) -> pa.Table:
     # The same content under two suffixes is two works and one set of chunks.
     distinct = list({one.document.chunk_key: one for one in done}.values())
     columns = _key_columns(distinct)
@@ -130,7 +130,7 @@ def _draft_table(done: Sequence[Processed]) -> pa.Table:
     return pa.table([pa.array(columns[field.name], field.type) for field in DRAFTS], schema=DRAFTS)
 
 
-def _key_columns(distinct: Sequence[Processed]) -> dict[str, list[Any]]:
+def _key_columns(distinct: Sequence[WorkResult]) -> dict[str, list[Any]]:
     """Return the columns with the owners of the drafts and the keys of their vectors.
 
     A draft's own key comes first, followed by those of its parts.

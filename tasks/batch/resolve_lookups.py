@@ -18,7 +18,7 @@ from docmill.storage.keys import embedding_key
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import load_tokenizer
-from docmill.tasks.model.client import Asking, shared_desk
+from docmill.tasks.model.client import ModelAccess, shared_client
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.lookup import Lookup, Vector
 
@@ -28,26 +28,26 @@ _TOKENS = b"tokens"
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class LookupSources:
     """The packs with existing vectors, the pack to write, the embedding model, and the language model."""
 
     packs: tuple[Path, ...]
     target: Path
     model: str
     revision: str
-    asking: Asking | None = None
+    asking: ModelAccess | None = None
 
 
-def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: Answering) -> Lookup:
+def answer(texts: Sequence[str], prompts: Sequence[Prompt], task: LookupSources) -> Lookup:
     """Return the vectors of texts, and the replies to prompts that got one."""
     vectors = vectors_of(texts, task) if texts else {}
     if not prompts or task.asking is None:
         return Lookup(vectors)
-    answers = shared_desk(task.asking).ask(prompts)
+    answers = shared_client(task.asking).ask(prompts)
     return Lookup(vectors, {prompt.identity: answer for prompt, answer in answers.items()})
 
 
-def vectors_of(texts: Sequence[str], task: Answering) -> dict[str, Vector]:
+def vectors_of(texts: Sequence[str], task: LookupSources) -> dict[str, Vector]:
     """Return the vector of each distinct text, (dim,) of unit L2 norm; write the new ones to a pack."""
     distinct = list(dict.fromkeys(texts))
     space = describe_model(task.model, task.revision)

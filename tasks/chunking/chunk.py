@@ -9,17 +9,17 @@ from tokenizers import Tokenizer
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import embedding_key, key_of, late_key
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_texts
-from docmill.tasks.chunking.chunk_tree import Grown, Node, grow, in_order, summary
+from docmill.tasks.chunking.chunk_tree import ChunkNode, ChunkTree, grow, in_order, summary
 from docmill.tasks.chunking.fitting import Fitter
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.chunking.vector_parts import VERSION as PARTS_VERSION
 from docmill.tasks.chunking.vector_parts import divide
 from docmill.tasks.chunking.windows import VERSION as WINDOWS_VERSION
 from docmill.tasks.chunking.windows import windows
+from docmill.tasks.context.context_input import WINDOW_TOKENS, ContextInput, context_input_of
 from docmill.tasks.context.contextualizers import contextualizer_of
-from docmill.tasks.context.model_context import Teller
+from docmill.tasks.context.model_context import ContextWriter
 from docmill.tasks.context.model_prompts import VERSION as PROMPTS
-from docmill.tasks.context.setting import WINDOW_TOKENS, Setting, setting_of
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import DETECTOR_VERSION, Verdict
@@ -97,7 +97,7 @@ def chunk_regions(
     tokens = Tokens(parsed.text, tokenizer)
     measure = Tokens(parsed.text, load_tokenizer(options.sizes_by)) if options.sizes_by else tokens
     part = Part.whole(parsed, measure, lookup)
-    setting = setting_of(parsed, part.outline, tokens.counter, options.context_tokens, options.window_tokens)
+    setting = context_input_of(parsed, part.outline, tokens.counter, options.context_tokens, options.window_tokens)
     groups = [(some[0].route.contextualizer or options.contextualizer, some) for some in _together(routed)]
     fitters = {name: _fitter(name, setting, tokens, options, part.lookup) for name in dict(groups)}
     grown = [one for name, some in groups for one in _grow(part, some, fitters[name])]
@@ -107,11 +107,11 @@ def chunk_regions(
     return _with_windows(drafts, tokens, options.token_limit - tokens.counter.special) if options.late else drafts
 
 
-def _fitter(name: str, setting: Setting, tokens: Tokens, options: ChunkOptions, lookup: Lookup) -> Fitter:
+def _fitter(name: str, setting: ContextInput, tokens: Tokens, options: ChunkOptions, lookup: Lookup) -> Fitter:
     context = contextualizer_of(name, options.by_model)
     own = setting.with_budget(options.context_tokens if context.name != "none" else 0)
     room = options.longest - tokens.counter.special - own.budget
-    return Fitter(tokens, own, Teller(context, lookup, options.by_model), options.longest, room // 2)
+    return Fitter(tokens, own, ContextWriter(context, lookup, options.by_model), options.longest, room // 2)
 
 
 def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
@@ -127,7 +127,7 @@ def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
         yield some
 
 
-def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[Grown]:
+def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[ChunkTree]:
     """Yield the chunks of regions for each of their strategies.
 
     If two strategies make the same chunk, the first one keeps it, unless it has levels: chunks refer to their parents.
@@ -141,14 +141,14 @@ def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[Grown]
         yield grown._replace(nodes=new)
 
 
-def _of_document(part: Part, grown: Sequence[Grown]) -> Iterator[Node]:
+def _of_document(part: Part, grown: Sequence[ChunkTree]) -> Iterator[ChunkNode]:
     """Yield a document summary for each contextualizer that makes summaries, in the settings of its last region."""
     if len(part.outline.headings) > 1:
         last = {one.fitter.teller.context.name: one for one in grown if one.fitter.teller.context.sums_up}
         yield from filter(None, (summary(part, one.fitter, one.telling) for one in last.values()))
 
 
-def _drafts(setting: Setting, part: Part, grown: Sequence[Grown], routed: Sequence[Routed]) -> Iterator[Draft]:
+def _drafts(setting: ContextInput, part: Part, grown: Sequence[ChunkTree], routed: Sequence[Routed]) -> Iterator[Draft]:
     pages, starts = PageNumbers(part.parsed), [one.region.start for one in routed]
     fallen_back = [one for one in grown if one.strategy != one.splitter.name]
     ordered = in_order([*(node for one in grown for node in one.nodes), *_of_document(part, grown)])
@@ -177,7 +177,7 @@ def _drafts(setting: Setting, part: Part, grown: Sequence[Grown], routed: Sequen
         )
 
 
-def _strategy_at(position: int, fallen_back: Sequence[Grown], asked: str) -> str:
+def _strategy_at(position: int, fallen_back: Sequence[ChunkTree], asked: str) -> str:
     """Return the strategy that split the text at a position: the requested one, unless it fell back on another."""
     return next((one.strategy for one in fallen_back if one.part.start <= position < one.part.end), asked)
 

@@ -5,15 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from docmill.tasks.chunking.fitting import Fitted, Fitter
-from docmill.tasks.context.model_context import Telling
-from docmill.tasks.context.setting import nothing
+from docmill.tasks.chunking.fitting import FittedSpan, Fitter
+from docmill.tasks.context.context_input import nothing
+from docmill.tasks.context.model_context import ChunkLead
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.blocks import blocks
-from docmill.tasks.split.parts.level import Level
 from docmill.tasks.split.parts.optimize import optimize
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.proposal import Level
 from docmill.tasks.split.spans.central_sentences import most_central, prose_sentences
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import Splitter
@@ -27,16 +27,16 @@ _PROSE = ("paragraph", "text", "quote", "list_item", "answer", "turn")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class ChunkNode:
     """A fitted chunk, its role, its parent, and what `optimize` did to it.
 
     `about` is the span that a summary covers. `prompts` are those about a chunk and all below it. `strategy` is the one
     that made it, "" for that of the region.
     """
 
-    fitted: Fitted
+    fitted: FittedSpan
     role: str = ""
-    parent: "Node | None" = None
+    parent: "ChunkNode | None" = None
     note: str = ""
     about: Span = NOWHERE
     prompts: tuple[Prompt, ...] = ()
@@ -48,14 +48,14 @@ class Node:
         return self.parent.depth + 1 if self.parent else 0
 
 
-class Grown(NamedTuple):
+class ChunkTree(NamedTuple):
     """The chunks of a part, how their contexts are told, and the name of the strategy that made the spans."""
 
     part: Part
     splitter: Splitter
     fitter: Fitter
-    nodes: list[Node]
-    telling: Telling
+    nodes: list[ChunkNode]
+    telling: ChunkLead
     strategy: str
 
 
@@ -66,9 +66,9 @@ class _Grower:
     splitter: Splitter
     options: Options
     fitter: Fitter
-    telling: Telling
+    telling: ChunkLead
 
-    def chunks(self, part: Part, spans: Sequence[Span], notes: Mapping[int, str]) -> Iterator[Node]:
+    def chunks(self, part: Part, spans: Sequence[Span], notes: Mapping[int, str]) -> Iterator[ChunkNode]:
         """Yield the chunk of each span, followed by those below it; `notes` says what `optimize` did, by start."""
         fits = self.fitter.fit(spans, self.telling.lead)
         places = [fitted.span for fitted in fits]
@@ -76,11 +76,11 @@ class _Grower:
             prompts = self.fitter.teller.prompts(self.fitter.setting, places, number)
             told = self.fitter.tell(fitted, prompts, self.telling.waiting)
             note = notes.get(fitted.span.start, "")
-            node = Node(told, self.splitter.role, None, note, prompts=prompts, strategy=self.splitter.name)
+            node = ChunkNode(told, self.splitter.role, None, note, prompts=prompts, strategy=self.splitter.name)
             yield node
             yield from self.below(part, self.splitter.levels, node)
 
-    def below(self, part: Part, levels: Sequence[Level], parent: Node) -> Iterator[Node]:
+    def below(self, part: Part, levels: Sequence[Level], parent: ChunkNode) -> Iterator[ChunkNode]:
         """Yield the nodes below one, each with its own; a node that only repeats its parent is left out."""
         if not levels:
             return
@@ -89,28 +89,28 @@ class _Grower:
             node = parent
             if fitted.span != parent.fitted.span:
                 told = self.fitter.tell(fitted, parent.prompts, self.telling.waiting)
-                node = Node(told, levels[0].role, parent, prompts=parent.prompts, strategy=parent.strategy)
+                node = ChunkNode(told, levels[0].role, parent, prompts=parent.prompts, strategy=parent.strategy)
                 yield node
             yield from self.below(here, levels[1:], node)
 
 
-def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> Grown:
+def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> ChunkTree:
     """Return the chunks of a part, parents first, then the summaries of its sections if enabled."""
     lead = splitter.lead(part) if splitter.lead else nothing
     asked = part.lookup.asked
     proposed = splitter.propose(part, options)
     # The split has just asked for something missing: other chunks will replace these.
-    telling = Telling(lead, part.lookup.asked > asked and not part.lookup.ahead)
+    telling = ChunkLead(lead, part.lookup.asked > asked and not part.lookup.ahead)
     spans, notes = proposed.spans, dict[int, str]()
     if options.optimize is not None:
         spans, notes = optimize(part, spans, options.optimize, fitter.room)
     nodes = list(_Grower(splitter, options, fitter, telling).chunks(part, spans, notes))
     if options.summaries or fitter.teller.context.sums_up:
         nodes += filter(None, (summary(section, fitter, telling) for section in _sections(part)))
-    return Grown(part, splitter, fitter, nodes, telling, proposed.strategy)
+    return ChunkTree(part, splitter, fitter, nodes, telling, proposed.strategy)
 
 
-def summary(section: Part, fitter: Fitter, telling: Telling) -> Node | None:
+def summary(section: Part, fitter: Fitter, telling: ChunkLead) -> ChunkNode | None:
     """Return the most central sentence of a section, with a summary as its context; None if the section is short.
 
     A language model writes the summary if one is set to, else it is the next central sentences.
@@ -125,7 +125,7 @@ def summary(section: Part, fitter: Fitter, telling: Telling) -> Node | None:
     said, state = fitter.teller.summed_up(fitter.setting, about, telling.waiting)
     said = said or " ".join(" ".join(section.text[slice(*sentences[i])].split()) for i in sorted(others))
     fitted = fitter.saying(sentences[best], said, telling.lead)
-    return Node(fitted._replace(state=state), SUMMARY, about=about) if fitted else None
+    return ChunkNode(fitted._replace(state=state), SUMMARY, about=about) if fitted else None
 
 
 def _sections(part: Part) -> Iterator[Part]:
@@ -136,7 +136,7 @@ def _sections(part: Part) -> Iterator[Part]:
         yield part.within(start, end)
 
 
-def in_order(nodes: Sequence[Node]) -> list[tuple[Node, int]]:
+def in_order(nodes: Sequence[ChunkNode]) -> list[tuple[ChunkNode, int]]:
     """Return nodes by start, parents first, and how many rows before it each one's parent is, or 0."""
     ordered = sorted(nodes, key=lambda node: (node.fitted.span.start, -node.fitted.span.end, node.depth))
     rows: Mapping[int, int] = {id(node): row for row, node in enumerate(ordered)}

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from docmill.storage.schema import indexed_text
-from docmill.tasks.context.model_context import Teller
-from docmill.tasks.context.setting import Lead, Setting
+from docmill.tasks.context.context_input import ContextInput, Lead
+from docmill.tasks.context.model_context import ContextWriter
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.model.prompt import Prompt
@@ -21,7 +21,7 @@ With more, the context would outweigh a small chunk in its vector; with fewer, s
 """
 
 
-class Fitted(NamedTuple):
+class FittedSpan(NamedTuple):
     """A span, its context, and the exact number of tokens of both, including special ones.
 
     `state` is the state of the language model's part of the context, one of `docmill.storage.schema.CONTEXT_STATES`.
@@ -38,8 +38,8 @@ class Fitter:
     """Makes spans fit a model that takes `limit` tokens; longer ones are first cut into parts of `size` tokens."""
 
     tokens: Tokens
-    setting: Setting
-    teller: Teller
+    setting: ContextInput
+    teller: ContextWriter
     limit: int
     size: int
 
@@ -48,20 +48,20 @@ class Fitter:
         """Return the maximum tokens of a chunk's text."""
         return self.limit - self.tokens.counter.special - self.setting.budget
 
-    def saying(self, span: Span, more: str, lead: Lead) -> Fitted | None:
+    def saying(self, span: Span, more: str, lead: Lead) -> FittedSpan | None:
         """Return a span with as much of `more` in its context as fits; None if nothing fits."""
         context = self.teller.context.say(self.setting, span, lead)
-        plain = Fitted(span, context, self._totals([span], [context])[0])
+        plain = FittedSpan(span, context, self._totals([span], [context])[0])
         return self._adding(plain, more)
 
-    def tell(self, fitted: Fitted, prompts: Sequence[Prompt], waiting: bool) -> Fitted:
+    def tell(self, fitted: FittedSpan, prompts: Sequence[Prompt], waiting: bool) -> FittedSpan:
         """Return `fitted` with the known answers of a language model added to its context."""
         if not prompts:
             return fitted
         more, state = self.teller.said(prompts, waiting)
         return (self._adding(fitted, more) or fitted)._replace(state=state)
 
-    def _adding(self, fitted: Fitted, more: str) -> Fitted | None:
+    def _adding(self, fitted: FittedSpan, more: str) -> FittedSpan | None:
         """Return `fitted` with as much of `more` added to its context as fits; None if nothing fits."""
         left = self.limit - fitted.tokens - 1
         more = cut_words(more, min(left, _MOST_SAID), self.tokens.counter) if left > 0 else ""
@@ -69,20 +69,20 @@ class Fitter:
         total = self._totals([fitted.span], [context])[0]
         return fitted._replace(context=context, tokens=total) if more and total <= self.limit else None
 
-    def fit(self, spans: Iterable[Span], lead: Lead) -> list[Fitted]:
+    def fit(self, spans: Iterable[Span], lead: Lead) -> list[FittedSpan]:
         """Return the spans that are not blank, in order by start, none within another and none too long."""
-        kept: list[Fitted] = []
+        kept: list[FittedSpan] = []
         aligned = _aligned(self.tokens.text, spans)
         for one in sorted(self._fitting(aligned, self.size, lead), key=lambda one: (one.span.start, -one.span.end)):
             if not kept or one.span.end > kept[-1].span.end:  # cutting overlapping spans can leave one inside another
                 kept.append(one)
         return kept
 
-    def _fitting(self, spans: Sequence[Span], size: int, lead: Lead) -> Iterator[Fitted]:
+    def _fitting(self, spans: Sequence[Span], size: int, lead: Lead) -> Iterator[FittedSpan]:
         said = [self.teller.context.say(self.setting, span, lead) for span in spans]
         for span, context, count in zip(spans, said, self._totals(spans, said), strict=True):
             if count <= self.limit or span.end - span.start == 1:
-                yield Fitted(span, context, count)
+                yield FittedSpan(span, context, count)
             else:
                 yield from self._fitting(_parts(self.tokens, span, size), size // 2, lead)
 

@@ -1,20 +1,20 @@
 """Contextualizers: the registry of the ways to write a chunk's context."""
 
 from docmill.storage.errors import ConfigError
+from docmill.tasks.context.context_input import ContextInput, Contextualizer, Lead, context_input_of
 from docmill.tasks.context.model_prompts import neighbours, path_first, situating
-from docmill.tasks.context.setting import Contextualizer, Lead, Setting, setting_of
 from docmill.tasks.context.structural import structural
 from docmill.tasks.context.window import window
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import nearest
 
-__all__ = ["CONTEXTUALIZERS", "Contextualizer", "Setting", "contextualizer_of", "setting_of"]
+__all__ = ["CONTEXTUALIZERS", "ContextInput", "Contextualizer", "context_input_of", "contextualizer_of"]
 
 STRUCTURAL = 5
 """The version of the structural context, with which other contexts begin. Prompts have their own version."""
 
 
-def _none(_setting: Setting, _span: Span, _lead: Lead) -> str:
+def _none(_setting: ContextInput, _span: Span, _lead: Lead) -> str:
     return ""
 
 

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from itertools import islice
 
 from docmill.storage.schema import Element
-from docmill.tasks.context.setting import Setting
+from docmill.tasks.context.context_input import ContextInput
 from docmill.tasks.split.content.qa import asking_column
 from docmill.tasks.split.parts.blocks import announces
 from docmill.tasks.split.spans.span import Span
@@ -16,7 +16,7 @@ _LONGEST_ROW = 2000  # characters searched for the cell that names a row
 _GAP = 4  # characters, an empty line with CRLF; further above a table, there could be other text in between
 
 
-def begun(setting: Setting, span: Span) -> str:
+def begun(setting: ContextInput, span: Span) -> str:
     """Return, line by line, what encloses the start of a chunk: a table's caption, header and row, or the speaker."""
     table = _holding(setting.tables, span)
     if table is not None:
@@ -25,7 +25,7 @@ def begun(setting: Setting, span: Span) -> str:
     return _speaker(turn) if turn else ""
 
 
-def _within_table(setting: Setting, table: Element, span: Span) -> str:
+def _within_table(setting: ContextInput, table: Element, span: Span) -> str:
     """Return the question of a row of questions and answers, else the caption, the header and the name of the row."""
     asking = asking_column(table)
     row = _row(setting, table, span, max(asking, 0))
@@ -49,7 +49,7 @@ def _header(table: Element) -> str:
     return " | ".join(" ".join(str(cell).split()) for cell in cells[0] if str(cell).strip())
 
 
-def _row(setting: Setting, table: Element, span: Span, column: int) -> str:
+def _row(setting: ContextInput, table: Element, span: Span, column: int) -> str:
     """Return the cell that names the row in which a span begins, "" if it begins with a row."""
     text, rows = setting.parsed.text, setting.rows_of(table)
     number = bisect_right(rows, span.start) - 1
@@ -62,7 +62,7 @@ def _row(setting: Setting, table: Element, span: Span, column: int) -> str:
     return " ".join(text[bars[column] + 1 : bars[column + 1]].split())
 
 
-def _caption(setting: Setting, table: Element) -> str:
+def _caption(setting: ContextInput, table: Element) -> str:
     """Return the short paragraph directly above a table that introduces it."""
     elements = setting.parsed.elements
     number = bisect_left(elements, table.start_char, key=lambda element: element.start_char) - 1

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from docmill.storage.schema import MISSING, REFUSED, STALE
+from docmill.tasks.context.context_input import ContextInput, Contextualizer, Lead, nothing
 from docmill.tasks.context.model_prompts import cleaned, summing_up
-from docmill.tasks.context.setting import Contextualizer, Lead, Setting, nothing
 from docmill.tasks.model.prompt import Answer, Prompt
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.spans.span import Span
 
 
-class Telling(NamedTuple):
+class ChunkLead(NamedTuple):
     """How to write the contexts of a region's chunks: the strategy's lead, and whether the chunks are provisional.
 
     While `waiting`, no model is asked: the chunks are not yet final.
@@ -23,18 +23,18 @@ class Telling(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
+class ContextWriter:
     """A contextualizer and the known answers; `by_model` means that a language model writes summaries."""
 
     context: Contextualizer
     lookup: Lookup
     by_model: bool = False
 
-    def prompts(self, setting: Setting, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
+    def prompts(self, setting: ContextInput, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
         """Return the prompts about one of several consecutive chunks."""
         return self.context.asks(setting, spans, number) if self.context.asks else ()
 
-    def summed_up(self, setting: Setting, about: Span, waiting: bool) -> tuple[str, str]:
+    def summed_up(self, setting: ContextInput, about: Span, waiting: bool) -> tuple[str, str]:
         """Return the summary of a section, as `said` does; empty if no model writes summaries."""
         return self.said((summing_up(setting, about),), waiting) if self.by_model else ("", "")
 

@@ -4,8 +4,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from docmill.tasks.context.context_input import ContextInput, Lead
 from docmill.tasks.context.document_view import marked
-from docmill.tasks.context.setting import Lead, Setting
 from docmill.tasks.context.structural import SEPARATOR, structural_within
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.spans.span import Span
@@ -43,12 +43,12 @@ _UNWANTED = frozenset({"Cc", "Cs", "Co", "Cn"})
 _STEERING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
 
 
-def path_first(setting: Setting, span: Span, lead: Lead) -> str:
+def path_first(setting: ContextInput, span: Span, lead: Lead) -> str:
     """Return the structural context in half of the budget: the other half is for a model's answer."""
     return structural_within(setting, span, lead, setting.budget // 2)
 
 
-def situating(setting: Setting, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
+def situating(setting: ContextInput, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
     """Return the prompt that asks what a chunk is about within its document.
 
     The answer is stored under the chunk's text, the title and the headings above it, so it survives edits elsewhere.
@@ -62,7 +62,7 @@ def situating(setting: Setting, spans: Sequence[Span], number: int) -> tuple[Pro
     return (Prompt((shown, asked), about, basis, "contexts", _MOST_TOKENS, partly=True),)
 
 
-def neighbours(setting: Setting, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
+def neighbours(setting: ContextInput, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
     """Return the prompts that ask for one sentence each on the chunk before and the chunk after."""
     around = [spans[place] for place in (number - 1, number + 1) if 0 <= place < len(spans)]
     return tuple(_gist(setting.parsed.text[slice(*span)]) for span in around)
@@ -72,7 +72,7 @@ def _gist(text: str) -> Prompt:
     return Prompt((_GIST, marked("text", text)), ("gist", VERSION, text), "", "contexts", _MOST_TOKENS, partly=True)
 
 
-def summing_up(setting: Setting, span: Span) -> Prompt:
+def summing_up(setting: ContextInput, span: Span) -> Prompt:
     """Return the prompt that asks for a summary of a section or a document."""
     text = setting.shown.beginning(span)
     about = ("summary", VERSION, text)

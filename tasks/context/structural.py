@@ -3,8 +3,8 @@
 from itertools import groupby
 from typing import NamedTuple
 
+from docmill.tasks.context.context_input import ContextInput, Lead, nothing
 from docmill.tasks.context.enclosing_block import begun
-from docmill.tasks.context.setting import Lead, Setting, nothing
 from docmill.tasks.context.topic_line import LEAST_WORDS
 from docmill.tasks.context.word_limits import cut_words, word_ends
 from docmill.tasks.split.spans.span import Span
@@ -21,7 +21,7 @@ class _Content(NamedTuple):
     line: str
 
 
-def structural(setting: Setting, span: Span, lead: Lead = nothing) -> str:
+def structural(setting: ContextInput, span: Span, lead: Lead = nothing) -> str:
     """Return the document's title, the headings above a chunk, and what encloses its start.
 
     That is the caption, header and row of a table, the speaker and time of a turn, or the signatures of the classes and
@@ -34,7 +34,7 @@ def structural(setting: Setting, span: Span, lead: Lead = nothing) -> str:
     return structural_within(setting, span, lead, setting.budget)
 
 
-def structural_within(setting: Setting, span: Span, lead: Lead, budget: int) -> str:
+def structural_within(setting: ContextInput, span: Span, lead: Lead, budget: int) -> str:
     """Return the structural context in at most `budget` tokens."""
     content = _content(setting, span, lead)
     key = (budget, content)
@@ -43,7 +43,7 @@ def structural_within(setting: Setting, span: Span, lead: Lead, budget: int) -> 
     return setting.done[key]
 
 
-def _content(setting: Setting, span: Span, lead: Lead) -> _Content:
+def _content(setting: ContextInput, span: Span, lead: Lead) -> _Content:
     headings = [setting.outline.headings[number] for number in setting.outline.over(*span)]
     known = {heading.text.casefold() for heading in headings}
     path = [heading.text for heading in headings if heading.start < span.start]
@@ -68,21 +68,21 @@ def _without_repeats(names: list[str]) -> tuple[str, ...]:
     return tuple(name for name, _ in groupby(names)) if len(names) > 1 else tuple(names)
 
 
-def _written(setting: Setting, content: _Content, budget: int) -> str:
+def _written(setting: ContextInput, content: _Content, budget: int) -> str:
     context = _path(setting, [name for name in content.path if name], budget)
     for one in content.within:
         context = _with_below(setting, context, one, budget)
     return context if content.line in context else _with_above(setting, context, content.line, budget)
 
 
-def _with_below(setting: Setting, context: str, line: str, budget: int) -> str:
+def _with_below(setting: ContextInput, context: str, line: str, budget: int) -> str:
     """Return a context with as many words of a line below it as the budget allows."""
     words = cut_words(line, budget - setting.count(context), setting.counter)
     longer = "\n".join(filter(None, (context, words)))
     return longer if setting.count(longer) <= budget else context
 
 
-def _with_above(setting: Setting, context: str, line: str, budget: int) -> str:
+def _with_above(setting: ContextInput, context: str, line: str, budget: int) -> str:
     """Return a context with as many words of a line above it as the budget allows, but not too few to make sense."""
     words = cut_words(line, budget - setting.count(context), setting.counter)
     if words != line and len(word_ends(words)) < LEAST_WORDS:
@@ -91,7 +91,7 @@ def _with_above(setting: Setting, context: str, line: str, budget: int) -> str:
     return longer if setting.count(longer) <= budget else context
 
 
-def _path(setting: Setting, names: list[str], budget: int) -> str:
+def _path(setting: ContextInput, names: list[str], budget: int) -> str:
     """Return names as a path that fits, without the middle ones, or else the beginning of the last name."""
     count = setting.count
     if count(SEPARATOR.join(names)) <= budget:

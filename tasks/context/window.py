@@ -1,6 +1,6 @@
 """Window context: the structural context, and a sentence from each side of the chunk."""
 
-from docmill.tasks.context.setting import Lead, Setting
+from docmill.tasks.context.context_input import ContextInput, Lead
 from docmill.tasks.context.structural import structural
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.split.spans.central_sentences import most_central, prose_sentences
@@ -14,7 +14,7 @@ edit changes the contexts of chunks further away.
 """
 
 
-def window(setting: Setting, span: Span, lead: Lead) -> str:
+def window(setting: ContextInput, span: Span, lead: Lead) -> str:
     """Return the structural context, the most central sentence before a chunk, and the most central one after it.
 
     Each sentence gets half of the tokens that the structural context leaves. Front matter is ignored.

@@ -27,7 +27,7 @@ from docmill.tasks.workers.worker import announce
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkItem:
     """Content to process; files of equal content and route share one work and its `key`.
 
     `text_key` is set if the canonical text is already stored. `uri` gives the suffix and the route. `place` is the path
@@ -46,17 +46,17 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class WorkRequest:
     """The input of one worker call: the work, the recipe, the parsed document if stored, and answers of models."""
 
-    work: Work
+    work: WorkItem
     recipe: Recipe
     stored: Parsed | None
     lookup: Lookup = field(default_factory=Lookup)
 
 
 @dataclass(frozen=True, slots=True)
-class Processed:
+class WorkResult:
     """The result of one worker call: the row, the chunks, the parsed document if it is new, and what it asks of models.
 
     `keys` holds the vector keys of each chunk. While `asked` holds texts without vectors, or `unsaid` prompts without
@@ -71,7 +71,7 @@ class Processed:
     keys: tuple[tuple[str, ...], ...] = ()
 
 
-def process_document(job: Job) -> Processed:
+def process_document(job: WorkRequest) -> WorkResult:
     """Parse, detect, route, split and contextualize one document, or return the reason for its rejection."""
     if job.stored is not None:
         file_type = FileType(job.work.format, job.work.language)
@@ -94,7 +94,7 @@ def process_document(job: Job) -> Processed:
     return _split(replace(job, work=work), file_type, parsed)
 
 
-def _split(job: Job, file_type: FileType, parsed: Parsed) -> Processed:
+def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
     """Return the row and the chunks of a parsed document."""
     work, recipe = job.work, job.recipe
     regions = find_regions(parsed, file_type)
@@ -106,10 +106,12 @@ def _split(job: Job, file_type: FileType, parsed: Parsed) -> Processed:
     document = _document(job, file_type, parsed, routed, len(drafts))
     new = parsed if job.stored is None else None
     keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
-    return Processed(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid), keys)
+    return WorkResult(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid), keys)
 
 
-def _document(job: Job, file_type: FileType, parsed: Parsed, routed: Sequence[Routed], chunks: int) -> StagedDocument:
+def _document(
+    job: WorkRequest, file_type: FileType, parsed: Parsed, routed: Sequence[Routed], chunks: int
+) -> StagedDocument:
     """Return the row of a document, given its routed regions and its chunks."""
     work, recipe = job.work, job.recipe
     text_key = recipe.text_key(work.content_hash, file_type)
@@ -139,7 +141,7 @@ def _document(job: Job, file_type: FileType, parsed: Parsed, routed: Sequence[Ro
     )
 
 
-def _read(work: Work, limit: int) -> bytes:
+def _read(work: WorkItem, limit: int) -> bytes:
     if work.size > limit:
         raise Rejected("too_large", f"{work.size} bytes, the limit is {limit} (discover.max_file_bytes)")
     try:
@@ -154,7 +156,7 @@ def _parser_name(file_type: FileType) -> str:
     return f"{file_type.format} {FORMATS[file_type.format].version}"
 
 
-def reject(work: Work, why: Rejected, file_type: FileType | None = None) -> Processed:
+def reject(work: WorkItem, why: Rejected, file_type: FileType | None = None) -> WorkResult:
     """Return the row of a rejected document."""
     document = StagedDocument(
         work_key=work.key,
@@ -175,4 +177,4 @@ def reject(work: Work, why: Rejected, file_type: FileType | None = None) -> Proc
         message=why.message,
         parser=_parser_name(file_type) if file_type else why.parser,
     )
-    return Processed(document, [], None)
+    return WorkResult(document, [], None)

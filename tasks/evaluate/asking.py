@@ -22,7 +22,7 @@ With fewer, a ranking of documents ends too early; more only take longer.
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class SearchMethod:
     """One way to search: a mode, other options of `SearchOptions`, and the query rewriter if they need one."""
 
     mode: Mode
@@ -78,7 +78,7 @@ class ReadingDepth:
 class Evaluation:
     """The results of one way to search: ranked ids by question, and each measure by question."""
 
-    way: Way
+    way: SearchMethod
     rankings: dict[str, list[str]]
     values: Values
 
@@ -99,7 +99,11 @@ def check_measures(names: Iterable[str]) -> None:
 
 
 def evaluate(
-    store: Store, questions: Sequence[Question], ways: Sequence[Way], measures: Sequence[str], reading: ReadingDepth
+    store: Store,
+    questions: Sequence[Question],
+    ways: Sequence[SearchMethod],
+    measures: Sequence[str],
+    reading: ReadingDepth,
 ) -> list[Evaluation]:
     """Ask every question in every way. Raises `QueryError`, which names the question, for one that cannot be asked."""
     check_measures(measures)
@@ -107,7 +111,7 @@ def evaluate(
     return [_evaluate(excerpts, way, measures, reading) for way in ways]
 
 
-def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], reading: ReadingDepth) -> Evaluation:
+def _evaluate(excerpts: Excerpts, way: SearchMethod, measures: Sequence[str], reading: ReadingDepth) -> Evaluation:
     questions, depth = excerpts.questions, reading.depth
     k = depth * _CHUNKS_PER_DOCUMENT
     hits = {question.id: reading.read(found) for question, found in _answers(excerpts.store, questions, way, k)}
@@ -117,7 +121,9 @@ def _evaluate(excerpts: Excerpts, way: Way, measures: Sequence[str], reading: Re
     return Evaluation(way, rankings, {name: found[name] for name in measures})
 
 
-def _answers(store: Store, questions: Sequence[Question], way: Way, k: int) -> list[tuple[Question, list[Hit]]]:
+def _answers(
+    store: Store, questions: Sequence[Question], way: SearchMethod, k: int
+) -> list[tuple[Question, list[Hit]]]:
     """Return the hits of each question; a query of stop words alone, which a keyword search refuses, has none."""
     language = store.snapshot.keywords.language
     asked = [one for one in questions if way.mode != "keyword" or analyse(one.text, language)]
@@ -129,7 +135,7 @@ def _answers(store: Store, questions: Sequence[Question], way: Way, k: int) -> l
     return [(one, answers.get(one.id, [])) for one in questions]
 
 
-def _ask(store: Store, question: Question, way: Way, k: int) -> list[Hit]:
+def _ask(store: Store, question: Question, way: SearchMethod, k: int) -> list[Hit]:
     try:
         return way.ask(store, question.text, k)
     except QueryError as error:

@@ -41,7 +41,7 @@ class Budget:
         return self.prices.get(name, self.prices.get(_FALLBACK.get(name, ""), 0.0))
 
 
-class Purse:
+class BudgetTracker:
     """The remainder of a budget during a run; used from several threads."""
 
     def __init__(self, budget: Budget) -> None:

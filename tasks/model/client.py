@@ -20,16 +20,16 @@ from docmill.storage.errors import ConfigError, DocmillError
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.keys import key_of
 from docmill.storage.schema import CostRow
-from docmill.tasks.model.budget import Budget, Forecast, Purse
+from docmill.tasks.model.budget import Budget, BudgetTracker, Forecast
 from docmill.tasks.model.clients.completion import Model, ModelOptions, Reply, Usage
 from docmill.tasks.model.clients.providers import load_model
 from docmill.tasks.model.journal import REPLIES, SHARED, Journal, PaidCall, costs_of, recover
 from docmill.tasks.model.prompt import Answer, Prompt
-from docmill.tasks.model.schedule import Turns
+from docmill.tasks.model.schedule import CallSchedule
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ModelAccess:
     """How to call a model: which one, the store for its answers (none without `root`), and the budget.
 
     `run` names the run in the ledger of costs. Without `calls`, the calls are only counted. `refresh` asks again for
@@ -57,19 +57,19 @@ def model_key(model: ModelOptions) -> str:
     return key_of("model", model.provider, model.model)
 
 
-class Desk:
+class ModelClient:
     """A model, its stored answers, and a budget; used from any number of threads."""
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: ModelAccess) -> None:
         self._asking = asking
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(asking.model.max_concurrency)
-        self._purse = Purse(asking.budget)
+        self._purse = BudgetTracker(asking.budget)
         self._fresh: dict[str, Answer] = {}
         self._entries: list[PaidCall] = []
         self._counted: set[str] = set()
         self._left: set[str] = set()
-        self._running: list[Turns] = []
+        self._running: list[CallSchedule] = []
         self._closed = False
         self._forecast = Forecast(asking.model.provider)
         self._idle = threading.Condition()
@@ -162,7 +162,7 @@ class Desk:
                     self._left.add(key)
 
     def _call_all(self, prompts: Sequence[Prompt]) -> None:
-        turns, threads = Turns(prompts), min(self._asking.model.max_concurrency, len(prompts))
+        turns, threads = CallSchedule(prompts), min(self._asking.model.max_concurrency, len(prompts))
         with self._lock:
             model = self._model
         with self._idle:
@@ -178,7 +178,7 @@ class Desk:
                 self._running.remove(turns)
                 self._idle.notify_all()
 
-    def _work(self, model: Model, turns: Turns) -> None:
+    def _work(self, model: Model, turns: CallSchedule) -> None:
         while (turn := turns.take()) is not None:
             number, prompt = turn
             try:
@@ -226,15 +226,15 @@ def _reply(model: Model, prompt: Prompt) -> Reply | None:
         return None
 
 
-_shared: dict[str, Desk] = {}
+_shared: dict[str, ModelClient] = {}
 _sharing = threading.Lock()
 
 
-def shared_desk(asking: Asking) -> Desk:
+def shared_client(asking: ModelAccess) -> ModelClient:
     """Return the desk of a run, which all its batches in this process share."""
     with _sharing:
         if asking.run not in _shared:
-            _shared[asking.run] = Desk(asking)
+            _shared[asking.run] = ModelClient(asking)
         return _shared[asking.run]
 
 

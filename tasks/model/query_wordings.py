@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from docmill.tasks.model.client import Asking, Desk
+from docmill.tasks.model.client import ModelAccess, ModelClient
 from docmill.tasks.model.prompt import Prompt
 
 _ASKED = (
@@ -22,11 +22,11 @@ _MARK = re.compile(r"\s*(?:[-*\u2022]|\d{1,2}[.)])\s+")
 class Rewriter:
     """Asks a model for other wordings of a query; gives none where no answer is to be had."""
 
-    asking: Asking
+    asking: ModelAccess
 
     def __call__(self, query: str) -> list[str]:
         prompt = Prompt((_ASKED, query), purpose="expand", max_tokens=_MOST_TOKENS)
-        with Desk(self.asking) as desk:
+        with ModelClient(self.asking) as desk:
             answers = desk.ask([prompt])
         return wordings(answers[prompt].text) if prompt in answers else []
 

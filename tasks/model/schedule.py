@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 from docmill.tasks.model.prompt import Prompt
 
 
-class Turns:
+class CallSchedule:
     """Hands prompts to several threads, in order.
 
     Of the prompts with the same prefix (all parts but the last), the first goes alone; the others follow once it is

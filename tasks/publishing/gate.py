@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.reader.store import Store
-from docmill.tasks.evaluate.asking import ReadingDepth, Way, check_measures, evaluate
+from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import Interval
 from docmill.tasks.evaluate.questions import Question
 
@@ -21,7 +21,7 @@ class Gate:
     questions: tuple[Question, ...]
     metric: str
     max_drop: float
-    way: Way
+    way: SearchMethod
 
     def __post_init__(self) -> None:
         check_measures([self.metric])

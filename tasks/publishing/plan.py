@@ -10,10 +10,10 @@ from pathlib import PurePosixPath
 
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.schema import RejectRow, StagedDocument
-from docmill.tasks.document.process import Work, reject
+from docmill.tasks.document.process import WorkItem, reject
 from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.parse.format import FileType
-from docmill.tasks.sources.source import Found, Listing, Source
+from docmill.tasks.sources.source import Listing, Source, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ Known = KnownDocument | StagedDocument
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class StoreState:
     """The state of the store and its staging before a run; rows by uri.
 
     `outdated` are unchanged documents to split again, because their contexts are stale.
@@ -51,12 +51,12 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedFile:
     """One file to ingest: by `work`, or from the `known` row of the same content."""
 
-    file: Found
+    file: SourceFile
     content_hash: str
-    work: Work | None
+    work: WorkItem | None
     known: Known | None
 
 
@@ -69,7 +69,7 @@ class Plan:
     """
 
     unchanged: list[str] = field(default_factory=list)
-    planned: list[Planned] = field(default_factory=list)
+    planned: list[PlannedFile] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Plan:
     orphaned: dict[str, str] = field(default_factory=dict)
 
     @property
-    def works(self) -> list[Work]:
+    def works(self) -> list[WorkItem]:
         """Return the distinct works, in the order of their files."""
         return list({p.work.key: p.work for p in self.planned if p.work is not None}.values())
 
@@ -95,7 +95,7 @@ class Plan:
 
 
 def plan(
-    state: State, sources: Sequence[tuple[Source, Listing]], hashes: Mapping[str, str], recipe: Recipe, retry: bool
+    state: StoreState, sources: Sequence[tuple[Source, Listing]], hashes: Mapping[str, str], recipe: Recipe, retry: bool
 ) -> Plan:
     """Return the plan for `sources`, given the content hash of each uri; `retry` tries rejects again."""
     result = Plan()
@@ -107,7 +107,7 @@ def plan(
         if not retry and _still_rejected(state.rejects.get(uri), file, content_hash, recipe):
             (result.stale if row else result.rejected).append(uri)
         elif file.reason:
-            result.planned.append(Planned(file, content_hash, None, _refused(file, content_hash)))
+            result.planned.append(PlannedFile(file, content_hash, None, _refused(file, content_hash)))
         else:
             _place(file, content_hash, row, contents, result)
     _place_absent(_absent(state.documents, files, sources), state, files, result)
@@ -116,8 +116,8 @@ def plan(
     return result
 
 
-def _unique(found: Iterable[Found]) -> dict[str, Found]:
-    files: dict[str, Found] = {}
+def _unique(found: Iterable[SourceFile]) -> dict[str, SourceFile]:
+    files: dict[str, SourceFile] = {}
     for file in found:
         other = files.setdefault(file.uri, file)
         if (other.path, other.place) != (file.path, file.place):
@@ -127,12 +127,12 @@ def _unique(found: Iterable[Found]) -> dict[str, Found]:
     return files
 
 
-def _check_owner(file: Found, row: KnownDocument | None) -> None:
+def _check_owner(file: SourceFile, row: KnownDocument | None) -> None:
     if row is not None and row.source != file.source:
         raise SourceError(f"{file.uri!r} is a document of source {row.source!r}; give this one a name: NAME=PATH")
 
 
-def _still_rejected(before: RejectRow | None, file: Found, content_hash: str, recipe: Recipe) -> bool:
+def _still_rejected(before: RejectRow | None, file: SourceFile, content_hash: str, recipe: Recipe) -> bool:
     """Return whether a file was rejected before and this recipe would reject it again."""
     if before is None or (file.reason and before.reason != file.reason):
         return False
@@ -140,16 +140,16 @@ def _still_rejected(before: RejectRow | None, file: Found, content_hash: str, re
     return (before.content_hash, before.attempt_key) == (content_hash, key)
 
 
-def _refused(file: Found, content_hash: str) -> StagedDocument:
+def _refused(file: SourceFile, content_hash: str) -> StagedDocument:
     """Return the row of a file that could not be extracted, or of an archive that cannot be opened."""
-    work = Work(key="", uri=file.uri, path=file.path, size=file.size, content_hash=content_hash)
+    work = WorkItem(key="", uri=file.uri, path=file.path, size=file.size, content_hash=content_hash)
     return replace(reject(work, Rejected(file.reason, file.message)).document, parsed=False)
 
 
 class KnownContents:
     """Stored contents by (content hash, suffix), and the keys of all existing chunks."""
 
-    def __init__(self, state: State, recipe: Recipe) -> None:
+    def __init__(self, state: StoreState, recipe: Recipe) -> None:
         self.recipe = recipe
         self._outdated = state.outdated
         staged = [row for row in state.staged if not row.reason]
@@ -178,7 +178,9 @@ def file_type(known: Known) -> FileType:
     return FileType(known.format, known.language)
 
 
-def _place(file: Found, content_hash: str, row: KnownDocument | None, contents: KnownContents, result: Plan) -> None:
+def _place(
+    file: SourceFile, content_hash: str, row: KnownDocument | None, contents: KnownContents, result: Plan
+) -> None:
     """Look a file up among the stored contents, and add it to the matching list of the plan."""
     known = contents.content(file.uri, content_hash, row)
     chunked = contents.chunks(file.uri, known) if known else None
@@ -189,7 +191,7 @@ def _place(file: Found, content_hash: str, row: KnownDocument | None, contents: 
     if held and known:
         result.rechunked.append(file.uri)
     work = None if chunked else _work(file, content_hash, known, contents.recipe)
-    result.planned.append(Planned(file, content_hash, work, chunked))
+    result.planned.append(PlannedFile(file, content_hash, work, chunked))
 
 
 def _held(row: KnownDocument | None, content_hash: str) -> KnownDocument | None:
@@ -197,10 +199,10 @@ def _held(row: KnownDocument | None, content_hash: str) -> KnownDocument | None:
     return row if row and row.status == "ok" and row.content_hash == content_hash else None
 
 
-def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -> Work:
+def _work(file: SourceFile, content_hash: str, known: Known | None, recipe: Recipe) -> WorkItem:
     text_key = known.text_key if known else ""
     identity = content_hash or file.path  # an unreadable file is different from every other
-    return Work(
+    return WorkItem(
         key=recipe.work_key(file.uri, identity, text_key),
         uri=file.uri,
         path=file.path,
@@ -215,7 +217,7 @@ def _work(file: Found, content_hash: str, known: Known | None, recipe: Recipe) -
 
 def _absent(
     rows: Mapping[str, KnownDocument] | Mapping[str, RejectRow],
-    files: Mapping[str, Found],
+    files: Mapping[str, SourceFile],
     sources: Sequence[tuple[Source, Listing]],
 ) -> list[str]:
     """Return the rows whose files are gone from the sources of this run."""
@@ -229,7 +231,7 @@ def _is_expected(uri: str, row: KnownDocument | RejectRow, sources: Sequence[tup
     return any(s.name == row.source and s.covers(uri) and not listing.hides(uri) for s, listing in sources)
 
 
-def _place_absent(absent: Sequence[str], state: State, files: Mapping[str, Found], result: Plan) -> None:
+def _place_absent(absent: Sequence[str], state: StoreState, files: Mapping[str, SourceFile], result: Plan) -> None:
     """Separate deleted documents from those of an archive that may still hold them."""
     tried = {*result.rejected, *result.stale}
     owners = _orphaned(state, absent, files, result)
@@ -242,25 +244,27 @@ def _place_absent(absent: Sequence[str], state: State, files: Mapping[str, Found
             result.orphaned[uri] = owners[uri]
 
 
-def _orphaned(state: State, absent: Iterable[str], files: Mapping[str, Found], result: Plan) -> dict[str, str]:
+def _orphaned(
+    state: StoreState, absent: Iterable[str], files: Mapping[str, SourceFile], result: Plan
+) -> dict[str, str]:
     """Return documents with the file that they were in, if that file is not, or not yet, known to be empty."""
     open_ends = _open_ends(files, result)
     owners = {uri: _owner(uri, files) for uri in absent if state.documents[uri].parent}
     return {uri: owner for uri, owner in owners.items() if owner in open_ends}
 
 
-def _open_ends(files: Mapping[str, Found], result: Plan) -> set[str]:
+def _open_ends(files: Mapping[str, SourceFile], result: Plan) -> set[str]:
     """Return the files that are still to be read or were rejected; an empty one is settled."""
     waiting = (planned.file.uri for planned in result.planned if planned.work or planned.file.reason)
     return {uri for uri in (*waiting, *result.rejected, *result.stale) if files[uri].reason != "empty"}
 
 
-def _owner(uri: str, files: Mapping[str, Found]) -> str:
+def _owner(uri: str, files: Mapping[str, SourceFile]) -> str:
     """Return the file in the sources that contains the member `uri`."""
     return next((above for above in map(str, PurePosixPath(uri).parents) if above in files), "")
 
 
-def _pair_moves(state: State, result: Plan) -> dict[str, str]:
+def _pair_moves(state: StoreState, result: Plan) -> dict[str, str]:
     """Record a move for each new name of some content, if an old name of it is gone."""
     gone: dict[tuple[str, str], list[str]] = {}
     for uri in reversed(result.deleted):
@@ -273,7 +277,7 @@ def _pair_moves(state: State, result: Plan) -> dict[str, str]:
     return moves
 
 
-def check_losses(state: State, lost: Iterable[str], limit: float) -> None:
+def check_losses(state: StoreState, lost: Iterable[str], limit: float) -> None:
     """Raise `SourceError` if a source would lose more than the fraction `limit` of its documents."""
     held = _count(row.source for row in state.documents.values())
     for source, count in _count(state.documents[uri].source for uri in lost).items():

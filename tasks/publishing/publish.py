@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from docmill.storage.allocator import returning_large
 from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.columns import CHUNKS
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.retention import Retention
-from docmill.storage.memory import returning_large
 from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import RunRow
 from docmill.storage.tables.spill import spill
@@ -20,7 +20,7 @@ from docmill.tasks.batch.orders import load_order
 from docmill.tasks.model import ledger
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.publishing.gate import Gate, GateVerdict, judge
-from docmill.tasks.publishing.plan import Plan, State
+from docmill.tasks.publishing.plan import Plan, StoreState
 from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_table
 
 
@@ -79,7 +79,7 @@ def publish_snapshot(
 def gather(
     base: StoredSnapshot | None,
     batches: list[Batch],
-    state: State,
+    state: StoreState,
     plan: Plan,
     outcome: Outcome,
     space: EmbeddingSpace,

@@ -23,14 +23,14 @@ from docmill.storage.files import TEMPORARY
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import StoredPiece, vector_tag
+from docmill.storage.history.snapshots import StoredFile, vector_tag
 from docmill.storage.keys import embedding_key
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import RunRow, indexed_text
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables.tables import read_piece, read_table, rewrite, write_single
-from docmill.storage.writer import current
+from docmill.storage.tables.tables import read_stored_file, read_table, rewrite, write_single
+from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import join_artifacts, vector_rows
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.publish import Published, publish_snapshot
@@ -75,7 +75,7 @@ def reembed(
         folder.complete()
         if staging.take_over(root):
             sweep(root)
-        current.catch_up(folder)
+        current_folder.catch_up(folder)
         base = folder.read()
         if base.snapshot.space.id == space.id:
             return Reembedded(0, None)
@@ -127,7 +127,7 @@ def _texts(table: pa.Table) -> list[str]:
     return [*map(indexed_text, *(table.column(name).to_pylist() for name in ("context", "text")))]
 
 
-def _pieces(base: StoredSnapshot) -> Iterator[StoredPiece]:
+def _pieces(base: StoredSnapshot) -> Iterator[StoredFile]:
     for name in _TABLES:
         yield from base.pieces(name)
 
@@ -142,7 +142,7 @@ def _embed(base: StoredSnapshot, space: EmbeddingSpace, progress: Callable[[int,
         return 0
     encoder = load_encoder(space.model, space.revision)
     for piece, rows in left:
-        source.check(by_vector(read_piece(root, piece)).take(rows), encoder)
+        source.check(by_vector(read_stored_file(root, piece)).take(rows), encoder)
     folder = root / staging.FOLDER / f"reembed-{space.id}"
     folder.mkdir(parents=True, exist_ok=True)
     before = [int(path.stem.rsplit("-", 1)[1]) for path in folder.glob("embeddings-*.parquet")]
@@ -155,11 +155,11 @@ def _embed(base: StoredSnapshot, space: EmbeddingSpace, progress: Callable[[int,
     return done
 
 
-def _lacking(source: VectorSource, packs: Packs) -> Iterator[tuple[StoredPiece, pa.Array]]:
+def _lacking(source: VectorSource, packs: Packs) -> Iterator[tuple[StoredFile, pa.Array]]:
     """Yield the rows of each file whose vectors no pack has, one row for each vector."""
     seen: set[str] = set()
     for piece in _pieces(source.base):
-        keys = source.keys(by_vector(read_piece(source.base.root, piece)))
+        keys = source.keys(by_vector(read_stored_file(source.base.root, piece)))
         missing = packs.missing(keys) - seen
         first = {key: row for row, key in reversed([*enumerate(keys)]) if key in missing}
         seen |= missing
@@ -167,11 +167,11 @@ def _lacking(source: VectorSource, packs: Packs) -> Iterator[tuple[StoredPiece, 
             yield piece, pa.array(sorted(first.values()), pa.int64())
 
 
-def _groups(root: Path, left: Sequence[tuple[StoredPiece, pa.Array]]) -> Iterator[pa.Table]:
+def _groups(root: Path, left: Sequence[tuple[StoredFile, pa.Array]]) -> Iterator[pa.Table]:
     """Yield rows in groups that fit one pack."""
     held: list[pa.Table] = []
     for piece, rows in left:
-        held.append(by_vector(read_piece(root, piece)).take(rows))
+        held.append(by_vector(read_stored_file(root, piece)).take(rows))
         while sum(map(len, held)) >= _TEXTS_AT_ONCE:
             joined = pa.concat_tables(held)
             yield joined.slice(0, _TEXTS_AT_ONCE)

@@ -14,10 +14,10 @@ from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, from_table, to_t
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keys import bucket_of, chunk_keys, document_key
 from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
-from docmill.storage.tables.tables import read_piece
+from docmill.storage.tables.tables import read_stored_file
 from docmill.tasks.document.recipe import Recipe
-from docmill.tasks.publishing.plan import KnownDocument, Plan, Planned, State
-from docmill.tasks.sources.source import Found
+from docmill.tasks.publishing.plan import KnownDocument, Plan, PlannedFile, StoreState
+from docmill.tasks.sources.source import SourceFile
 
 Result = DocumentRow | StagedDocument
 
@@ -55,7 +55,7 @@ def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
 
 def settle(
     base: StoredSnapshot | None,
-    state: State,
+    state: StoreState,
     plan: Plan,
     batches: Sequence[Batch],
     recipe: Recipe,
@@ -88,7 +88,7 @@ def _is_reject(result: Result) -> TypeGuard[StagedDocument]:
     return isinstance(result, StagedDocument) and bool(result.reason)
 
 
-def _count_parsed(part: Iterable[tuple[Planned, Result]]) -> int:
+def _count_parsed(part: Iterable[tuple[PlannedFile, Result]]) -> int:
     """Count the contents that were parsed in this run; files of equal content share one work."""
     return len({planned.work.key for planned, result in part if planned.work and _was_parsed(result)})
 
@@ -97,7 +97,7 @@ def _was_parsed(result: Result) -> bool:
     return isinstance(result, StagedDocument) and result.parsed
 
 
-def _fallen(state: State, plan: Plan, rejects: Sequence[RejectRow]) -> tuple[list[str], list[str]]:
+def _fallen(state: StoreState, plan: Plan, rejects: Sequence[RejectRow]) -> tuple[list[str], list[str]]:
     """Return the documents that become stale, and those that are removed with an archive that is now empty."""
     bad = {row.uri for row in rejects} | {*plan.rejected, *plan.stale}
     stale = [row.uri for row in rejects if row.uri in state.documents]
@@ -107,7 +107,7 @@ def _fallen(state: State, plan: Plan, rejects: Sequence[RejectRow]) -> tuple[lis
 
 def _results(
     base: StoredSnapshot | None, plan: Plan, batches: Sequence[Batch]
-) -> Iterator[list[tuple[Planned, Result]]]:
+) -> Iterator[list[tuple[PlannedFile, Result]]]:
     """Yield every planned file with its result: first those without work, then batch by batch."""
     yield _known_results(base, plan)
     waiting = _waiting(plan)
@@ -117,16 +117,16 @@ def _results(
     assert not waiting, f"no batch has done the work for {[p.file.uri for own in waiting.values() for p in own]}"
 
 
-def _known_results(base: StoredSnapshot | None, plan: Plan) -> list[tuple[Planned, Result]]:
+def _known_results(base: StoredSnapshot | None, plan: Plan) -> list[tuple[PlannedFile, Result]]:
     """Return the results of planned files without work. Whole rows of stored documents are read only here."""
     known = [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
     held = _rows(base, [one.uri for _, one in known if isinstance(one, KnownDocument)])
     return [(planned, held[one.uri] if isinstance(one, KnownDocument) else one) for planned, one in known]
 
 
-def _waiting(plan: Plan) -> dict[str, list[Planned]]:
+def _waiting(plan: Plan) -> dict[str, list[PlannedFile]]:
     """Return the planned files by the key of their pending work."""
-    waiting: dict[str, list[Planned]] = {}
+    waiting: dict[str, list[PlannedFile]] = {}
     for planned in plan.planned:
         if planned.work:
             waiting.setdefault(planned.work.key, []).append(planned)
@@ -138,11 +138,11 @@ def _rows(base: StoredSnapshot | None, uris: Collection[str]) -> dict[str, Docum
     if base is None or not uris:
         return {}
     touched = {bucket_of(document_key(uri), base.snapshot.buckets) for uri in uris}
-    tables = [read_piece(base.root, piece) for piece in base.pieces("documents") if piece.bucket in touched]
+    tables = [read_stored_file(base.root, piece) for piece in base.pieces("documents") if piece.bucket in touched]
     return {row.uri: row for table in tables for row in from_table(_only(table, "uri", uris), DocumentRow)}
 
 
-def _document(file: Found, known: Result) -> DocumentRow:
+def _document(file: SourceFile, known: Result) -> DocumentRow:
     return DocumentRow(
         document_id=document_key(file.uri),
         uri=file.uri,
@@ -170,7 +170,7 @@ def _document(file: Found, known: Result) -> DocumentRow:
     )
 
 
-def _reject(file: Found, staged: StagedDocument, before: RejectRow | None, recipe: Recipe, now: str) -> RejectRow:
+def _reject(file: SourceFile, staged: StagedDocument, before: RejectRow | None, recipe: Recipe, now: str) -> RejectRow:
     return RejectRow(
         uri=file.uri,
         source=file.source,
@@ -185,7 +185,7 @@ def _reject(file: Found, staged: StagedDocument, before: RejectRow | None, recip
     )
 
 
-def reject_table(state: State, plan: Plan, outcome: Outcome) -> pa.Table:
+def reject_table(state: StoreState, plan: Plan, outcome: Outcome) -> pa.Table:
     """Return the rejects after a run, without files that are good again or gone."""
     settled = {planned.file.uri for planned in plan.planned} | set(plan.forgotten) | set(plan.unchanged)
     kept = [row for uri, row in state.rejects.items() if uri not in settled]
@@ -279,12 +279,12 @@ def _committed(base: StoredSnapshot, wanted: set[str]) -> Iterable[pa.Table]:
     """Yield committed chunks with the key of their document; one document is enough for each key."""
     documents: dict[str, str] = {}
     for piece in base.pieces("documents"):
-        table = _only(read_piece(base.root, piece, ["chunk_key", "document_id"]), "chunk_key", wanted)
+        table = _only(read_stored_file(base.root, piece, ["chunk_key", "document_id"]), "chunk_key", wanted)
         documents |= dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
     keys = {document_id: chunk_key for chunk_key, document_id in documents.items()}
     touched = {bucket_of(key, base.snapshot.buckets) for key in keys}
     for piece in base.pieces("chunks"):
         if piece.bucket in touched:
-            table = _only(read_piece(base.root, piece), "document_id", keys)
+            table = _only(read_stored_file(base.root, piece), "document_id", keys)
             column = pa.array([keys[key] for key in table.column("document_id").to_pylist()], pa.string())
             yield table.append_column("chunk_key", column).select(DRAFTS.names)

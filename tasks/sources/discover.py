@@ -11,7 +11,7 @@ from pathlib import Path
 from docmill.storage.address import is_address
 from docmill.storage.errors import SourceError
 from docmill.tasks.sources.object_source import open_prefix
-from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, PathRules, Skipped, Source, readable
+from docmill.tasks.sources.source import DiscoverOptions, Listing, PathRules, Skipped, Source, SourceFile, readable
 
 _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
 """Files and folders of every store with a snapshot."""
@@ -154,4 +154,4 @@ def _admit(source: Source, uri: str, entry: _Item, listing: Listing) -> None:
     if not stat.S_ISREG(status.st_mode):
         listing.skipped.append(Skipped(full, "special", "not a regular file"))
         return
-    listing.found.append(Found(full, entry.path, source.name, status.st_size, status.st_mtime_ns))
+    listing.found.append(SourceFile(full, entry.path, source.name, status.st_size, status.st_mtime_ns))

@@ -13,9 +13,9 @@ from docmill.tasks.archive.listing import ContainedFile, Contents
 from docmill.tasks.archive.names import uncompressed
 from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.sources.fingerprint import Fingerprint
+from docmill.tasks.sources.list_archive import FileListing, look
 from docmill.tasks.sources.listings import Listings
-from docmill.tasks.sources.look_inside import Look, look
-from docmill.tasks.sources.source import Found, Listing, Skipped, Source
+from docmill.tasks.sources.source import Listing, Skipped, Source, SourceFile
 from docmill.tasks.workers.pool import shared_pool
 
 Listed = tuple[Source, Listing]
@@ -55,7 +55,7 @@ def expand(
     return Expansion([(source, _expanded(source, listing, opened, hashes)) for source, listing in listings], hashes)
 
 
-def _holders(listings: Iterable[Listed], prints: Mapping[str, Fingerprint]) -> list[Found]:
+def _holders(listings: Iterable[Listed], prints: Mapping[str, Fingerprint]) -> list[SourceFile]:
     """Return the files that may hold others."""
     return [file for _, listing in listings for file in listing.found if prints[file.uri].holds]
 
@@ -66,9 +66,9 @@ def _remembered(keys: Iterable[str], seen: Listings, retry: bool) -> dict[str, C
     return {key: one for key, one in found.items() if one and not (retry and _failed(one))}
 
 
-def _looked(fresh: Mapping[str, Found], recipe: Recipe) -> Iterator[tuple[str, Contents | Rejected]]:
+def _looked(fresh: Mapping[str, SourceFile], recipe: Recipe) -> Iterator[tuple[str, Contents | Rejected]]:
     """Yield the contents of files as found by workers, by key; no worker starts if there are no files."""
-    jobs = [Look(file.path, PurePosixPath(file.uri).name, recipe.archives) for file in fresh.values()]
+    jobs = [FileListing(file.path, PurePosixPath(file.uri).name, recipe.archives) for file in fresh.values()]
     if jobs:
         yield from zip(fresh, shared_pool(recipe.limits).map(look, jobs), strict=True)
 
@@ -89,7 +89,7 @@ def _survived(result: Contents | Rejected, holds: str) -> Contents:
 
 
 def _expanded(source: Source, listing: Listing, opened: Mapping[str, Contents], hashes: dict[str, str]) -> Listing:
-    found: list[Found] = []
+    found: list[SourceFile] = []
     skipped = list(listing.skipped)
     for file in listing.found:
         contents = opened.get(file.uri)
@@ -110,7 +110,7 @@ def _expanded(source: Source, listing: Listing, opened: Mapping[str, Contents], 
     return Listing(found, skipped, listing.rules)
 
 
-def _wanted(file: Found, contents: Contents, source: Source, listing: Listing) -> Iterator[ContainedFile]:
+def _wanted(file: SourceFile, contents: Contents, source: Source, listing: Listing) -> Iterator[ContainedFile]:
     path = file.uri.removeprefix(source.prefix)
     for entry in contents.entries:
         named = _named(entry, uncompressed(file.uri)) if contents.kind == "compressed" else entry
@@ -125,8 +125,8 @@ def _named(entry: ContainedFile, name: str) -> ContainedFile:
     return replace(entry, name="/".join([name, *rest]), parent=parent)
 
 
-def _member(file: Found, entry: ContainedFile) -> Found:
-    return Found(
+def _member(file: SourceFile, entry: ContainedFile) -> SourceFile:
+    return SourceFile(
         uri=f"{file.uri}/{entry.name}",
         path=file.path,
         source=file.source,

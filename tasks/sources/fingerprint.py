@@ -16,7 +16,7 @@ from docmill.storage.address import is_address
 from docmill.storage.files import write_whole
 from docmill.storage.keys import KEY_BYTES
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
-from docmill.tasks.sources.source import Found
+from docmill.tasks.sources.source import SourceFile
 
 _SCHEMA = pa.schema(
     [
@@ -48,7 +48,7 @@ class Fingerprints:
         self._seen = _read(self._path)
         self._fresh: dict[str, tuple[int, int, Fingerprint]] = {}
 
-    def known(self, file: Found) -> Fingerprint | None:
+    def known(self, file: SourceFile) -> Fingerprint | None:
         """Return the fingerprint of an unchanged file.
 
         A rewritten object with the same entity tag counts as unchanged.
@@ -56,7 +56,7 @@ class Fingerprints:
         size, mtime_ns, taken = self._seen.get(file.known_as, (-1, -1, None))
         return taken if size == file.size and (file.origin or mtime_ns == file.mtime_ns) else None
 
-    def of(self, file: Found) -> Fingerprint:
+    def of(self, file: SourceFile) -> Fingerprint:
         """Return the fingerprint of a file; raise OSError if it cannot be read."""
         if known := self.known(file):
             return known
@@ -67,7 +67,7 @@ class Fingerprints:
             self._fresh[file.known_as] = (file.size, file.mtime_ns, taken)
         return taken
 
-    def save(self, present: Iterable[Found], listed: tuple[str, ...] = ()) -> None:
+    def save(self, present: Iterable[SourceFile], listed: tuple[str, ...] = ()) -> None:
         """Save the hashes; forget missing files, and missing objects below the addresses in `listed`."""
         if not self._fresh:
             return

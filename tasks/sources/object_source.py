@@ -12,7 +12,7 @@ from docmill.storage.errors import SourceError
 from docmill.storage.files import remove, temporary
 from docmill.storage.keys import key_of
 from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, connect
-from docmill.tasks.sources.source import DiscoverOptions, Found, Listing, PathRules, Source
+from docmill.tasks.sources.source import DiscoverOptions, Listing, PathRules, Source, SourceFile
 
 _AT_ONCE = 16
 """Concurrent downloads: each waits for the store, so fewer leave the line idle; more only share it."""
@@ -72,12 +72,12 @@ class Incoming:
         """Remove the downloads: what a later run needs of them is in the store."""
         remove(self._folder)
 
-    def _offer(self, source: Source, objects: Objects, entry: ObjectEntry) -> Found:
+    def _offer(self, source: Source, objects: Objects, entry: ObjectEntry) -> SourceFile:
         changed = int(entry.modified.timestamp() * _NS)
         origin = f"{source.url}/{entry.key} {entry.tag or changed}"
         path = str(self._folder / key_of(origin) / PurePosixPath(entry.key).name[-_NAME_CHARACTERS:])
         self._offered[path] = (objects, entry.key)
-        return Found(source.prefix + entry.key, path, source.name, entry.bytes, changed, origin=origin)
+        return SourceFile(source.prefix + entry.key, path, source.name, entry.bytes, changed, origin=origin)
 
     def _fetch(self, path: str) -> None:
         objects, key = self._offered[path]

@@ -28,7 +28,7 @@ class DiscoverOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourceFile:
     """A file in a source. `uri` is its path within the source, `size` is in bytes.
 
     For a member, `path` is that of the outermost archive, `place` are the indexes of the members that lead to it, and
@@ -90,7 +90,7 @@ class Source:
 class Listing:
     """The result of a walk: files in the order of their uris, and the paths that were skipped."""
 
-    found: list[Found]
+    found: list[SourceFile]
     skipped: list[Skipped]
     rules: "PathRules | None" = None
 

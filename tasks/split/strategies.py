@@ -23,10 +23,10 @@ from docmill.tasks.split.general.sentences import Sentence, split_sentences
 from docmill.tasks.split.general.separator import Separator, split_separator
 from docmill.tasks.split.general.structure import Structure, split_structure
 from docmill.tasks.split.general.windowed import Fixed, Sliding, split_fixed, split_sliding
-from docmill.tasks.split.parts.level import Level, Propose, Proposed, Split
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.proposal import Level, Propose, Proposed, Split
 from docmill.tasks.split.spans.span import Span
 
 __all__ = ["SPLITTERS", "Level", "Lookup", "Options", "Part", "Span", "Splitter", "options_of", "splitter_of"]

@@ -6,7 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from docmill.tasks.document.process import Job, Processed, process_document
+from docmill.tasks.document.process import WorkRequest, WorkResult, process_document
 
 LOG = "POOL_BENCH_LOG"
 
@@ -27,7 +27,7 @@ class Turn:
     suffix: str
 
 
-def timed(job: Job) -> Processed:
+def timed(job: WorkRequest) -> WorkResult:
     """Process a document as a worker does, and log when, and how large the worker is by then."""
     begin, before = time.monotonic(), _ran()
     result = process_document(job)

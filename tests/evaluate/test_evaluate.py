@@ -13,7 +13,7 @@ from docmill.flows.cli.app import app
 from docmill.flows.cli.terminal.chart import Compared, chart
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.tasks.evaluate.asking import Way
+from docmill.tasks.evaluate.asking import SearchMethod
 from docmill.tasks.evaluate.bootstrap import difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts, locate
 from docmill.tasks.evaluate.questions import Question, Target, load_questions
@@ -236,7 +236,7 @@ def test_the_options_of_searches_hold_for_evaluations_too(bench: Workbench, monk
     assert (way["fusion"], way["diversity"]) == ("rrf", 0.5)
     assert "spread" not in way
     assert "hybrid rrf, diversity 0.5" in evaluate(bench, "--mode", "hybrid")
-    way_of_seals = Way("keyword", {"widen": 400})
+    way_of_seals = SearchMethod("keyword", {"widen": 400})
     assert way_of_seals.spelled() == "keyword, widen 400"
     assert way_of_seals.ask(bench.store, "seal", 1) == bench.store.search("seal", 1, "keyword", widen=400)
 

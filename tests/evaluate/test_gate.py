@@ -19,7 +19,7 @@ from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.verify import verify
 from docmill.storage.versions import candidates
 from docmill.storage.versions.tagging import set_tag
-from docmill.storage.writer.current import catch_up
+from docmill.storage.writer.current_folder import catch_up
 from tests.kit.victim import Countdown
 from tests.kit.workbench import Workbench, summary
 

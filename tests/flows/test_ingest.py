@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
-from docmill.flows.config.task_options import recipe_of, space_of
 from docmill.storage.errors import Locked, SourceError, StoreError
 from docmill.storage.history.snapshots import numbers
 from docmill.storage.mirror.mirror_folder import open_folder

@@ -9,8 +9,8 @@ import pytest
 
 from docmill.flows.cli.commands.init_file import template
 from docmill.flows.config.configuration import Key, find_file, keys, load
+from docmill.flows.config.from_settings import routes_of
 from docmill.flows.config.settings import Settings
-from docmill.flows.config.task_options import routes_of
 from docmill.storage.errors import ConfigError
 
 CONTEXT_TOKENS = ("chunk", "context_tokens")

@@ -10,20 +10,20 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import CostRow
 from docmill.tasks.model import ledger
-from docmill.tasks.model.budget import LEAST_CACHED, Budget, Forecast, Purse
-from docmill.tasks.model.client import Asking, Desk
+from docmill.tasks.model.budget import LEAST_CACHED, Budget, BudgetTracker, Forecast
+from docmill.tasks.model.client import ModelAccess, ModelClient
 from docmill.tasks.model.clients.completion import ModelOptions, Usage
 from docmill.tasks.model.journal import COSTS, REPLIES, Journal, PaidCall
 from docmill.tasks.model.prompt import Answer, Prompt
-from docmill.tasks.model.schedule import Turns
+from docmill.tasks.model.schedule import CallSchedule
 from tests.kit.model_server import ModelServer
 
 PRICES = {"input": 2.0, "cached": 0.5, "output": 10.0}
 
 
-def desk(server: ModelServer, root: Path | None = None, budget: Budget | None = None, **how: object) -> Desk:
+def desk(server: ModelServer, root: Path | None = None, budget: Budget | None = None, **how: object) -> ModelClient:
     model = ModelOptions("openai", "loopback", f"{server.url}/v1", max_concurrency=3)
-    return Desk(Asking(model, open_folder(root) if root else None, budget=budget or Budget(), **how))  # type: ignore[arg-type]
+    return ModelClient(ModelAccess(model, open_folder(root) if root else None, budget=budget or Budget(), **how))  # type: ignore[arg-type]
 
 
 def prompts(count: int, **how: object) -> list[Prompt]:
@@ -129,7 +129,7 @@ def test_a_forecast_counts_a_shared_beginning_as_cached_where_it_is_marked_and_l
 
 def test_calls_go_document_by_document_the_first_of_each_alone(server: ModelServer) -> None:
     some = [Prompt((f"document {i // 4}", f"chunk {i}"), max_tokens=9) for i in range(12)]
-    turns = Turns(some)
+    turns = CallSchedule(some)
     first = turns.take(), turns.take()
     assert [turn and turn[0] for turn in first] == [0, 4]
     turns.done(0)
@@ -188,7 +188,7 @@ def test_a_journal_that_is_being_written_is_let_alone(server: ModelServer, tmp_p
 def test_a_purse_takes_back_what_was_set_aside() -> None:
     (prompt,) = prompts(1)
     dear = Budget(PRICES, max_cost=Budget(PRICES).money(Usage(prompt.tokens, 0, 9)) * 1.5)
-    purse = Purse(dear)
+    purse = BudgetTracker(dear)
     assert purse.admit(prompt)
     assert not purse.admit(prompt)
     purse.settle(prompt, Usage())

@@ -10,7 +10,7 @@ from docmill.flows.cli.app import app
 from docmill.storage.embedding.encoder import model_dir
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
-from docmill.tasks.model.client import Asking
+from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.model.clients.completion import ModelOptions
 from docmill.tasks.model.query_wordings import Rewriter, wordings
 from tests.kit.model_server import ModelServer
@@ -68,7 +68,7 @@ def test_a_cross_encoder_orders_what_was_found(bench: Workbench, small_cross_enc
 
 def test_a_model_rewrites_a_query_once(tmp_path: Path, server: ModelServer) -> None:
     model = ModelOptions("openai", "any", f"{server.url}/v1")
-    rewrite = Rewriter(Asking(model, open_folder(tmp_path / "store")))
+    rewrite = Rewriter(ModelAccess(model, open_folder(tmp_path / "store")))
     assert rewrite("dressing millstones") == ["dressing millstones"], "the server answers with a prompt's last line"
     asked = len(server.requests)
     assert rewrite("dressing millstones") == ["dressing millstones"]

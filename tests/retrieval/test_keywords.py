@@ -20,7 +20,7 @@ from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import hash_file
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.keywords.analysis.analyser import analyse
-from docmill.storage.keywords.index import KeywordHit, KeywordIndex
+from docmill.storage.keywords.keyword_search import KeywordHit, KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild, update
 from docmill.storage.keywords.reference import MemoryIndex
 from docmill.storage.keywords.scoring import Scoring

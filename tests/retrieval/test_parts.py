@@ -20,7 +20,7 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.history import snapshots
 from docmill.storage.history.retention import Retention
 from docmill.storage.keys import embedding_key
-from docmill.storage.lance.matrix import Matrix
+from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import Parsed, indexed_text, part_texts
 from docmill.storage.tables.tables import read_table
@@ -103,7 +103,7 @@ def test_the_nearest_chunks_are_those_of_the_nearest_vectors(seed: int, k: int) 
     vectors = rng.normal(size=(len(owners), 4)).astype(np.float32)
     order = rng.permutation(len(owners))
     columns = {"chunk_id": [owners[i] for i in order], "vector": list(vectors[order])}
-    matrix = Matrix(pa.table(columns, pa.schema([("chunk_id", pa.string()), ("vector", pa.list_(pa.float32(), 4))])))
+    matrix = FlatIndex(pa.table(columns, pa.schema([("chunk_id", pa.string()), ("vector", pa.list_(pa.float32(), 4))])))
     query = rng.normal(size=4).astype(np.float32)
     best: dict[str, float] = {}
     for owner, score in zip(owners, vectors.astype(np.float64) @ query, strict=True):

@@ -11,7 +11,7 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.schema import Parsed, indexed_text
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk, chunker_key
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.context.setting import setting_of
+from docmill.tasks.context.context_input import context_input_of
 from docmill.tasks.context.structural import structural
 from docmill.tasks.counting.counter import Counter as Counting
 from docmill.tasks.split.parts.outline import Outline
@@ -56,7 +56,7 @@ def test_a_context_keeps_to_its_budget_and_drops_the_middle_first(budget: int) -
     parsed = document(*levels, ("paragraph", "Words."), title="The title of the document")
     counter = Counting(tokenizer())
     context = structural(
-        setting_of(parsed, Outline(parsed), counter, budget), Span(len(parsed.text) - 6, len(parsed.text))
+        context_input_of(parsed, Outline(parsed), counter, budget), Span(len(parsed.text) - 6, len(parsed.text))
     )
     assert counter.count(context) <= budget
     assert budget < 5 or context.endswith("level 6")

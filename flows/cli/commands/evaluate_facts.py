@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from docmill.flows.measure.answer_facts import Facts
     from docmill.storage.reader.store import Store
     from docmill.tasks.evaluate.questions import Question
-    from docmill.tasks.model.client import Desk
+    from docmill.tasks.model.client import ModelClient
 
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
@@ -43,18 +43,20 @@ def facts(
 ) -> None:
     """Have a language model list the facts of the right answers and check which of them the hits state."""
     settings = settings_of(context)
-    from docmill.flows.config.task_options import asking_of, way_of
+    from docmill.flows.config.from_settings import model_access_of, search_method_of
     from docmill.flows.measure import answer_facts as flow
     from docmill.flows.measure.evaluation import subject_of
     from docmill.storage.reader.store import open_store
     from docmill.tasks.evaluate.questions import load_questions
-    from docmill.tasks.model.client import Desk
+    from docmill.tasks.model.client import ModelClient
 
-    asked, asking, store = load_questions(questions, qrels), asking_of(settings), open_store(settings.store, at)
+    asked, asking, store = load_questions(questions, qrels), model_access_of(settings), open_store(settings.store, at)
     if asking is None:
         raise flow.without_model()
-    terms = flow.JudgingTerms([way_of(settings, one.value) for one in mode or list(Mode)], top or flow.TOPS, window)
-    with Desk(asking) as desk:
+    terms = flow.JudgingTerms(
+        [search_method_of(settings, one.value) for one in mode or list(Mode)], top or flow.TOPS, window
+    )
+    with ModelClient(asking) as desk:
         known = _known(kept, store, asked, desk)
         found = flow.judge(store, asked, known, terms, desk)
         left = desk.spent.left
@@ -67,7 +69,7 @@ def facts(
         raise typer.Exit(1)
 
 
-def _known(kept: Path | None, store: "Store", asked: Sequence["Question"], desk: "Desk") -> "Facts":
+def _known(kept: Path | None, store: "Store", asked: Sequence["Question"], desk: "ModelClient") -> "Facts":
     """Return the facts in the file `kept`. If it does not exist, have the model list them and write the file."""
     from docmill.flows.measure import answer_facts as flow
 

@@ -41,7 +41,7 @@ def explain(
 
     found = find(settings, file, _trials(settings, strategy or [], option or []))
     if html is not None:
-        from docmill.flows.cli.terminal.explain_page import page
+        from docmill.flows.cli.terminal.explain_html import page
 
         html.write_text(page(found), encoding="utf-8")
         note(f"wrote {html}")

@@ -65,7 +65,7 @@ def search(
     """Find the chunks that answer a question."""
     asked = _asked(query, queries)
     settings = settings_of(context)
-    from docmill.flows.config.task_options import how_of, rewrite_of
+    from docmill.flows.config.from_settings import how_of, rewrite_of
     from docmill.storage.reader.store import open_store
 
     store = open_store(settings.store, at)

@@ -7,7 +7,7 @@ from docmill.storage.errors import QueryError
 from docmill.storage.retrieval.candidates.fusion import fuse
 from docmill.storage.retrieval.candidates.hit import Candidate, in_order
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
-from docmill.storage.retrieval.candidates.snapshot_sources import Sources, Vector
+from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader, Vector
 from docmill.storage.schema import ChunkRow
 
 
@@ -21,7 +21,7 @@ class Query:
         self,
         text: str,
         options: SearchOptions,
-        sources: Sources,
+        sources: SnapshotReader,
         allowed: Collection[str] | None = None,
         vector: Vector | None = None,
     ) -> None:

@@ -18,12 +18,12 @@ from docmill.storage.embedding.encoder import Encoder, load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.keywords.index import KeywordHit, KeywordIndex
+from docmill.storage.keywords.keyword_search import KeywordHit, KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.lance.fence import schema
-from docmill.storage.lance.matrix import Matrix
+from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
-from docmill.storage.retrieval.candidates.positions import ChunkPlaces
+from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.schema import ChunkRow
 from docmill.storage.tables.row_reader import OpenedTable
@@ -44,13 +44,13 @@ class ChunkPiece(NamedTuple):
     summary: bool
 
 
-class Sources:
+class SnapshotReader:
     """One snapshot as its searches see it. Each index is opened when it is first asked."""
 
     def __init__(self, stored: StoredSnapshot) -> None:
         self.stored = stored
         self.snapshot = stored.snapshot
-        self.places = ChunkPlaces(stored)
+        self.places = ChunkOrdinals(stored)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -120,7 +120,7 @@ class Sources:
         return TokenMemory(self.encoder)
 
     @cached_property
-    def _vectors(self) -> VectorIndex | Matrix:
+    def _vectors(self) -> VectorIndex | FlatIndex:
         try:
             return VectorIndex(self.stored.root, self.snapshot.vectors, self.snapshot.space)
         except StoreError:
@@ -128,7 +128,7 @@ class Sources:
                 raise
             # An old snapshot that is kept for its tag: its version of the index went with its neighbours.
             rows = vector_rows(self.stored.ensure_packs("embeddings"), read_table(self.stored, "chunks"))
-            return Matrix(pa.Table.from_batches(rows, schema(self.snapshot.space.dimension)))
+            return FlatIndex(pa.Table.from_batches(rows, schema(self.snapshot.space.dimension)))
 
     @cached_property
     def _chunks(self) -> OpenedTable:

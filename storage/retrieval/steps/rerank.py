@@ -10,10 +10,10 @@ from itertools import chain, islice
 import numpy as np
 import numpy.typing as npt
 
+from docmill.storage.embedding.cross_encoder import load_cross_encoder
 from docmill.storage.embedding.encoder import TokenVectors
 from docmill.storage.retrieval.candidates.hit import Candidate
 from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.retrieval.steps.cross_encoder import load_cross_encoder
 from docmill.storage.schema import ChunkRow, indexed_text, part_texts
 
 LATE = "late"

@@ -13,7 +13,7 @@ from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock, blocks, marker
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.layout.grid import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
-from docmill.tasks.parse.pdf.page_sheet import PageSheet
+from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.fonts import PLAIN
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.letters import HYPHEN, LOWERED, RAISED
@@ -35,7 +35,7 @@ _UNLINKED = ("title", "code")  # they are drawn without attributes of links
 _Bands = defaultdict[tuple[int, int], list[tuple[Box, PageBlock]]]  # by page and band
 
 
-def draw(sheets: list[PageSheet], outline: Outline) -> Canvas:
+def draw(sheets: list[PageContent], outline: Outline) -> Canvas:
     """Return the document; furniture comes first on each page."""
     code = not _is_mono(sheets)
     body = body_size(sheets, code)
@@ -50,7 +50,7 @@ def draw(sheets: list[PageSheet], outline: Outline) -> Canvas:
     return _drawn(sheets, found)
 
 
-def _flows(sheet: PageSheet) -> list[list[Item]]:
+def _flows(sheet: PageContent) -> list[list[Item]]:
     """Return a page's furniture, then its flows in reading order."""
     furniture: list[Item] = [item for item in sheet.items if item.furniture]
     text: list[Item] = [item for item in sheet.items if not item.furniture] if furniture else sheet.items
@@ -63,7 +63,7 @@ def _text(lines: list[TextLine]) -> list[Item]:
     return [line for line in lines if not line.furniture]
 
 
-def _is_mono(sheets: list[PageSheet]) -> bool:
+def _is_mono(sheets: list[PageContent]) -> bool:
     """Return whether all plain text is set in a font of one width, which then is no sign of code."""
     lines = [item for sheet in sheets for item in sheet.items if isinstance(item, TextLine)]
     mono = sum(len(line.text) for line in lines if line.font.mono)
@@ -84,7 +84,7 @@ def _marks(found: list[PageBlock]) -> set[str]:
     return set(_RAISED.findall("".join(line.text for block in found if not block.note for line in block.lines)))
 
 
-def _drawn(sheets: list[PageSheet], found: list[PageBlock]) -> Canvas:
+def _drawn(sheets: list[PageContent], found: list[PageBlock]) -> Canvas:
     _link(sheets, found)
     words = Vocabulary("\n".join(line.text for block in found for line in block.lines))
     notes: defaultdict[int, set[str]] = defaultdict(set)
@@ -101,7 +101,7 @@ def _drawn(sheets: list[PageSheet], found: list[PageBlock]) -> Canvas:
 class _PageDrawing:
     """Draws blocks on a canvas; `notes` are the numbers of each page's footnotes, `words` those of the document."""
 
-    sheets: dict[int, PageSheet]
+    sheets: dict[int, PageContent]
     notes: Mapping[int, set[str]]
     words: Vocabulary
     canvas: Canvas = field(default_factory=Canvas)
@@ -142,7 +142,7 @@ class _PageDrawing:
         return _RAISED.sub(lambda found: f"[^{found[1]}]" if found[1] in notes else f"^{found[1]}^", text)
 
 
-def _link(sheets: list[PageSheet], found: list[PageBlock]) -> None:
+def _link(sheets: list[PageContent], found: list[PageBlock]) -> None:
     """Give each link to the first block that it lies on."""
     linked = {sheet.number: sheet.links for sheet in sheets if sheet.links}
     bands = _in_bands([block for block in found if block.page in linked and block.kind not in _UNLINKED])

@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 
-from docmill.tasks.parse.pdf.page_sheet import PageSheet
+from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.line import TextLine
 
 _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b")
@@ -25,7 +25,7 @@ Key = tuple[bool, str]  # at the top or the bottom, and its text without numbers
 Offset = tuple[bool, int]  # at the top or the bottom, and how far a number is from the page's
 
 
-def mark_furniture(sheets: list[PageSheet], body: float) -> None:
+def mark_furniture(sheets: list[PageContent], body: float) -> None:
     """Mark text that runs up a margin, and lines in a margin whose text, apart from numbers, is on most pages.
 
     Lines with page numbers are marked, too, whatever else they say: the running title of a chapter is one.
@@ -37,7 +37,7 @@ def mark_furniture(sheets: list[PageSheet], body: float) -> None:
         _mark_counts([(top, line) for (top, _), line in found if line.size < body * _LARGE], written)
 
 
-def _marginal(sheets: list[PageSheet], body: float, margin: float) -> list[tuple[Key, TextLine]]:
+def _marginal(sheets: list[PageContent], body: float, margin: float) -> list[tuple[Key, TextLine]]:
     return [(_key(line, top, body), line) for sheet in sheets for line, top in _in_margins(sheet, margin)]
 
 
@@ -48,7 +48,7 @@ def _key(line: TextLine, top: bool, body: float) -> Key:
     return (top, text if line.size >= body * _LARGE else _DIGITS.sub("#", text))
 
 
-def _in_margins(sheet: PageSheet, margin: float) -> list[tuple[TextLine, bool]]:
+def _in_margins(sheet: PageContent, margin: float) -> list[tuple[TextLine, bool]]:
     """Mark what runs up a page; return the other lines at its top, True, and at its bottom."""
     upper, lower = sheet.height * margin, sheet.height * (1 - margin)
     found = []
@@ -114,7 +114,7 @@ def _counting(lines: list[tuple[bool, TextLine]]) -> list[tuple[Offset, TextLine
     return [((top, int(match[1] or match[2]) - line.page), line) for top, line, match in matches if match]
 
 
-def body_size(sheets: list[PageSheet], code: bool) -> float:
+def body_size(sheets: list[PageContent], code: bool) -> float:
     """Return the font size of most letters of a document; letters of one width do not count if they are `code`."""
     weights: Counter[float] = Counter()
     for sheet in sheets:

@@ -11,7 +11,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw, first_heading
 from docmill.tasks.parse.pdf.ocr import Picture
-from docmill.tasks.parse.pdf.page_sheet import PageSheet
+from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.scan import scanned
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
@@ -44,7 +44,7 @@ def parse_image(data: bytes, options: ParseOptions) -> Parsed:
     return canvas.parsed(first_heading(canvas), facts)
 
 
-def _pages(sheets: list[PageSheet]) -> dict[str, Any]:
+def _pages(sheets: list[PageContent]) -> dict[str, Any]:
     """Return the number of pages, and which of them have text and which none."""
     facts = {"pages": len(sheets), "ocr_pages": [sheet.number for sheet in sheets if sheet.items]}
     empty = [sheet.number for sheet in sheets if not sheet.items]

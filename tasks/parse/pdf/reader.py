@@ -7,7 +7,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw, first_heading
-from docmill.tasks.parse.pdf.page_sheet import PageSheet, read_sheet
+from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
 from docmill.tasks.parse.pdf.scan import is_scan, read_scan
 from docmill.tasks.parse.pdf.text.fields import form_of
@@ -37,8 +37,8 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     return canvas.parsed(facts.pop("title", "") or first_heading(canvas), facts)
 
 
-def _read(document: Any, form: int | None, options: ParseOptions) -> list[PageSheet]:
-    sheets: list[PageSheet] = []
+def _read(document: Any, form: int | None, options: ParseOptions) -> list[PageContent]:
+    sheets: list[PageContent] = []
     characters = 0
     for number in range(1, len(document) + 1):
         sheets.append(_sheet(document, form, number, options))
@@ -48,16 +48,16 @@ def _read(document: Any, form: int | None, options: ParseOptions) -> list[PageSh
     return sheets
 
 
-def _sheet(document: Any, form: int | None, number: int, options: ParseOptions) -> PageSheet:
+def _sheet(document: Any, form: int | None, number: int, options: ParseOptions) -> PageContent:
     with opened_page(document, number) as page:
         if page is None:
-            return PageSheet(number, *_UNKNOWN_SIZE, damaged=True)
+            return PageContent(number, *_UNKNOWN_SIZE, damaged=True)
         sheet = read_sheet(page, address(document), number, form)
         wanted = options.ocr and is_scan(page, sheet)
     return read_scan(document, sheet, options.ocr_languages) if wanted else sheet
 
 
-def _no_text(sheets: list[PageSheet], ocr: bool) -> Rejected:
+def _no_text(sheets: list[PageContent], ocr: bool) -> Rejected:
     advice = "OCR reads none either" if ocr else "[parse] ocr = true reads what is scanned, with tesseract"
     garbled = sum(sheet.garbled for sheet in sheets)
     if garbled:
@@ -68,7 +68,7 @@ def _no_text(sheets: list[PageSheet], ocr: bool) -> Rejected:
     return Rejected("no_text", f"none of {len(sheets)} pages holds text; {advice}")
 
 
-_GAPS: dict[str, Callable[[PageSheet], bool]] = {
+_GAPS: dict[str, Callable[[PageContent], bool]] = {
     "pages_without_text": lambda sheet: not sheet.items,
     "garbled_pages": lambda sheet: sheet.garbled,
     "ocr_pages": lambda sheet: bool(sheet.paragraphs),
@@ -76,7 +76,7 @@ _GAPS: dict[str, Callable[[PageSheet], bool]] = {
 }
 
 
-def _gaps(sheets: list[PageSheet]) -> dict[str, list[int]]:
+def _gaps(sheets: list[PageContent]) -> dict[str, list[int]]:
     """Return the numbers of pages without text, by reason, and of those read by OCR."""
     found = {name: [sheet.number for sheet in sheets if is_one(sheet)] for name, is_one in _GAPS.items()}
     return {name: numbers for name, numbers in found.items() if numbers}

@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from docmill.tasks.parse.pdf.ocr import Picture, read_picture
-from docmill.tasks.parse.pdf.page_sheet import PageSheet
+from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, calls
 
 _POINTS = 72.0  # an inch
@@ -17,7 +17,7 @@ _MOST_OBJECTS = 100  # that are looked at for an image: a scan is one, or some s
 _IMAGE = 3  # FPDF_PAGEOBJ_IMAGE
 
 
-def is_scan(page: int, sheet: PageSheet) -> bool:
+def is_scan(page: int, sheet: PageContent) -> bool:
     """Return whether a page shows something but has no text, or hardly any beside an image."""
     ask = calls()
     objects = ask["FPDFPage_CountObjects"](page)
@@ -29,7 +29,7 @@ def is_scan(page: int, sheet: PageSheet) -> bool:
     return _IMAGE in map(ask["FPDFPageObj_GetType"], handles)
 
 
-def read_scan(document: Any, sheet: PageSheet, languages: str) -> PageSheet:
+def read_scan(document: Any, sheet: PageContent, languages: str) -> PageContent:
     """Return the page as OCR reads it, or unchanged if OCR reads no more text."""
     with closing(document[sheet.number - 1]) as page:
         width, height = page.get_size()
@@ -42,9 +42,9 @@ def read_scan(document: Any, sheet: PageSheet, languages: str) -> PageSheet:
     return read if read.characters > sheet.characters else sheet
 
 
-def scanned(picture: Picture, number: int, languages: str) -> PageSheet:
+def scanned(picture: Picture, number: int, languages: str) -> PageContent:
     """Return the page that OCR reads in a picture of it."""
     width, height = (_POINTS * pixels / picture.per_inch for pixels in (picture.width, picture.height))
     paragraphs = read_picture(picture, number, languages)
     lines = [line for paragraph in paragraphs for line in paragraph]
-    return PageSheet(number, width, height, [*lines], paragraphs=paragraphs)
+    return PageContent(number, width, height, [*lines], paragraphs=paragraphs)

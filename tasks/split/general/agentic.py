@@ -12,9 +12,9 @@ from itertools import pairwise
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.general.recursive import Recursive, split_recursive
 from docmill.tasks.split.general.sentences import sentences
-from docmill.tasks.split.parts.level import Proposed
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.proposal import Proposed
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import BARRIER, GLUE, Piece
 from docmill.tasks.split.spans.sizing import Room

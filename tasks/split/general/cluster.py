@@ -17,7 +17,7 @@ from docmill.tasks.split.parts.blocks import runs
 from docmill.tasks.split.parts.lookup import Vector
 from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Options, check_whole
 from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.unit_vectors import unit_vectors
+from docmill.tasks.split.parts.sentence_vectors import unit_vectors
 from docmill.tasks.split.spans.pieces import Piece
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span

@@ -22,7 +22,7 @@ from docmill.tasks.split.general.sentences import sentences
 from docmill.tasks.split.parts.lookup import Vector
 from docmill.tasks.split.parts.options import Options, check_whole
 from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.unit_vectors import Floats, adjacent, directions, unit_vectors
+from docmill.tasks.split.parts.sentence_vectors import Floats, adjacent, directions, unit_vectors
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, Piece
 from docmill.tasks.split.spans.sizing import Room

@@ -32,7 +32,7 @@ import numpy as np
 from docmill.storage.artifacts.late_vectors import encode_windows, keys_of
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
 from docmill.storage.embedding.encoder import Window, describe_model, load_encoder
-from docmill.storage.keywords.index import KeywordIndex
+from docmill.storage.keywords.keyword_search import KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
 from docmill.storage.retrieval.candidates.fusion import fuse
 from docmill.storage.retrieval.candidates.search_options import Mode, SearchOptions

@@ -26,14 +26,14 @@ import numpy.typing as npt
 
 from docmill.storage.embedding.encoder import describe_model, load_encoder, model_dir
 from docmill.storage.schema import Draft, Parsed
-from docmill.tasks.batch.resolve_lookups import Answering, answer, vectors_of
+from docmill.tasks.batch.resolve_lookups import LookupSources, answer, vectors_of
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk_regions
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
 from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
-from docmill.tasks.model.client import Asking
+from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.model.clients.completion import ModelOptions
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
@@ -70,7 +70,7 @@ class Store:
 
     def vectors(self, texts: Sequence[str], name: str) -> dict[str, npt.NDArray[np.float32]]:
         """Return the vectors of texts, encoding those that are in no pack."""
-        return vectors_of(texts, Answering((), self.folder / f"embeddings-{name}.parquet", MODEL, ""))
+        return vectors_of(texts, LookupSources((), self.folder / f"embeddings-{name}.parquet", MODEL, ""))
 
 
 def read_questions(path: Path) -> list[Asked]:
@@ -86,7 +86,7 @@ def read_questions(path: Path) -> list[Asked]:
     ]
 
 
-def split(parsed: Parsed, strategy: str, size: int, store: Store, asking: Asking) -> list[Draft]:
+def split(parsed: Parsed, strategy: str, size: int, store: Store, asking: ModelAccess) -> list[Draft]:
     """Return the chunks of a document, with what the strategy asks of the models."""
     routed = [Routed(Region(0, len(parsed.text), Verdict("", 1.0, "", 0.0, ())), Route(strategy, {"size": size}), "")]
     options = ChunkOptions(LONGEST, "none", 0)
@@ -96,7 +96,7 @@ def split(parsed: Parsed, strategy: str, size: int, store: Store, asking: Asking
         return drafts
     asked = {text: truncated(text, LIMIT) for text in lookup.wanted}
     vectors = store.vectors(list(asked.values()), f"{strategy}-{size}-asked") if asked else {}
-    task = Answering((), store.folder / "none", MODEL, "", asking)
+    task = LookupSources((), store.folder / "none", MODEL, "", asking)
     said = answer([], list(lookup.unsaid), task).answers
     known = Lookup({text: vectors[read] for text, read in asked.items()}, said)
     return chunk_regions(parsed, routed, TOKENIZER, options, known)
@@ -150,7 +150,7 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|---:|", flush=True)
     with TemporaryDirectory() as temporary, model_server() as loopback:
         name, url = (given.model, given.base_url) if given.model else ("the server of the tests", f"{loopback.url}/v1")
-        asking = Asking(ModelOptions("openai", name, url))
+        asking = ModelAccess(ModelOptions("openai", name, url))
         store = Store(given.cache or Path(temporary))
         store.folder.mkdir(parents=True, exist_ok=True)
         for size in map(int, given.sizes.split(",")):

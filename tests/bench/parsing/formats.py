@@ -10,7 +10,7 @@ from pathlib import Path
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.workers.pool import Limits, Pool
-from tests.bench.parsing.reading import Job, Read, read, suffix_of
+from tests.bench.parsing.reading import Read, WorkRequest, read, suffix_of
 
 LIMITS = Limits(workers=2, timeout_s=60, memory_mb=2048)
 
@@ -20,7 +20,7 @@ def read_all(folder: Path, passwords: tuple[str, ...]) -> list[Read]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.csv")
     pool = Pool(LIMITS)
     try:
-        jobs = [Job(path, passwords) for path in paths]
+        jobs = [WorkRequest(path, passwords) for path in paths]
         results = list(pool.map(read, jobs))
     finally:
         pool.close()

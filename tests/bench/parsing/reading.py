@@ -11,7 +11,7 @@ from docmill.tasks.parse.format import ParseOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class WorkRequest:
     """A file to read, and the passwords to try."""
 
     path: Path
@@ -31,7 +31,7 @@ class Read:
     elements: int
 
 
-def read(job: Job) -> Read:
+def read(job: WorkRequest) -> Read:
     """Read one file."""
     data = job.path.read_bytes()
     kind, start = "", time.perf_counter()

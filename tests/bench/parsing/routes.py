@@ -30,7 +30,7 @@ from docmill.storage.reader.store import Store, open_store
 from docmill.storage.schema import Parsed
 from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.detect.scores import CONTENT_TYPES
-from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, Way, evaluate
+from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.bootstrap import difference
 from docmill.tasks.evaluate.overlap import Passage, overlap
 from docmill.tasks.evaluate.questions import Question, load_questions
@@ -44,7 +44,7 @@ from tests.bench.selves import MAKERS, ask
 
 TESTS = Path(__file__).parents[2]
 MEASURES = ("nDCG@10", "R@5", "RR")
-WAYS = (Way("vector"), Way("hybrid"))
+WAYS = (SearchMethod("vector"), SearchMethod("hybrid"))
 SIDE_BY_SIDE = ("structure", "recursive", "sentence", "fixed")
 SIZE = "200"
 _OF_A_TYPE = 30_000

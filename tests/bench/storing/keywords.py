@@ -18,7 +18,7 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from docmill.storage.keywords.analysis.analyser import analyse
-from docmill.storage.keywords.index import KeywordIndex
+from docmill.storage.keywords.keyword_search import KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild, update
 from docmill.storage.keywords.segments.state import KeywordState
 from tests.bench.table import Figure, show

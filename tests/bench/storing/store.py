@@ -23,9 +23,9 @@ from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
 from docmill.storage.files import write_immutable
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import StoredPiece
+from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import chunk_keys, document_key, embedding_key, key_of
-from docmill.storage.keywords.index import KeywordIndex
+from docmill.storage.keywords.keyword_search import KeywordIndex
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import open_store
@@ -98,7 +98,7 @@ class Shop:
                 start += len(text) + 2
         return conform(pa.Table.from_pylist(documents), DOCUMENTS), conform(pa.Table.from_pylist(chunks), CHUNKS)
 
-    def _packs(self, rows: Sequence[tuple[str, list[str], Vectors]]) -> dict[str, tuple[StoredPiece, ...]]:
+    def _packs(self, rows: Sequence[tuple[str, list[str], Vectors]]) -> dict[str, tuple[StoredFile, ...]]:
         keys = [embedding_key(text, SPACE.id) for _, texts, _ in rows for text in texts]
         tables = {
             "texts": pack_texts((key_of(texts), Parsed("\n\n".join(texts), ())) for _, texts, _ in rows),
@@ -106,9 +106,9 @@ class Shop:
         }
         return {kind: (self._pack(kind, table),) for kind, table in tables.items()}
 
-    def _pack(self, kind: str, table: pa.Table) -> StoredPiece:
+    def _pack(self, kind: str, table: pa.Table) -> StoredFile:
         file = write_immutable(self.root, f"artifacts/{kind}", ".parquet", lambda path: write_pack(path, table, kind))
-        return StoredPiece(file, table.num_rows)
+        return StoredFile(file, table.num_rows)
 
     def bytes(self) -> int:
         """Return the size of the store on disk, a file of several names once."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import ParseSettings, Settings
-from docmill.flows.config.task_options import recipe_of, space_of
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse, parser_key

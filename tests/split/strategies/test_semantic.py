@@ -19,7 +19,7 @@ from docmill.tasks.split.general.cluster import group, mean_similarity
 from docmill.tasks.split.general.semantic import METHODS
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.unit_vectors import directions
+from docmill.tasks.split.parts.sentence_vectors import directions
 from docmill.tasks.split.spans.pieces import Piece
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.strategies import SPLITTERS, options_of

@@ -24,7 +24,7 @@ from docmill.storage.upkeep.repair import repair
 from docmill.storage.upkeep.verify import verify
 from docmill.storage.versions import candidates
 from docmill.storage.versions.tagging import delete_tag, set_tag
-from docmill.storage.writer import current
+from docmill.storage.writer import current_folder
 from tests.kit.workbench import Workbench
 from tests.store.damage.test_repair import cut, never, newest
 
@@ -142,7 +142,7 @@ def test_a_store_that_went_back_shows_its_newest_snapshot(bench: Workbench) -> N
     for number in (2, 3):
         path_of(bench.root, number).unlink()
     assert repair(bench.root, never).done == ["current/ shows snapshot 1"]
-    assert current.published(bench.root) == 1
+    assert current_folder.published(bench.root) == 1
     assert verify(bench.root, deep=True) == []
 
 
@@ -153,7 +153,7 @@ def test_a_copy_without_links_and_a_store_that_moved_show_what_they_hold(bench: 
     assert not (moved.root / "current").is_symlink()
     assert [finding.kind for finding in verify(moved.root)] == ["current"]
     moved.ingest()
-    assert current.published(moved.root) == 2
+    assert current_folder.published(moved.root) == 2
     assert str(moved.root) in (moved.root / "views.sql").read_text()
     assert verify(moved.root, deep=True) == []
 

@@ -10,13 +10,13 @@ from docmill.storage.columns import CHUNKS
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.snapshots import Snapshot, StoredPiece
+from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.keys import bucket_of, chunk_keys, document_key
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance.vectors import VectorState
 from docmill.storage.tables import tables
 from docmill.storage.tables.row_reader import OpenedTable
-from docmill.storage.tables.tables import bucket_count, partition, read_piece, rebucket, replace_documents
+from docmill.storage.tables.tables import bucket_count, partition, read_stored_file, rebucket, replace_documents
 
 
 def rows(documents: dict[str, list[str]]) -> pa.Table:
@@ -38,7 +38,7 @@ def rows(documents: dict[str, list[str]]) -> pa.Table:
 
 
 def contents(root: Path, pieces: tuple[object, ...]) -> list[tuple[str, str]]:
-    tables = [read_piece(root, piece) for piece in pieces]  # type: ignore[arg-type]
+    tables = [read_stored_file(root, piece) for piece in pieces]  # type: ignore[arg-type]
     return sorted(
         pair for table in tables for pair in zip(table["uri"].to_pylist(), table["text"].to_pylist(), strict=True)
     )
@@ -116,10 +116,10 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (piece,) = replace_documents(tmp_path, (), "chunks", 1, [], rows({"a.md": ["x"]}))
     (tmp_path / piece.file.path).write_bytes(b"x")
     with pytest.raises(StoreError, match=rf"{piece.file.hash}.*cannot be read.*docmill verify"):
-        read_piece(tmp_path, piece)
+        read_stored_file(tmp_path, piece)
 
 
-def stored(folder: Path, pieces: tuple[StoredPiece, ...], buckets: int) -> StoredSnapshot:
+def stored(folder: Path, pieces: tuple[StoredFile, ...], buckets: int) -> StoredSnapshot:
     """Return a snapshot of nothing but a table of chunks."""
     space = EmbeddingSpace("tests", "0" * 32, 4, True, 256)
     snapshot = Snapshot(1, "", "", buckets, {"chunks": pieces}, {}, space, VectorState("", 1, 0), KeywordState())

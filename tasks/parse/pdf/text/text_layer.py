@@ -13,8 +13,8 @@ from itertools import chain, islice, repeat, starmap
 from math import hypot
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
 from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, read_font
-from docmill.tasks.parse.pdf.text.gaps import GAP, gapped
 from docmill.tasks.parse.pdf.text.letters import (
     HYPHEN,
     LOWERED,

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 _ROUNDING = 1e-5  # more than float32 sums of 10,000 products are off
 
 
-class Matrix:
+class FlatIndex:
     """Unit vectors, float32 (n, dim), and their chunk ids; a chunk is as near as the nearest of its vectors."""
 
     def __init__(self, table: pa.Table) -> None:

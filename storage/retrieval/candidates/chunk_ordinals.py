@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keys import bucket_of
-from docmill.storage.tables.tables import read_piece
+from docmill.storage.tables.tables import read_stored_file
 
 _COLUMNS = ["chunk_id", "document_id", "ordinal"]
 
@@ -25,7 +25,7 @@ class Place(NamedTuple):
         return Place(self.document, self.ordinal + step)
 
 
-class ChunkPlaces:
+class ChunkOrdinals:
     """The places of a snapshot's chunks; the bucket of a chunk is read when it is first asked for, and kept."""
 
     def __init__(self, stored: StoredSnapshot) -> None:
@@ -50,7 +50,7 @@ class ChunkPlaces:
         if bucket not in self._read:
             piece = self._pieces.get(bucket)
             empty = pa.table({"chunk_id": pa.array([], pa.string()), "document_id": [], "ordinal": []})
-            self._read[bucket] = read_piece(self._root, piece, _COLUMNS).combine_chunks() if piece else empty
+            self._read[bucket] = read_stored_file(self._root, piece, _COLUMNS).combine_chunks() if piece else empty
         return self._read[bucket]
 
 

@@ -32,7 +32,7 @@ def nothing(_span: Span) -> str:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ContextInput:
     """The inputs of a contextualizer: a document, its headings, definitions and tables, and a token budget.
 
     `shown` is what a language model sees. `rows`, `done` and `counted` cache results by their inputs.
@@ -50,7 +50,7 @@ class Setting:
     done: dict[tuple[Any, ...], str] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
 
-    def with_budget(self, tokens: int) -> "Setting":
+    def with_budget(self, tokens: int) -> "ContextInput":
         """Return the same setting with another budget."""
         return replace(self, budget=tokens)
 
@@ -100,14 +100,16 @@ class Contextualizer:
 
     name: str
     version: int
-    say: Callable[[Setting, Span, Lead], str]
-    asks: Callable[[Setting, Sequence[Span], int], tuple[Prompt, ...]] | None = None
+    say: Callable[[ContextInput, Span, Lead], str]
+    asks: Callable[[ContextInput, Sequence[Span], int], tuple[Prompt, ...]] | None = None
     sums_up: bool = False
 
 
-def setting_of(parsed: Parsed, outline: Outline, counter: Counter, budget: int, window: int = WINDOW_TOKENS) -> Setting:
+def context_input_of(
+    parsed: Parsed, outline: Outline, counter: Counter, budget: int, window: int = WINDOW_TOKENS
+) -> ContextInput:
     """Return the setting of a document; a language model sees at most `window` tokens of it at once."""
     tables = [e for e in parsed.elements if e.kind == "table" and e.attributes.get("header_rows")]
     turns = [e for e in parsed.elements if e.kind == "turn"]
     shown = Shown(parsed, outline, window)
-    return Setting(parsed, outline, Enclosing(parsed), counter, budget, shown, tables, turns)
+    return ContextInput(parsed, outline, Enclosing(parsed), counter, budget, shown, tables, turns)

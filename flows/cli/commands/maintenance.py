@@ -29,7 +29,7 @@ def undelete(
 ) -> None:
     """Restore deleted documents without parsing or embedding them."""
     settings = settings_of(context)
-    from docmill.flows.config.task_options import retention_of
+    from docmill.flows.config.from_settings import retention_of
     from docmill.storage.versions.undelete import undelete as restore
 
     number = restore(settings.store, uris, retention_of(settings), settings.wait_s).number
@@ -88,7 +88,7 @@ def reembed(
     """
     settings = settings_of(context)
     from docmill.flows.cli.terminal.progress import progress_bar
-    from docmill.flows.config.task_options import gate_of, retention_of, space_of
+    from docmill.flows.config.from_settings import gate_of, retention_of, space_of
     from docmill.tasks.publishing.reembed import CommitTerms
     from docmill.tasks.publishing.reembed import reembed as embed_again
 
@@ -121,7 +121,7 @@ def vacuum(
 ) -> None:
     """Delete snapshots that [retention] does not keep, and their files."""
     settings = settings_of(context)
-    from docmill.flows.config.task_options import retention_of
+    from docmill.flows.config.from_settings import retention_of
     from docmill.storage.upkeep.compact import vacuum as clean
 
     done = clean(settings.store, retention_of(settings), dry_run, settings.wait_s)
@@ -134,7 +134,7 @@ def compact(context: typer.Context, as_json: AsJson = False) -> None:
     Vacuums as well.
     """
     settings = settings_of(context)
-    from docmill.flows.config.task_options import retention_of
+    from docmill.flows.config.from_settings import retention_of
     from docmill.storage.upkeep.compact import compact as write_anew
 
     _print(write_anew(settings.store, retention_of(settings), settings.wait_s), "removed", as_json)

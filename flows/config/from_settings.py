@@ -19,10 +19,10 @@ from docmill.tasks.chunking.chunk import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes
 from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.document.recipe import Recipe
-from docmill.tasks.evaluate.asking import Way
+from docmill.tasks.evaluate.asking import SearchMethod
 from docmill.tasks.evaluate.questions import load_questions
 from docmill.tasks.model.budget import Budget
-from docmill.tasks.model.client import Asking, model_key
+from docmill.tasks.model.client import ModelAccess, model_key
 from docmill.tasks.model.clients.completion import ModelOptions
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.format import ParseOptions
@@ -99,8 +99,8 @@ def model_of(settings: Settings) -> ModelOptions | None:
     )
 
 
-def asking_of(settings: Settings, **how: Any) -> Asking | None:
-    """Return how to call the language model of the settings, or None; `how` sets other fields of `Asking`.
+def model_access_of(settings: Settings, **how: Any) -> ModelAccess | None:
+    """Return how to call the language model of the settings, or None; `how` sets other fields of `ModelAccess`.
 
     The answers are kept in the store. Use it as `with Desk(asking_of(settings)) as desk: desk.ask(prompts)`.
     """
@@ -108,7 +108,7 @@ def asking_of(settings: Settings, **how: Any) -> Asking | None:
     calls = chosen.max_calls if chosen.max_calls >= 0 else None
     cost = chosen.max_cost if chosen.max_cost >= 0 else None
     budget = Budget(chosen.prices, calls, cost)
-    return Asking(model, open_folder(settings.store, settings.mirrors), budget=budget, **how) if model else None
+    return ModelAccess(model, open_folder(settings.store, settings.mirrors), budget=budget, **how) if model else None
 
 
 def how_of(chosen: SearchSettings) -> SearchArguments:
@@ -120,7 +120,7 @@ def rewrite_of(settings: Settings) -> Rewrite | None:
     """Return the query rewriter if the settings ask for one, else None."""
     if settings.search.expand != "model":
         return None
-    asking = asking_of(settings)
+    asking = model_access_of(settings)
     if asking is None:
         raise ConfigError('search.expand is "model", but [model] names no provider')
     return Rewriter(asking)
@@ -208,9 +208,9 @@ def retention_of(settings: Settings) -> Retention:
     return Retention(kept.keep_snapshots, kept.keep_days, kept.undelete_days, kept.grace_hours)
 
 
-def way_of(settings: Settings, mode: Mode = "hybrid") -> Way:
+def search_method_of(settings: Settings, mode: Mode = "hybrid") -> SearchMethod:
     """Return how the settings search."""
-    return Way(mode, how_of(settings.search), rewrite_of(settings))
+    return SearchMethod(mode, how_of(settings.search), rewrite_of(settings))
 
 
 def gate_of(settings: Settings) -> Gate | None:
@@ -219,7 +219,7 @@ def gate_of(settings: Settings) -> Gate | None:
     if not chosen.questions:
         return None
     questions = tuple(load_questions(Path(chosen.questions), Path(chosen.qrels) if chosen.qrels else None))
-    return Gate(questions, chosen.metric, chosen.max_drop, way_of(settings))
+    return Gate(questions, chosen.metric, chosen.max_drop, search_method_of(settings))
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -19,7 +19,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Spectrum:
+class DocumentFrequencies:
     """`terms[i]` terms are in exactly `frequencies[i]` alive chunks; frequencies ascend from 1, terms are not 0."""
 
     frequencies: Integers
@@ -31,7 +31,7 @@ class Spectrum:
             return 0.0
         return float(np.dot(raw_idfs(rows, self.frequencies), self.terms) / self.terms.sum())
 
-    def change(self, before: Integers, after: Integers) -> "Spectrum":
+    def change(self, before: Integers, after: Integers) -> "DocumentFrequencies":
         """Return the spectrum after the terms with document frequencies `before` have those of `after`."""
         values = np.concatenate([self.frequencies, before, after])
         signs = np.concatenate([self.terms, np.full(len(before), -1), np.full(len(after), 1)])
@@ -41,19 +41,19 @@ class Spectrum:
         kept = (frequencies > 0) & (terms != 0)
         if (terms[kept] < 0).any():
             raise StoreError("the keyword index contradicts its counts; rebuild it with: docmill repair")
-        return Spectrum(frequencies[kept], terms[kept])
+        return DocumentFrequencies(frequencies[kept], terms[kept])
 
 
-EMPTY = Spectrum(np.zeros(0, np.int64), np.zeros(0, np.int64))
+EMPTY = DocumentFrequencies(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-def write_spectrum(root: Path, spectrum: Spectrum) -> FileRef:
+def write_spectrum(root: Path, spectrum: DocumentFrequencies) -> FileRef:
     """Write a spectrum as an immutable file."""
     return write_arrays(root, SUFFIX, {"frequencies": spectrum.frequencies, "terms": spectrum.terms})
 
 
-def read_spectrum(root: Path, file: FileRef | None) -> Spectrum:
+def read_spectrum(root: Path, file: FileRef | None) -> DocumentFrequencies:
     """Return the spectrum in a file, the empty one where there is none."""
     if file is None:
         return EMPTY
-    return Spectrum(**read_arrays(root, file, ("frequencies", "terms")))
+    return DocumentFrequencies(**read_arrays(root, file, ("frequencies", "terms")))

@@ -10,13 +10,13 @@ from pathlib import Path
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import Engine
 from docmill.flows.runs.report import Report
+from docmill.storage.allocator import give_back
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.memory import give_back
 from docmill.tasks.document.recipe import Recipe
-from docmill.tasks.model.client import Asking
+from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.sources.object_source import Incoming
 
@@ -35,7 +35,7 @@ class Run:
     report: Report
     started: datetime
     gate: Gate | None = None
-    asking: Asking | None = None
+    asking: ModelAccess | None = None
     batches: list[Batch] = field(default_factory=list)
     incoming: Incoming = field(init=False)
 

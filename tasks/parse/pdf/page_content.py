@@ -28,7 +28,7 @@ _FEW = 4  # characters: shorter lines, such as "1" or "Ill", are high and level 
 
 
 @dataclass(slots=True)
-class PageSheet:
+class PageContent:
     """A page: its size in points, its lines and ruled tables in the order of the content, and its links.
 
     `level` holds its horizontal rules if it may hold a table. `paragraphs` holds the lines of a page read by OCR, in
@@ -62,7 +62,7 @@ class PageSheet:
         return (tenths(left), tenths(top), tenths(right), tenths(bottom))
 
 
-def read_sheet(page: int, document: int, number: int, form: int | None = None) -> PageSheet:
+def read_sheet(page: int, document: int, number: int, form: int | None = None) -> PageContent:
     """Return a page with its text, or without it if most of its characters have no known meaning."""
     text_page = calls()["FPDFText_LoadPage"](page)
     try:
@@ -71,9 +71,9 @@ def read_sheet(page: int, document: int, number: int, form: int | None = None) -
         calls()["FPDFText_ClosePage"](text_page)
 
 
-def _read(page: int, text_page: int, number: int, document: int, form: int | None) -> PageSheet:
+def _read(page: int, text_page: int, number: int, document: int, form: int | None) -> PageContent:
     width, height = (calls()[name](page) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
-    sheet = PageSheet(number, width, height)
+    sheet = PageContent(number, width, height)
     place = _transform(page, width, height)
     layer = TextLayer(text_page, place, number)
     if _is_garbled(layer.text):
@@ -130,7 +130,7 @@ def _characters(lines: list[TextLine]) -> int:
     return sum(len(line.text) for line in lines)
 
 
-def _turned(place: Place, sheet: PageSheet) -> Place:
+def _turned(place: Place, sheet: PageContent) -> Place:
     """Return the map to points from the top left of a page that is turned so that its text stands upright."""
     a, b, c, d, e, f = place
     return (-b, a, -d, c, sheet.height - f, e) if sheet.turn > 0 else (b, -a, d, -c, f, sheet.width - e)

@@ -10,7 +10,7 @@ from docmill.tasks.archive.listing import Contents, list_contents
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class FileListing:
     """The input of one worker call: a file that may hold others."""
 
     path: str
@@ -18,6 +18,6 @@ class Look:
     options: ArchiveOptions
 
 
-def look(job: Look) -> Contents:
+def look(job: FileListing) -> Contents:
     """Return the contents of a file; runs in a worker process."""
     return list_contents(Path(job.path), job.name, job.options)

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.keywords.document_frequencies import read_spectrum
 from docmill.storage.keywords.keyword_writer import open_segment
 from docmill.storage.keywords.scoring import Floats, Scoring
 from docmill.storage.keywords.segments.state import KeywordState, check_analyser
-from docmill.storage.keywords.spectrum import read_spectrum
 from docmill.storage.keywords.topk import Rows, Slice, Term, all_scores, best_rows
 
 _LONGEST = 2**31 - 1  # the longest length that an int32 holds, to begin a minimum with
