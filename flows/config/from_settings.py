@@ -1,4 +1,4 @@
-"""Task options: turn the settings into the values that the tasks take."""
+"""From settings: turn the settings into the values that the tasks take."""
 
 import os
 from collections.abc import Mapping
@@ -102,7 +102,7 @@ def model_of(settings: Settings) -> ModelOptions | None:
 def model_access_of(settings: Settings, **how: Any) -> ModelAccess | None:
     """Return how to call the language model of the settings, or None; `how` sets other fields of `ModelAccess`.
 
-    The answers are kept in the store. Use it as `with Desk(asking_of(settings)) as desk: desk.ask(prompts)`.
+    The answers are kept in the store: `with ModelClient(model_access_of(settings)) as client: client.ask(prompts)`.
     """
     model, chosen = model_of(settings), settings.model
     calls = chosen.max_calls if chosen.max_calls >= 0 else None

@@ -71,11 +71,11 @@ class _Case:
     of: Judged = field(repr=False)
 
 
-def facts_of(store: Store, questions: Sequence[Question], desk: ModelClient) -> Facts:
+def facts_of(store: Store, questions: Sequence[Question], model_client: ModelClient) -> Facts:
     """Return the facts of each question's right answers, without questions that gave none."""
     passages = {question.id: _passages(store, question) for question in questions}
     prompts = {text: fact_prompt(text) for texts in passages.values() for text in texts}
-    answers = desk.ask(list(prompts.values()))
+    answers = model_client.ask(list(prompts.values()))
     found: Facts = {}
     for key, texts in passages.items():
         replies = {text: answers[prompts[text]].text for text in texts if prompts[text] in answers}
@@ -100,7 +100,7 @@ def _passages(store: Store, question: Question) -> list[str]:
 
 
 def judge(
-    store: Store, questions: Sequence[Question], facts: Facts, terms: JudgingTerms, desk: ModelClient
+    store: Store, questions: Sequence[Question], facts: Facts, terms: JudgingTerms, model_client: ModelClient
 ) -> list[Judged]:
     """Return, for each way and number of chunks, how many facts the chunks support."""
     found, cases = list[Judged](), list[_Case]()
@@ -109,7 +109,7 @@ def judge(
         for top in terms.tops:
             found.append(Judged(way, top))
             cases += _cases(found[-1], hits, facts)
-    answers = desk.ask([case.prompt for case in cases if terms.allow(case.prompt)])
+    answers = model_client.ask([case.prompt for case in cases if terms.allow(case.prompt)])
     for case in cases:
         if terms.allow(case.prompt):
             answer = answers.get(case.prompt)

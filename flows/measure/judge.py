@@ -21,8 +21,8 @@ def judge(settings: Settings, store: Store, questions: Sequence[Question], k: in
         raise ConfigError("no language model is set; set provider and model in [model]")
     way = search_method_of(settings)
     found = {question.id: way.ask(store, question.text, k) for question in questions}
-    with ModelClient(asking) as desk:
+    with ModelClient(asking) as model_client:
         return {
-            "context precision": context_precision(found, questions, desk.ask),
-            "context relevance": context_relevance(found, questions, desk.ask),
+            "context precision": context_precision(found, questions, model_client.ask),
+            "context relevance": context_relevance(found, questions, model_client.ask),
         }

@@ -1,4 +1,4 @@
-"""Run: the state that the steps of a run share."""
+"""Run state: the state that the steps of a run share."""
 
 import time
 from collections.abc import Iterator

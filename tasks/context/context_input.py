@@ -1,4 +1,4 @@
-"""Setting: the inputs of a contextualizer: a document and a token budget."""
+"""Context input: what a contextualizer reads: a document and a token budget."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

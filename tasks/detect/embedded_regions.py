@@ -1,4 +1,4 @@
-"""Islands: long tables, listings, logs and dialogues inside other text."""
+"""Embedded regions: long tables, listings, logs and dialogues inside other text."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

@@ -1,9 +1,9 @@
-"""Desk: a run's access to its language model; answers are stored, and no prompt is paid for twice.
+"""Client: a run's access to its language model; answers are stored, and no prompt is paid for twice.
 
-One desk serves contexts, cuts, summaries, expanded queries, facts and judgements:
+One client serves contexts, cuts, summaries, expanded queries, facts and judgements:
 
-    with Desk(Asking(model, open_folder("store"))) as desk:
-        answers = desk.ask([Prompt(("Say it in other words.", question), purpose="expand", max_tokens=60)])
+    with ModelClient(ModelAccess(model, open_folder("store"))) as client:
+        answers = client.ask([Prompt(("Say it in other words.", question), purpose="expand", max_tokens=60)])
 """
 
 import os
@@ -143,7 +143,7 @@ class ModelClient:
         return {row["key"]: Answer(row["text"], row["basis"]) for row in rows}
 
     def _due(self, keys: Mapping[Prompt, str], kept: Mapping[str, Answer]) -> dict[str, Prompt]:
-        """Return the prompts, by key, that this desk has neither asked nor counted and that lack a good answer."""
+        """Return the prompts, by key, that this client has neither asked nor counted and that lack a good answer."""
         new = {key: prompt for prompt, key in keys.items() if key not in self._fresh and key not in self._counted}
         return {key: prompt for key, prompt in new.items() if self._is_due(prompt, kept.get(key))}
 
@@ -231,7 +231,7 @@ _sharing = threading.Lock()
 
 
 def shared_client(asking: ModelAccess) -> ModelClient:
-    """Return the desk of a run, which all its batches in this process share."""
+    """Return the model client of a run, which all its batches in this process share."""
     with _sharing:
         if asking.run not in _shared:
             _shared[asking.run] = ModelClient(asking)
@@ -239,7 +239,7 @@ def shared_client(asking: ModelAccess) -> ModelClient:
 
 
 def close_shared(run: str) -> Spent:
-    """Close the desk of a run, if a batch has opened it, and return what was spent."""
+    """Close the model client of a run, if a batch has opened it, and return what was spent."""
     with _sharing:
-        desk = _shared.pop(run, None)
-    return desk.close() if desk else Spent()
+        client = _shared.pop(run, None)
+    return client.close() if client else Spent()

@@ -26,8 +26,8 @@ class Rewriter:
 
     def __call__(self, query: str) -> list[str]:
         prompt = Prompt((_ASKED, query), purpose="expand", max_tokens=_MOST_TOKENS)
-        with ModelClient(self.asking) as desk:
-            answers = desk.ask([prompt])
+        with ModelClient(self.asking) as model_client:
+            answers = model_client.ask([prompt])
         return wordings(answers[prompt].text) if prompt in answers else []
 
 

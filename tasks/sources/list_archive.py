@@ -1,4 +1,4 @@
-"""Look inside: one worker call that lists the members of a file."""
+"""List archive: one worker call that lists the members of a file."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -56,10 +56,10 @@ def facts(
     terms = flow.JudgingTerms(
         [search_method_of(settings, one.value) for one in mode or list(Mode)], top or flow.TOPS, window
     )
-    with ModelClient(asking) as desk:
-        known = _known(kept, store, asked, desk)
-        found = flow.judge(store, asked, known, terms, desk)
-        left = desk.spent.left
+    with ModelClient(asking) as model_client:
+        known = _known(kept, store, asked, model_client)
+        found = flow.judge(store, asked, known, terms, model_client)
+        left = model_client.spent.left
     subject = subject_of(questions, qrels, {"model": settings.model.model, "window": window}, "facts")
     save_rows(lambda: flow.keep_shares(store, at or "", subject, found))
     note(f"{sum(map(len, known.values()))} facts from {len(known)} of {len(asked)} questions")
@@ -69,13 +69,13 @@ def facts(
         raise typer.Exit(1)
 
 
-def _known(kept: Path | None, store: "Store", asked: Sequence["Question"], desk: "ModelClient") -> "Facts":
+def _known(kept: Path | None, store: "Store", asked: Sequence["Question"], model_client: "ModelClient") -> "Facts":
     """Return the facts in the file `kept`. If it does not exist, have the model list them and write the file."""
     from docmill.flows.measure import answer_facts as flow
 
     if kept and kept.exists():
         return flow.read_kept(kept)
-    known = flow.facts_of(store, asked, desk)
+    known = flow.facts_of(store, asked, model_client)
     if kept:
         flow.keep(kept, known)
     return known

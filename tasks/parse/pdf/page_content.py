@@ -1,4 +1,4 @@
-"""PDF sheets: the content of one page, before it is known what repeats on others."""
+"""PDF page content: the content of one page, before it is known what repeats on others."""
 
 import ctypes
 from dataclasses import dataclass, field

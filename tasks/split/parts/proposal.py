@@ -1,4 +1,4 @@
-"""Level: the spans of a strategy, the name of the strategy that made them, and the levels of chunks below them."""
+"""Proposal: the spans of a strategy, the name of the strategy that made them, and the levels of chunks below them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Unit vectors: the small pieces of a part, compared by their embeddings."""
+"""Sentence vectors: the small pieces of a part, compared by their embeddings."""
 
 from collections.abc import Sequence
 

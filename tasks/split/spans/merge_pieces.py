@@ -1,4 +1,4 @@
-"""Merge: join pieces into chunks, closing the weakest seams first.
+"""Merge pieces: join pieces into chunks, closing the weakest seams first.
 
 The order among seams of equal strength is decided by their text, not by their position. So an edit changes only the
 chunks near it.

@@ -1,4 +1,4 @@
-"""PDF flow: rejoin paragraphs, items and code that continue in another column or on another page."""
+"""PDF paragraph flow: rejoin paragraphs, items and code that continue in another column or on another page."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""PDF blocks: runs of lines that form one heading, list item, paragraph or code listing."""
+"""PDF text blocks: runs of lines that form one heading, list item, paragraph or code listing."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""PDF rows: items on one level, like the cells of a table, each of one line or several."""
+"""PDF level rows: items on one level, like the cells of a table, each of one line or several."""
 
 from itertools import chain
 

@@ -1,4 +1,4 @@
-"""PDF columns: a page's lines in reading order.
+"""PDF text columns: a page's lines in reading order.
 
 Consecutive lines down the page, in the order of its content, make a run. Gutters separate runs into columns; a run
 across a gutter separates the columns above it from those below. Within a column, the content's order is kept if it

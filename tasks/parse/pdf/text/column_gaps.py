@@ -1,4 +1,4 @@
-"""PDF gaps: find lines with a space so wide that the text on both sides is separate."""
+"""PDF column gaps: find lines with a space so wide that the text on both sides is separate."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

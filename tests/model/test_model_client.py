@@ -1,4 +1,4 @@
-"""The desk at which a language model is asked: kept answers, order, budgets and the ledger, on a loopback server."""
+"""The client of a language model: kept answers, order, budgets and the ledger, on a loopback server."""
 
 import json
 import threading
@@ -21,7 +21,9 @@ from tests.kit.model_server import ModelServer
 PRICES = {"input": 2.0, "cached": 0.5, "output": 10.0}
 
 
-def desk(server: ModelServer, root: Path | None = None, budget: Budget | None = None, **how: object) -> ModelClient:
+def model_client(
+    server: ModelServer, root: Path | None = None, budget: Budget | None = None, **how: object
+) -> ModelClient:
     model = ModelOptions("openai", "loopback", f"{server.url}/v1", max_concurrency=3)
     return ModelClient(ModelAccess(model, open_folder(root) if root else None, budget=budget or Budget(), **how))  # type: ignore[arg-type]
 
@@ -32,14 +34,14 @@ def prompts(count: int, **how: object) -> list[Prompt]:
 
 def test_an_answer_is_kept_in_the_store_and_given_again(server: ModelServer, tmp_path: Path) -> None:
     for _ in range(2):
-        with desk(server, tmp_path) as own:
+        with model_client(server, tmp_path) as own:
             found = own.ask(prompts(5))
             assert [found[prompt] for prompt in prompts(5)] == [Answer(f"line {i}") for i in range(5)]
     assert len(server.requests) == 5
 
 
 def test_without_a_store_answers_are_kept_as_long_as_the_desk(server: ModelServer) -> None:
-    with desk(server) as own:
+    with model_client(server) as own:
         assert own.ask(prompts(2)) == own.ask(prompts(2) * 3)
     assert len(server.requests) == 2
 
@@ -49,7 +51,7 @@ def test_an_answer_outlives_what_its_prompt_only_shows_and_is_out_of_date_then(
 ) -> None:
     def asked(shown: str, refresh: bool = False) -> Answer:
         prompt = Prompt((shown, "the chunk"), about=("the chunk",), basis=shown)
-        with desk(server, tmp_path, refresh=refresh) as own:
+        with model_client(server, tmp_path, refresh=refresh) as own:
             return own.ask([prompt])[prompt]
 
     assert asked("old") == asked("new") == Answer("the chunk", "old")
@@ -59,7 +61,7 @@ def test_an_answer_outlives_what_its_prompt_only_shows_and_is_out_of_date_then(
 
 def test_a_failed_call_leaves_its_prompt_out_and_is_in_the_ledger(server: ModelServer, tmp_path: Path) -> None:
     server.behave("500", times=1)
-    with desk(server, tmp_path) as own:
+    with model_client(server, tmp_path) as own:
         assert len(own.ask(prompts(4))) == 3
     (row,) = ledger.read(ledger.pending(tmp_path))
     assert (row.calls, row.failed, row.output) == (4, 1, 9)
@@ -72,13 +74,13 @@ def test_what_is_not_whole_is_empty_unless_a_part_is_of_use(
     server: ModelServer, mood: str, partly: bool, text: str
 ) -> None:
     server.behave(mood)
-    with desk(server) as own:
+    with model_client(server) as own:
         (answer,) = own.ask(prompts(1, partly=partly)).values()
     assert answer.text == text
 
 
 def test_a_bound_of_calls_stops_and_says_what_is_left(server: ModelServer) -> None:
-    with desk(server, budget=Budget(max_calls=3)) as own:
+    with model_client(server, budget=Budget(max_calls=3)) as own:
         assert len(own.ask(prompts(5))) == 3
         assert own.ask(prompts(6)[4:]) == {}
         assert own.spent.left == 3
@@ -87,7 +89,7 @@ def test_a_bound_of_calls_stops_and_says_what_is_left(server: ModelServer) -> No
 
 def test_a_bound_of_cost_is_never_passed(server: ModelServer, tmp_path: Path) -> None:
     budget = Budget(PRICES, max_cost=0.0005)
-    with desk(server, tmp_path, budget) as own:
+    with model_client(server, tmp_path, budget) as own:
         own.ask(prompts(20))
         (row,) = own.spent.costs
         assert 0 < row.money <= 0.0005
@@ -107,7 +109,7 @@ def test_what_is_taken_into_a_cache_has_its_own_price() -> None:
 
 
 def test_counting_makes_no_call(server: ModelServer, tmp_path: Path) -> None:
-    with desk(server, tmp_path, Budget(PRICES, max_calls=4), calls=False) as own:
+    with model_client(server, tmp_path, Budget(PRICES, max_calls=4), calls=False) as own:
         assert own.ask(prompts(5, purpose="facts")) == {}
         (row,) = own.spent.costs
     assert (row.purpose, row.calls, row.output, own.spent.left) == ("facts", 4, 36, 1)
@@ -134,7 +136,7 @@ def test_calls_go_document_by_document_the_first_of_each_alone(server: ModelServ
     assert [turn and turn[0] for turn in first] == [0, 4]
     turns.done(0)
     assert [turn[0] for _ in range(3) if (turn := turns.take())] == [1, 2, 3]
-    with desk(server) as own:
+    with model_client(server) as own:
         own.ask(some)
     asked = [body["messages"][0]["content"].split("\n\n")[1] for _, _, body in server.requests]
     assert sorted(asked[:3]) == ["chunk 0", "chunk 4", "chunk 8"] or asked.index("chunk 1") < asked.index("chunk 9")
@@ -142,7 +144,7 @@ def test_calls_go_document_by_document_the_first_of_each_alone(server: ModelServ
 
 def test_no_more_calls_are_under_way_than_are_allowed(server: ModelServer) -> None:
     server.behave("slow", times=6)
-    own = desk(server)
+    own = model_client(server)
     threads = [threading.Thread(target=own.ask, args=(prompts(9)[i::3],)) for i in range(3)]
     for thread in threads:
         thread.start()
@@ -153,7 +155,7 @@ def test_no_more_calls_are_under_way_than_are_allowed(server: ModelServer) -> No
 
 
 def test_a_closed_desk_makes_no_call(server: ModelServer) -> None:
-    own = desk(server)
+    own = model_client(server)
     own.close()
     assert own.ask(prompts(3)) == {}
     assert server.requests == []
@@ -161,7 +163,7 @@ def test_a_closed_desk_makes_no_call(server: ModelServer) -> None:
 
 def test_a_refused_key_ends_everything_and_is_told_once(server: ModelServer, tmp_path: Path) -> None:
     server.behave("unauthorized")
-    with desk(server, tmp_path) as own, pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+    with model_client(server, tmp_path) as own, pytest.raises(ConfigError, match="OPENAI_API_KEY"):
         own.ask(prompts(9))
 
 
@@ -178,7 +180,7 @@ def test_what_a_killed_run_paid_for_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_journal_that_is_being_written_is_let_alone(server: ModelServer, tmp_path: Path) -> None:
-    with desk(server, tmp_path) as own:
+    with model_client(server, tmp_path) as own:
         own.ask(prompts(2))
         assert ledger.pending(tmp_path) == []
     assert len(ledger.pending(tmp_path)) == 1
