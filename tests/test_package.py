@@ -1,5 +1,6 @@
 """docmill as others have it: a wheel in an environment of its own, beside a project with names like ours."""
 
+import doctest
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import docmill
 from docmill import __all__ as public
 from tests.kit.house import ROOT
 
@@ -25,6 +27,11 @@ OWN = {  # how the user imports these
     "flows/__init__.py": "import flows",
     "tasks.py": "from tasks import NAME",
     "storage/__init__.py": "from storage import NAME",
+}
+DOCUMENTS = {
+    "git.md": "# Undo\n\nTo undo a commit, reset the branch.\n",
+    "mill.md": "# Mill\n\nThe mill grinds wheat.\n",
+    "snow.txt": "It snows in the mountains.\n",
 }
 TYPED = """
 from docmill import open_store
@@ -147,7 +154,27 @@ def test_the_public_face_is_light_and_complete() -> None:
 
 @pytest.mark.parametrize("name", public)
 def test_each_public_name_is_documented(name: str) -> None:
-    import docmill
-
     found = getattr(docmill, name)
     assert isinstance(found, str) or len(found.__doc__ or "") > 60
+
+
+def examples() -> list[doctest.DocTest]:
+    """Return the examples of the public names, those that fill the store first."""
+    finder = doctest.DocTestFinder(recurse=False)
+    names = ("ingest", "plan", "open_store", "Store")
+    return [found for name in names for found in finder.find(getattr(docmill, name), name, globs={"docmill": docmill})]
+
+
+def test_the_examples_of_the_public_names_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_model: str) -> None:
+    """Run them in one folder, one after another, as somebody who reads the documentation would."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DOCMILL_EMBEDDING__MODEL", fake_model)
+    (tmp_path / "docs").mkdir()
+    for name, text in DOCUMENTS.items():
+        (tmp_path / "docs" / name).write_text(text)
+    assert len(examples()) == 4
+    runner = doctest.DocTestRunner(verbose=False)
+    for example in examples():
+        assert example.examples, f"{example.name} has no example"
+        runner.run(example, clear_globs=False)
+    assert runner.summarize(verbose=False).failed == 0
