@@ -165,7 +165,7 @@ def test_a_compressed_file_is_named_after_the_file_that_it_is_now_in(tmp_path: P
 def letter(text: str, **attached: str | bytes) -> bytes:
     """Return a mail; the names of attachments are written with `_` for their dot."""
     message = EmailMessage()
-    message["From"], message["To"], message["EvaluationSubject"] = "ann@example.org", "bob@example.org", "The knobs"
+    message["From"], message["To"], message["Subject"] = "ann@example.org", "bob@example.org", "The knobs"
     message["Date"] = "Tue, 05 Mar 2024 06:07:08 +0100"
     message.set_content(text)
     for name, content in attached.items():

@@ -12,7 +12,7 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.pdf.blocks.headings import squeeze
 from docmill.tasks.parse.pdf.text.pdfium_calls import address, calls, text_from
 
-_INFO = {"Author": "author", "EvaluationSubject": "description", "Keywords": "keywords"}
+_INFO = {"Author": "author", "Subject": "description", "Keywords": "keywords"}
 _DATES = {"CreationDate": "created", "ModDate": "modified"}
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")
 _DAY = 3  # groups of a date: year, month, day; as many follow for the time

@@ -13,7 +13,7 @@ HEADER = "Ptarmigan SRC-400 \u00b7 Installation Manual"
 INFO = {
     "Title": "Ptarmigan SRC-400 Installation Manual",
     "Author": "Tomas Verell",
-    "EvaluationSubject": "Foundation, mast, wiring and commissioning",
+    "Subject": "Foundation, mast, wiring and commissioning",
     "Producer": "tests/make_corpus.py",
     "CreationDate": "D:20241202080000Z",
     "ModDate": "D:20241202080000Z",

@@ -6,7 +6,7 @@ python -m tests.kit.making.make_architecture
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from itertools import pairwise
@@ -14,19 +14,26 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
+import pyarrow as pa
 import pytest
 
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
+from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding import encoder, space
+from docmill.storage.schema import Draft, Parsed, StagedDocument
+from docmill.storage.tables.spill import Spill
+from docmill.storage.writer.commit import Changes
 from docmill.tasks.batch import batch
+from docmill.tasks.chunking.route import Routed
+from docmill.tasks.document.process import WorkItem, WorkRequest, WorkResult
 from tests.kit import fake_encoder
 from tests.kit.house import LAYERS, ROOT, folder_graph
 
 T = TypeVar("T")
 PAGE = ROOT / "docs" / "architecture.md"
-GROUND = ("docmill.storage", "docmill.tasks.workers")  # what everything uses is no stop on the way
+GROUND = ("docmill.storage", "docmill.tasks.workers")  # rows, keys, files and processes: no stop on the way
 STEPS = {  # the modules that hand a document on, in the order in which it meets them
     "docmill.tasks.document.process": "one document, in a worker process",
     "docmill.tasks.batch.batch": "a batch of documents",
@@ -34,7 +41,10 @@ STEPS = {  # the modules that hand a document on, in the order in which it meets
     "docmill.tasks.publishing.publish": "rows of the run",
     "docmill.storage.writer.commit": "the commit",
 }
-TEXT = "# Undo\n\nTo undo a commit, reset the branch.\n"
+WORDS = "reset the branch"
+TEXT = f"# Undo\n\nTo undo a commit, {WORDS}.\n"
+CARRIERS = (WorkItem, WorkRequest, WorkResult, Parsed, Draft, StagedDocument, Routed, Batch, Changes)
+"""Values that hold a document on its way."""
 
 
 class InLine(LocalEngine):
@@ -91,7 +101,11 @@ def page(text: str) -> str:
     modules = {lower for _, lower in way()} | set(STEPS)
     for layer in LAYERS[:-1]:
         text = _between(text, layer, f"```mermaid\n{house(layer)}\n```")
-    return _between(text, "way", f"It enters {len(modules)} modules.\n\n```mermaid\n{way_chart()}\n```")
+    return _between(
+        text,
+        "way",
+        f"It is handed to {len(modules)} modules, the five steps included.\n\n```mermaid\n{way_chart()}\n```",
+    )
 
 
 def _between(text: str, mark: str, drawn: str) -> str:
@@ -111,7 +125,7 @@ def _calls() -> list[tuple[str, str]]:
 
     def see(frame: FrameType, event: str, _argument: object) -> None:
         lower, upper = frame.f_globals.get("__name__", ""), _caller(frame)
-        if event == "call" and lower.startswith("docmill.") and upper != lower and _is_named(frame):
+        if event == "call" and lower.startswith("docmill.") and upper != lower and _is_handed_over(frame):
             calls.append((upper, lower))
 
     with tempfile.TemporaryDirectory() as folder, _alone(Path(folder)), InLine() as engine:
@@ -124,9 +138,24 @@ def _calls() -> list[tuple[str, str]]:
     return calls
 
 
-def _is_named(frame: FrameType) -> bool:
-    """Say whether a frame is a function of its own: values are made and iterated on the way, which is no stop."""
-    return not frame.f_code.co_name.startswith(("<", "__"))
+def _is_handed_over(frame: FrameType) -> bool:
+    """Say whether a call hands the document on: to a function, as its bytes, its text or values made from it."""
+    code = frame.f_code
+    if code.co_name.startswith(("<", "__")):  # values are made and iterated on the way, which is no stop
+        return False
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return any(_holds(frame.f_locals.get(name)) for name in names)
+
+
+def _holds(value: object) -> bool:
+    """Say whether a value is the document, or rows of it, or holds these."""
+    if isinstance(value, pa.Table | Spill):
+        return isinstance(value, Spill) or value.num_rows > 0
+    if isinstance(value, list | tuple):
+        return any(map(_holds, value))
+    if isinstance(value, Generator):  # rows on their way, of which none may be taken here
+        return True
+    return isinstance(value, CARRIERS) or (isinstance(value, str | bytes) and str(value).count(WORDS) > 0)
 
 
 def _caller(frame: FrameType) -> str:

@@ -28,7 +28,7 @@ def test_what_is_filled_into_a_form_is_read_where_it_stands() -> None:
     pdf = page()
     for x, y, text in ((60, 740, "Name:"), (80, 700, "Lives at the mill"), (80, 680, "Keeps bees")):
         pdf.text(x, y, text)
-    pdf.table(60, 660, (100, 100), [["Wheel", "CallSchedule"], ["Upper", ""]])
+    pdf.table(60, 660, (100, 100), [["Wheel", "Turns"], ["Upper", ""]])
     pdf.field(100, 740, 150, filled("name", "Agathe Miller"))
     pdf.field(60, 700, 10, ticked("lives", "Yes"))
     pdf.field(60, 680, 10, ticked("bees", "Off"))

@@ -23,7 +23,7 @@ from tests.kit.writers import outlook
 
 def _mail(subject: str = "Gauges", text: str = "The gauges are here.\n") -> EmailMessage:
     mail = EmailMessage()
-    mail["From"], mail["To"], mail["EvaluationSubject"] = "Ann Reed <ann@mill.example>", "bo@mill.example", subject
+    mail["From"], mail["To"], mail["Subject"] = "Ann Reed <ann@mill.example>", "bo@mill.example", subject
     mail.set_content(text)
     return mail
 
@@ -50,7 +50,7 @@ def test_an_enclosed_message_is_a_mail_of_its_own() -> None:
     inner = _mail("First reading: 3/4")
     inner.add_attachment(b"1,2\n", "text", "csv", filename="readings.csv")
     outer = MIMEMultipart()
-    outer["EvaluationSubject"] = "Forwarded"
+    outer["Subject"] = "Forwarded"
     outer.attach(MIMEText("See below."))
     outer.attach(MIMEMessage(inner))
     ((name, data),) = attachments(outer.as_bytes(), "eml")
