@@ -95,7 +95,7 @@ class Fixed(Windowed):
         if isinstance(self.overlap, int) and not isinstance(self.overlap, bool):
             return self.overlap
         number = str(self.overlap).removesuffix("%").strip()
-        if not str(self.overlap).endswith("%") or not number.replace(".", "", 1).isdigit():
+        if not str(self.overlap).endswith("%") or not number.replace(".", "", 1).isdecimal():
             raise ConfigError(f'overlap must be a number of units or a percentage such as "10%", got {self.overlap!r}')
         return int(self.size * float(number) / _PER_CENT)
 

@@ -93,6 +93,11 @@ def test_a_formula_is_read_as_it_was_last_computed() -> None:
     assert _kinds(_read(data)) == [("paragraph", "41 | done")]
 
 
+def test_a_raised_digit_is_no_number_of_a_year() -> None:
+    rows = [["1²", "area"], ["12", "field"]]
+    assert _tables(_read(_of_rows(*rows))) == [rows]
+
+
 def test_each_sheet_is_a_section_and_empty_ones_are_left_out() -> None:
     def fill(book: Any) -> None:
         book.active.title = "First"

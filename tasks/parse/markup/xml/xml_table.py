@@ -64,6 +64,6 @@ def _colspan(cell: Any, columns: list[str]) -> str:
 def _rowspan(cell: Any) -> str:
     """Return a cell's row span: CALS gives the additional rows, TEI the total."""
     more = cell.get("morerows") or ""
-    if more.isdigit() and len(more) <= _MAX_DIGITS:
+    if more.isdecimal() and len(more) <= _MAX_DIGITS:
         return str(int(more) + 1)
     return cell.get("rows") or "1"

@@ -226,7 +226,7 @@ def has_header(table: list[list[str]]) -> bool:
 
 
 def _is_year(text: str) -> bool:
-    return text.isdigit() and int(text) in _YEARS
+    return text.isdecimal() and int(text) in _YEARS
 
 
 def _is_number(text: str) -> bool:

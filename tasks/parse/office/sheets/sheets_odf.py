@@ -87,4 +87,4 @@ def _lines(node: Any) -> str:
 
 def _count(stated: str | None) -> int:
     """Return the number of repetitions of a cell or row: 1 if it is not a number or too long."""
-    return max(1, int(stated)) if stated and stated.isdigit() and len(stated) <= _MAX_COUNT_DIGITS else 1
+    return max(1, int(stated)) if stated and stated.isdecimal() and len(stated) <= _MAX_COUNT_DIGITS else 1
