@@ -1,4 +1,4 @@
-"""Everything that docmill raises on purpose.
+"""Errors: every exception that docmill raises on purpose.
 
 DocmillError
 ├── Terminal             no retry will help
@@ -11,19 +11,26 @@ DocmillError
     └── Locked           another process writes to the store
 
 A message says what was wrong, the value, and what would be right.
+
+    try:
+        docmill.ingest("docs", store="store")
+    except docmill.errors.Transient:
+        ...  # try again later
+    except docmill.errors.Terminal as error:
+        print(error)  # change something first
 """
 
 
 class DocmillError(Exception):
-    """Any failure that docmill explains."""
+    """The base class of every failure that docmill explains."""
 
 
 class Terminal(DocmillError):
-    """A failure that no retry will mend."""
+    """A failure that a retry cannot mend."""
 
 
 class Transient(DocmillError):
-    """A failure that another try may not meet."""
+    """A failure that may be gone at the next try, such as a full disk or a server that does not answer."""
 
 
 REASONS = {
@@ -48,8 +55,8 @@ REASONS = {
 class Rejected(Terminal):
     """One document cannot be used.
 
-    `reason` is a key of `REASONS`, the message says the rest. `parser` names the parser that was at
-    work and its version, where whoever raises this knows it.
+    `reason` is a key of `REASONS`; `message` gives the details. `parser` names the parser and its version, or is ""
+    if the error has none.
     """
 
     def __init__(self, reason: str, message: str, parser: str = "") -> None:
@@ -79,4 +86,4 @@ class QueryError(Terminal):
 
 
 class Locked(Transient):
-    """Another process writes to the store."""
+    """Another process is writing to the store."""
