@@ -35,7 +35,7 @@ class Transient(DocmillError):
 
 REASONS = {
     "corrupt": "damaged, truncated, or not what its name and first bytes say",
-    "crashed": "its parser's process died, or the parser broke its own promise",
+    "crashed": "its parser's process died, or the parser returned an invalid result",
     "empty": "no bytes, or none that mean anything; an archive without a file",
     "encrypted": "needs a password that is not in [parse.passwords]",
     "memory": "its parser needs more memory than [parse.memory_mb]",

@@ -61,7 +61,7 @@ def fault(root: Path, file: FileRef, deep: bool = True) -> str:
         return f"{file.path} is missing"
     if path.stat().st_size != file.bytes:
         return f"{file.path} has {path.stat().st_size} bytes, not {file.bytes}"
-    return f"{file.path} has another content than was written" if deep and hash_file(path) != file.hash else ""
+    return f"{file.path} does not have the content that was written" if deep and hash_file(path) != file.hash else ""
 
 
 def sync_folder(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Embedding space: the properties of a model, read from its files without loading it, torch or transformers."""
+"""Space: the embedding space of a model, read from its files without loading it, torch or transformers."""
 
 import json
 import os

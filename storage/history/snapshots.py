@@ -219,4 +219,4 @@ def _check_sum(data: bytes) -> None:
     """Raise `ValueError` if the checksum of a snapshot is wrong; snapshots of older releases have none."""
     body, found, end = data.rpartition(_CHECKSUM)
     if found and end != f'{hash_bytes(body)}"\n}}'.encode():
-        raise ValueError("its checksum is another one")
+        raise ValueError("its checksum is wrong")

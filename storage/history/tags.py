@@ -40,7 +40,7 @@ def _number(file: Path) -> int:
         return int(json.loads(file.read_bytes())["snapshot"])
     except (ValueError, KeyError, TypeError) as error:
         mend = f"docmill tag {file.stem} --delete"
-        raise StoreError(f"{file} is not a tag: {error}; give it up and tag the snapshot again: {mend}") from error
+        raise StoreError(f"{file} is not a tag: {error}; delete it and tag the snapshot again: {mend}") from error
 
 
 def find(root: Path, at: int | str | None) -> int | None:

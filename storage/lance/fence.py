@@ -46,8 +46,8 @@ class Writer:
     def _step(self, version: int) -> None:
         if version != self.version + 1:
             raise Locked(
-                f"the vectors came to version {version} and not {self.version + 1}: "
-                "another program writes to them; run again when it has stopped"
+                f"the vector table is at version {version}, not {self.version + 1}: "
+                "another program writes to it; run again when it has stopped"
             )
         self.version = version
 
@@ -134,7 +134,7 @@ class Writer:
         """Tag the current version after checking that it has `rows` rows."""
         held = self._table.count_rows()
         if held != rows:
-            raise StoreError(f"the vectors have {held} rows, {rows} belong there; mend with: docmill repair")
+            raise StoreError(f"the vector table has {held} rows, not {rows}; mend with: docmill repair")
         tags = self._table.tags
         with boundary("lance tag"):
             (tags.update if tag in tags.list() else tags.create)(tag, self.version)  # a dead commit left it

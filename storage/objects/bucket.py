@@ -168,7 +168,7 @@ class Objects:
         except (FileNotFoundError, exceptions.NotFoundError) as error:
             raise Vanished(f"{self.url}/{key} is not there") from error
         except (PermissionError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-            what = "may not be used with the credentials of the environment (AWS_ACCESS_KEY_ID and its kin)"
+            what = "refuses the credentials of the environment (AWS_ACCESS_KEY_ID and related variables)"
             raise StoreError(f"{self.url}/{key} {what}: {_first_line(error)}") from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
             if _ROLE.search(str(error)):

@@ -1,4 +1,4 @@
-"""LanceDB manifest: list the files of one version of a LanceDB table.
+"""Lance manifest: list the files of one version of a LanceDB table.
 
 Layout and fields: https://lance.org/format/table (protos/table.proto). A manifest is a protocol buffer message; the
 last 16 bytes of the file say where it starts.

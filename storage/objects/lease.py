@@ -62,9 +62,9 @@ def confirm(objects: Objects, root: Path) -> datetime:
     try:
         token = (root / TOKEN).read_text()
     except FileNotFoundError:
-        raise Locked(f"{objects.url}: nobody here writes to it; run again") from None
+        raise Locked(f"{objects.url}: this machine does not hold its lease; run again") from None
     if not _beat(objects, token):
-        raise Locked(f"{objects.url}: {_who(objects)} has taken it over, because this run stood still; run again")
+        raise Locked(f"{objects.url}: {_who(objects)} has taken it over because this run paused too long; run again")
     return objects.version(KEY).modified
 
 

@@ -59,7 +59,7 @@ def _fetch(objects: Objects, key: str, digest: str, path: Path) -> None:
     except Vanished:  # a newer object has just replaced it
         return
     if hash_bytes(data) != digest:
-        raise StoreError(f"{objects.url}/{key} has another content than was written")
+        raise StoreError(f"{objects.url}/{key} does not have the content that was written")
     write_whole(path, data)
 
 

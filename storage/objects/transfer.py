@@ -51,7 +51,7 @@ def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
         key = key_of_file(file)
         objects.download(key, path)
         if hash_file(path) != file.hash:
-            raise StoreError(f"{objects.url}/{key} has another content than was written; see: docmill verify")
+            raise StoreError(f"{objects.url}/{key} does not have the content that was written; see: docmill verify")
         path.chmod(0o644)
         final = root / file.path
         final.parent.mkdir(parents=True, exist_ok=True)

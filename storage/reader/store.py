@@ -54,11 +54,6 @@ class Document:
         elements: Its typed spans, such as headings, paragraphs and tables, ordered by `start_char`.
         metadata: What the file states about itself, such as author, created and language, as JSON values.
         row: Its row in the table `documents`.
-
-    Example:
-        >>> document = store.document("git.md")
-        >>> document.text[document.elements[0].start_char : document.elements[0].end_char]
-        'Undo a commit'
     """
 
     uri: str
@@ -221,9 +216,6 @@ class Store:
 
         Returns:
             The rows of the chunks that the snapshot holds, by id. Unknown and malformed ids are left out.
-
-        Raises:
-            docmill.errors.StoreError: A file of the snapshot is damaged.
         """
         return self._sources.rows([key for key in ids if _ID.fullmatch(key)])
 
@@ -292,9 +284,6 @@ class Store:
             `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`,
             of `stale` documents, of `chunks` and of `rejects`, counts of documents by `sources` and by
             `content_types`, the embedding `model` and its `dimension`, and `bytes`, the disk use of the folder.
-
-        Raises:
-            docmill.errors.StoreError: A file of the snapshot is damaged.
         """
         documents = read_table(self.stored, "documents", ["content_type", "status", "source"])
         return {

@@ -56,6 +56,6 @@ def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:
         return by_feedback(query)
     if query.options.expand == "model":
         if rewrite is None:
-            raise QueryError("expand by a model needs one; name it in [model], or give `rewrite`")
+            raise QueryError("expand='model' needs a language model; name it in [model], or pass `rewrite`")
         return by_model(query, rewrite)
     return query.ask()

@@ -260,5 +260,5 @@ def _explain(error: Exception, limits: SqlLimits) -> str:
         return f"SQL sees this store's tables only, no files and no network: {error}"
     if missing := re.search(r"Table with name (\w+)_at_((?:[\dA-F]{2})*) does not exist", str(error)):
         table, at = missing[1], bytes.fromhex(missing[2]).decode("utf-8", "replace")
-        return f"no snapshot {at} to read {table} of; name a kept one by its number or tag itself: {table}_at(41)"
+        return f"no snapshot {at} to read {table} from; give the number or tag of a kept one: {table}_at(41)"
     return re.sub(r"\n{2,}", "\n", str(error))

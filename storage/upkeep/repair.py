@@ -137,7 +137,7 @@ def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generat
     if "embeddings" in kinds:
         packs, count = _restore_embeddings(mended, chunks, encode)
         mended = mended.changed(artifacts={**mended.snapshot.artifacts, "embeddings": packs})
-        yield f"embedded {count} texts again, whose vectors no pack holds any more"
+        yield f"embedded {count} texts again because no pack held their vectors"
     if "vectors" in kinds:
         rows, tag = vector_rows(mended.packs("embeddings"), chunks), vector_tag(mended.number + 1)
         mended = mended.changed(vectors=vectors.rebuild(mended.root, mended.snapshot.space, rows, tag))

@@ -218,7 +218,7 @@ def _check_space(stored: StoredSnapshot) -> Iterator[Finding]:
 
 def _check_keywords(stored: StoredSnapshot) -> Iterator[Finding]:
     if stored.snapshot.keywords.rows != stored.snapshot.rows("chunks"):
-        counts = f"{stored.snapshot.keywords.rows} chunks are counted, {stored.snapshot.rows('chunks')} there"
+        counts = f"{stored.snapshot.keywords.rows} chunks in the index, {stored.snapshot.rows('chunks')} in the table"
         yield Finding("keywords", counts, _mend(stored, "keywords"))
     chunks = read_table(stored, "chunks", ["chunk_id"])
     yield from _compare(
@@ -250,7 +250,7 @@ def _check_current(stored: StoredSnapshot) -> Iterator[Finding]:
 
 def _check_evaluations(stored: StoredSnapshot) -> Iterator[Finding]:
     for path in measurements.damaged(stored.root):
-        message = f"{path.relative_to(stored.root)} cannot be read; what it says has to be measured again"
+        message = f"{path.relative_to(stored.root)} cannot be read; repeat the evaluation"
         yield Finding("evaluations", message, _mend(stored, "evaluations"))
 
 

@@ -9,7 +9,7 @@ from docmill.storage.history import snapshots, tags
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.garbage import named_files
 
-_MEND = "restore it from a copy of the store; the newest snapshot does not need it, and it goes with those that do"
+_MEND = "restore it from a copy of the store; only older snapshots need it, and it is removed with them"
 
 
 def faults(newest: StoredSnapshot, deep: bool) -> Iterator[tuple[str, str]]:

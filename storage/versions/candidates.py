@@ -57,7 +57,7 @@ def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wai
         folder.complete([candidate.snapshot])
         if not (force or _follows(candidate, newest)):
             raise QueryError(
-                f"snapshot {newest.number} was committed after {name}, which does not have what it changed; ingest"
+                f"snapshot {newest.number} was committed after {name}, which lacks its changes; ingest"
                 f" again, or go back to what {name} holds: docmill publish {name} --force --store {root}"
             )
         number = newest.number + 1

@@ -96,7 +96,7 @@ def check_query(text: str) -> None:
     if not isinstance(text, str):
         raise QueryError(f"the query must be a text, got {text!r}")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise QueryError("the query is not text: it holds half a character, as of bytes that are no UTF-8")
+        raise QueryError("the query is not valid text: it has a lone surrogate, as from bytes that are not UTF-8")
     if not text.strip():
         raise QueryError("the query is empty; ask for something")
     if not any(map(str.isalnum, text)):
