@@ -1,7 +1,7 @@
-"""Where a store is: a folder, or a prefix on an object store whose mirror is a folder.
+"""Address: the location of a store, which is a folder or a prefix on an object store with a local mirror.
 
-A mirror says in `remote.json` what it is a mirror of. Endpoint, region and credentials come from the AWS environment
-variables only and are written nowhere.
+A mirror records in `remote.json` which store it mirrors. Endpoint, region and credentials come from the AWS
+environment variables only and are never written to disk.
 """
 
 import json
@@ -17,12 +17,12 @@ from docmill.storage.keys import key_of
 
 MARKER = "remote.json"
 VARIABLE = "DOCMILL_MIRRORS"
-_URL = re.compile(r"s3:/{1,2}(?P<bucket>[^/]+)(?:/+(?P<prefix>.*?))?/*")  # a `Path` makes one slash of two
+_URL = re.compile(r"s3:/{1,2}(?P<bucket>[^/]+)(?:/+(?P<prefix>.*?))?/*")  # a `Path` turns two slashes into one
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorMark:
-    """What a mirror is: of which address, under which name of its own, and of which of the stores ever there."""
+    """The identity of a mirror: the address of its store, its own name, and which store at that address it follows."""
 
     url: str
     mirror: str
@@ -30,7 +30,7 @@ class MirrorMark:
 
 
 def url_of(store: str | Path) -> str | None:
-    """Return the address `s3://BUCKET/PREFIX` of a store on an object store, None for a folder."""
+    """Return the address `s3://BUCKET/PREFIX` of a store on an object store, or None for a folder."""
     found = _URL.fullmatch(str(store))
     if found is None:
         if str(store).startswith("s3:"):
@@ -40,19 +40,19 @@ def url_of(store: str | Path) -> str | None:
 
 
 def is_address(name: str) -> bool:
-    """Say whether a name is an address on an object store, and not a path."""
+    """Return whether a name is an address on an object store rather than a path."""
     return name.startswith("s3://")
 
 
 def absolute(store: str | Path) -> str:
-    """Return a name of a store that means the same in any working folder."""
+    """Return the name of a store in a form that does not depend on the working folder."""
     return url_of(store) or str(Path(store).absolute())
 
 
 def at_hand(store: str | Path, mirrors: str | Path = "") -> Path:
-    """Return the folder of a store: itself, or its mirror below `mirrors`, which is made where it is missing.
+    """Return the local folder of a store: the store itself, or its mirror, which is created if it is missing.
 
-    Without `mirrors` they lie where `DOCMILL_MIRRORS` says, else in the user's cache folder. Nothing is fetched.
+    Mirrors are kept below `mirrors`, else below `DOCMILL_MIRRORS`, else in the user's cache folder. Nothing is fetched.
     """
     url = url_of(store)
     if url is None:
@@ -70,7 +70,7 @@ def _cache() -> Path:
 
 
 def mark_of(root: Path) -> MirrorMark | None:
-    """Return what a folder is a mirror of, None for one that is a store itself."""
+    """Return which store a folder mirrors, or None for a folder that is itself a store."""
     try:
         data = (root / MARKER).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -82,5 +82,5 @@ def mark_of(root: Path) -> MirrorMark | None:
 
 
 def belong(root: Path, mark: MirrorMark, store: str) -> None:
-    """Note of which store a mirror is."""
+    """Record which store a mirror follows."""
     write_whole(root / MARKER, json.dumps(asdict(replace(mark, store=store))).encode())

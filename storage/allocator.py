@@ -1,34 +1,34 @@
-"""Allocation: let a long run give memory back to the system, so that its size follows what it holds."""
+"""Allocator: return freed memory to the system, so that a long run does not keep the memory of its peak."""
 
 import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_M_ARENA_MAX = -8  # of malloc.h
+_M_ARENA_MAX = -8  # from malloc.h
 _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -3, -1
-_ARENAS = 2  # fewer make threads wait for each other, more keep memory: see `spare_memory`
+_ARENAS = 2  # with fewer, threads wait for each other; more retain memory: see `spare_memory`
 _LARGE, _USUAL = 1 << 20, 32 << 20
 
 
 def prefer_system_pool() -> None:
-    """Have Arrow allocate from the system's pool inside, too. It reads this when it is loaded, and never again.
+    """Make Arrow use the system's allocator for its internal allocations too; Arrow reads this only while it loads.
 
-    Programs of docmill call this before they load Arrow. An application decides for itself: it sets the variable
-    or leaves it.
+    docmill's own programs call this before they load Arrow. An application that imports docmill decides for itself
+    whether to set the variable.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
 def spare_memory() -> None:
-    """Let Arrow allocate as all else does, and all threads from few arenas.
+    """Make Arrow use the system's allocator, and let all threads share few arenas.
 
-    A pool for each library and an arena for each thread keep what they have once had: an ingest of 3,000 pages
-    peaked at 545 MB with Arrow's own pool, at 409 MB with the system's, at 323 MB with two arenas besides. What Arrow
-    allocates inside goes by `prefer_system_pool`: an ingest of 4,000 pages peaked at 452 MB without that, at 313 MB
-    with it.
+    A pool for each library and an arena for each thread retain the memory that they once used. An ingest of 3,000
+    pages peaked at 545 MB with Arrow's own pool, at 409 MB with the system's, and at 323 MB with two arenas as well.
+    `prefer_system_pool` covers Arrow's internal allocations: an ingest of 4,000 pages peaked at 452 MB without it and
+    at 313 MB with it.
     """
-    import pyarrow as pa  # worker processes give back too, and do without its 50 MB
+    import pyarrow as pa  # here, because worker processes call `give_back` and should not load its 50 MB
 
     pa.set_memory_pool(pa.system_memory_pool())
     _of_glibc("mallopt", _M_ARENA_MAX, _ARENAS)
@@ -36,26 +36,27 @@ def spare_memory() -> None:
 
 @contextmanager
 def returning_large() -> Iterator[None]:
-    """Let every block of 1 MB and more go back as soon as it is freed; nothing that is short of time belongs in it.
+    """Within the block, return each allocation of 1 MB or more to the system as soon as it is freed.
 
-    The commit of an ingest of 10,000 pages peaks at 279 MB with it, at 288 MB without; but a model encodes in 12 s
-    what takes it 8 s without, as its layers get all their memory anew.
+    Do not use it around work that must be fast. The commit of an ingest of 10,000 pages peaks at 279 MB with it and at
+    288 MB without. But a model takes 12 s instead of 8 s to encode the same texts, because its layers allocate all
+    their memory anew.
     """
     _of_glibc("mallopt", _M_MMAP_THRESHOLD, _LARGE)
     try:
         yield
-    finally:  # what glibc itself arrives at where large blocks come and go
+    finally:  # the values that glibc itself settles on when large blocks are allocated and freed
         _of_glibc("mallopt", _M_MMAP_THRESHOLD, _USUAL)
         _of_glibc("mallopt", _M_TRIM_THRESHOLD, 2 * _USUAL)
 
 
 def give_back() -> None:
-    """Return to the system what was freed."""
+    """Return freed memory to the system."""
     _of_glibc("malloc_trim", 0)
 
 
 def _of_glibc(name: str, *arguments: int) -> None:
-    """Call a function of glibc; another library that has none keeps its own ways."""
+    """Call a function of glibc; with another C library, do nothing."""
     function = getattr(ctypes.CDLL(None), name, None)
     if function is not None:
         function(*arguments)

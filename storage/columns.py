@@ -1,4 +1,4 @@
-"""The Arrow schema of each row of `storage/schema.py`, and the way between the two."""
+"""Columns: the Arrow schema of each row class in `storage/schema.py`, and the conversion between rows and tables."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
@@ -35,7 +35,7 @@ REGION = pa.struct(
         ("options", pa.string()),
     ]
 )
-"""A stretch of a document of one content type; `options` is JSON."""
+"""A region of a document: a span of one content type; `options` is JSON."""
 
 DOCUMENTS = _schema(DocumentRow, regions=pa.list_(REGION))
 CHUNKS = _schema(
@@ -53,7 +53,7 @@ RUNS = _schema(RunRow)
 COSTS = _schema(CostRow)
 
 DELETED = DOCUMENTS.append(pa.field("deleted", pa.string()))
-"""Documents that were deleted of late, and when; `deleted_chunks` are their chunks."""
+"""Recently deleted documents and the times of their deletion; `deleted_chunks` holds their chunks."""
 
 SCHEMAS: dict[str, pa.Schema] = {
     "documents": DOCUMENTS,
@@ -73,7 +73,7 @@ def to_table(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
 
 
 def from_table(table: pa.Table, row: type[R]) -> list[R]:
-    """Return an Arrow table's rows as `row` dataclasses; the table has at least its fields."""
+    """Return the rows of an Arrow table as `row` dataclasses; the table has a column for each field, or more."""
     names = [f.name for f in fields(row)]  # type: ignore[arg-type]
     columns: Iterable[list[Any]] = (
         [tuple(v) for v in values] if values and isinstance(values[0], list) else values

@@ -1,4 +1,4 @@
-"""Everything that docmill raises on purpose.
+"""Errors: every exception that docmill raises on purpose.
 
 DocmillError
 ├── Terminal             no retry will help
@@ -11,24 +11,31 @@ DocmillError
     └── Locked           another process writes to the store
 
 A message says what was wrong, the value, and what would be right.
+
+    try:
+        docmill.ingest("docs", store="store")
+    except docmill.errors.Transient:
+        ...  # try again later
+    except docmill.errors.Terminal as error:
+        print(error)  # change something first
 """
 
 
 class DocmillError(Exception):
-    """Any failure that docmill explains."""
+    """The base class of every failure that docmill explains."""
 
 
 class Terminal(DocmillError):
-    """A failure that no retry will mend."""
+    """A failure that a retry cannot mend."""
 
 
 class Transient(DocmillError):
-    """A failure that another try may not meet."""
+    """A failure that may be gone at the next try, such as a full disk or a server that does not answer."""
 
 
 REASONS = {
     "corrupt": "damaged, truncated, or not what its name and first bytes say",
-    "crashed": "its parser's process died, or the parser broke its own promise",
+    "crashed": "its parser's process died, or the parser returned an invalid result",
     "empty": "no bytes, or none that mean anything; an archive without a file",
     "encrypted": "needs a password that is not in [parse.passwords]",
     "memory": "its parser needs more memory than [parse.memory_mb]",
@@ -48,8 +55,8 @@ REASONS = {
 class Rejected(Terminal):
     """One document cannot be used.
 
-    `reason` is a key of `REASONS`, the message says the rest. `parser` names the parser that was at
-    work and its version, where whoever raises this knows it.
+    `reason` is a key of `REASONS`; `message` gives the details. `parser` names the parser and its version, or is ""
+    if the error has none.
     """
 
     def __init__(self, reason: str, message: str, parser: str = "") -> None:
@@ -79,4 +86,4 @@ class QueryError(Terminal):
 
 
 class Locked(Transient):
-    """Another process writes to the store."""
+    """Another process is writing to the store."""

@@ -1,4 +1,4 @@
-"""The moments before and after each effect on the disk, by name, so that tests can end or fail a run at any of them."""
+"""Failpoints: named moments before and after each effect on the disk, at which tests can end or fail a run."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

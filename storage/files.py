@@ -1,4 +1,4 @@
-"""Files that are whole or absent: nothing here can leave half a file under a final name."""
+"""Files: atomic writes, which leave a file whole or absent and never half-written under its final name."""
 
 import errno
 import fcntl
@@ -19,7 +19,7 @@ from docmill.storage.keys import KEY_BYTES
 
 TEMPORARY = ".tmp-"
 _SYNCS_AT_ONCE = 16
-"""Files that are synced at a time: a disk takes several syncs together. More threads only wait."""
+"""How many files are synced at the same time: a disk takes several syncs together, and more threads only wait."""
 _unsettled: set[Path] = set()
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -35,7 +35,7 @@ class FileRef:
 
 @contextmanager
 def explain_full_disk(root: Path) -> Iterator[None]:
-    """Say of a failed write what became of the store and what to do."""
+    """Turn the error of a full disk into a `Transient` that tells the state of the store and what to do."""
     try:
         yield
     except OSError as error:
@@ -55,17 +55,17 @@ def hash_file(path: Path) -> str:
 
 
 def fault(root: Path, file: FileRef, deep: bool = True) -> str:
-    """Return what is wrong with a file, or nothing; without `deep` its content is not read."""
+    """Return what is wrong with a file, or "" for a good one; without `deep`, its content is not read."""
     path = root / file.path
     if not path.is_file():
         return f"{file.path} is missing"
     if path.stat().st_size != file.bytes:
         return f"{file.path} has {path.stat().st_size} bytes, not {file.bytes}"
-    return f"{file.path} has another content than was written" if deep and hash_file(path) != file.hash else ""
+    return f"{file.path} does not have the content that was written" if deep and hash_file(path) != file.hash else ""
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
+    """Sync a folder, so that the names in it survive a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -75,7 +75,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def temporary(folder: Path) -> Iterator[Path]:
-    """Yield a file of a temporary name in a folder; it is gone afterwards unless it was renamed."""
+    """Yield the path of a temporary file in a folder; the file is removed afterwards unless it was renamed."""
     folder.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=folder)
     os.close(handle)
@@ -95,6 +95,7 @@ def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path]
     """Write a file named by its content: `write` fills a temporary file, which then takes its final name.
 
     A file of the same content that is already there is kept, so writing twice is free.
+    If a file of the same content exists, it is kept: writing twice costs nothing.
     """
     with temporary(root / folder) as draft:
         with boundary(f"write {folder}"):
@@ -103,7 +104,7 @@ def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path]
 
 
 def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
-    """Move a finished file of the same file system into the store, under the name of its content; see `settle`."""
+    """Move a finished file of the same file system into the store and name it by its content; call `settle` later."""
     digest = hash_file(file)
     final = root / folder / f"{digest}{suffix}"
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -116,9 +117,9 @@ def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
 
 
 def settle() -> None:
-    """Make the files that this process has moved into the store survive a power cut, many at a time.
+    """Sync the files that this process has moved into the store, many at a time, so that they survive a power cut.
 
-    Until then no snapshot may name them. What a power cut leaves of one is swept, or written over.
+    No snapshot may name a file before that. If a power cut damages one, it is swept or overwritten.
     """
     files = [_unsettled.pop() for _ in range(len(_unsettled))]
     folders = {file.parent for file in files}
@@ -128,7 +129,7 @@ def settle() -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file by another content in one step."""
+    """Replace the content of a file in one step."""
     with temporary(path.parent) as draft:
         with boundary(f"write {path.name}"):
             draft.write_bytes(data)
@@ -140,9 +141,9 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def put_if_absent(path: Path, data: bytes) -> bool:
-    """Write a file unless its name is taken; return whether it was written.
+    """Write a file unless the name exists; return whether it was written.
 
-    `os.link` fails where the name exists, while a rename would overwrite it.
+    It uses `os.link`, which fails if the name exists, while a rename would overwrite the file.
     """
     with temporary(path.parent) as draft:
         with boundary(f"write {path.parent.name}"):
@@ -169,7 +170,7 @@ def link(source: str | Path, target: str | Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a whole folder, if it is there."""
+    """Remove a file, a link or a whole folder if it exists."""
     with boundary("remove"):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -178,7 +179,7 @@ def remove(path: Path) -> None:
 
 
 def disk_use(root: Path) -> int:
-    """Return the bytes of all files below a folder, a file of several names once, without what goes meanwhile."""
+    """Return the bytes of all files below a folder; hard links count once, files that vanish meanwhile not at all."""
     sizes = {}
     for folder, _, names in os.walk(root):
         for name in names:
@@ -191,7 +192,7 @@ def disk_use(root: Path) -> int:
 
 @contextmanager
 def flocked(path: Path, how: int, mode: int = 0o644) -> Iterator[None]:
-    """Hold the lock of a file, made with `mode` where it is missing; `how` is that of `fcntl.flock`."""
+    """Hold the lock of a file, which is created with `mode` if missing; `how` is the operation for `fcntl.flock`."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, mode)
     try:
         fcntl.flock(handle, how)

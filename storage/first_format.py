@@ -1,7 +1,7 @@
-"""The first format of tables: what its columns were called, and how they are read as today's.
+"""First format: read tables that were written in format 1 as if they had today's columns.
 
-Format 1 said `start` and `end`, which is a reserved word of SQL, and page 0 where there was none. The first commit of
-a newer docmill writes all tables anew, so only the snapshots before it are read this way.
+Format 1 called the columns `start` and `end`, which is a reserved word of SQL, and wrote page 0 for "no page". The
+first commit of a newer docmill rewrites all tables, so only older snapshots are read this way.
 """
 
 from collections.abc import Iterable
@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 RENAMED = {"start": "start_char", "end": "end_char"}
-"""Columns, and fields of a region, by the names that format 1 gave them."""
+"""Columns, and fields of a region, with the names that they had in format 1."""
 _FORMER = {today: former for former, today in RENAMED.items()}
 
 
 def is_first(schema: pa.Schema) -> bool:
-    """Say whether columns are those of format 1."""
+    """Return whether columns are those of format 1."""
     if "regions" in schema.names:
         return "start" in _parts(schema.field("regions"))
     return not RENAMED.keys().isdisjoint(schema.names)
 
 
 def as_today(table: pa.Table) -> pa.Table:
-    """Return a table of format 1 with today's names, and null where it says page 0."""
+    """Return a table of format 1 with today's column names, and with null instead of page 0."""
     for place, name in enumerate(table.schema.names):
         if name == "regions":
             table = table.set_column(place, name, _regions(table.column(name)))
@@ -34,17 +34,17 @@ def as_today(table: pa.Table) -> pa.Table:
 
 
 def former(names: Iterable[str]) -> list[str]:
-    """Return the names that format 1 gave to columns of today."""
+    """Return the names that today's columns had in format 1."""
     return [_FORMER.get(name, name) for name in names]
 
 
 def former_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a table's schema as format 1 had it."""
+    """Return the schema that a table had in format 1."""
     return pa.schema([_former_field(field) for field in schema])
 
 
 def former_sql(field: pa.Field) -> str:
-    """Return the SQL expression that reads a column of today from a table of format 1."""
+    """Return the SQL expression that reads one of today's columns from a table of format 1."""
     if field.name == "regions":
         parts = ", ".join(f'{name} := r."{_FORMER.get(name, name)}"' for name in _parts(field))
         return f"list_transform(regions, lambda r: struct_pack({parts}))"
@@ -52,13 +52,13 @@ def former_sql(field: pa.Field) -> str:
 
 
 def both_schemas(schema: pa.Schema) -> list[pa.Field]:
-    """Return the columns of both formats, as a scan of files of both finds them."""
+    """Return the columns of both formats, as they appear in one scan over files of both."""
     both = [*schema, *(field for field in former_schema(schema) if field.name not in schema.names)]
     return [_both_parts(field) if field.name == "regions" else field for field in both]
 
 
 def either_sql(field: pa.Field, blank: str) -> str:
-    """Return the SQL expression that reads a column of today from a scan of files of both formats."""
+    """Return the SQL expression that reads one of today's columns from a scan over files of both formats."""
     if field.name == "regions":
         parts = ", ".join(f"{name} := {_either('r.', name)}" for name in _parts(field))
         return f"coalesce(list_transform(regions, lambda r: struct_pack({parts})), {blank})"
@@ -86,7 +86,7 @@ def _former_field(field: pa.Field) -> pa.Field:
 
 
 def _regions(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return lists of regions with today's names of their fields."""
+    """Return lists of regions with today's field names."""
     kind = pa.list_(pa.struct([part.with_name(RENAMED.get(part.name, part.name)) for part in column.type.value_type]))
     return pa.chunked_array([_relabelled(chunk, kind) for chunk in column.chunks], kind)
 

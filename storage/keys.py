@@ -1,11 +1,11 @@
-"""Content keys: the same content has the same key on every machine, and nothing else has it."""
+"""Keys: hashes of content, so that the same content has the same key on every machine."""
 
 import hashlib
 import json
 from collections.abc import Iterable
 from typing import Any
 
-KEY_BYTES = 16  # 128 bits: keys of equal hash are taken for equal content, so a collision must not happen
+KEY_BYTES = 16  # 128 bits: equal keys count as equal content, so a collision must be practically impossible
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 BUCKET_DIGITS = 8
 
@@ -16,20 +16,20 @@ def hash_bytes(data: bytes) -> str:
 
 
 def key_of(*parts: Any) -> str:
-    """Return the key of a sequence of JSON values; equal sequences, and only they, are equal keys."""
+    """Return the key of a sequence of JSON values; only equal sequences have equal keys."""
     return hash_bytes(_ENCODER.encode(parts).encode("utf-8", "surrogatepass"))
 
 
 def document_key(uri: str) -> str:
-    """Return the id of the document at `uri`; it outlives every edit of the document."""
+    """Return the id of the document at `uri`; edits of the document do not change it."""
     return key_of("document", uri)
 
 
 def chunk_keys(document_id: str, indexed_texts: Iterable[str]) -> list[str]:
     """Return the ids of a document's chunks, in order.
 
-    Equal texts are told apart by how many equal ones came before, so an edit above moves no id.
-    An id begins with its document's first digits, so that either id leads to the same bucket.
+    Chunks of equal text are numbered in order, so an edit above them changes no id.
+    An id begins with the first digits of its document's id, so that both lead to the same bucket.
     """
     seen: dict[str, int] = {}
     keys = []
@@ -41,7 +41,7 @@ def chunk_keys(document_id: str, indexed_texts: Iterable[str]) -> list[str]:
 
 
 def bucket_of(row_id: str, buckets: int) -> int:
-    """Return the bucket, one of a power of two, of a document id or of the id of one of its chunks."""
+    """Return the bucket of a document's or a chunk's id; `buckets` is a power of two."""
     return int(row_id[:BUCKET_DIGITS], 16) % buckets
 
 
@@ -51,5 +51,5 @@ def embedding_key(indexed_text: str, space_id: str) -> str:
 
 
 def late_key(window: str, start: int, end: int, space_id: str) -> str:
-    """Return the key of the vector of `window[start:end]`, read in that window, in a late embedding space."""
+    """Return the key of the late vector of `window[start:end]`, which the model reads within `window`."""
     return key_of("late embedding", space_id, window, start, end)

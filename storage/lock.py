@@ -1,4 +1,4 @@
-"""One writer on this machine: a lock that the kernel frees when its process dies, so that a stale one needs nobody."""
+"""Lock: let one process of this machine write; the kernel frees the lock when the process dies, so none goes stale."""
 
 import errno
 import fcntl
@@ -21,7 +21,7 @@ _POLL_S = 0.1  # seconds between two tries to get the lock
 def locked(root: Path, name: str, deadline: float) -> Iterator[None]:
     """Hold the folder `root` of the store `name` for writing.
 
-    Raises `Locked` if another process has it beyond `deadline`, of the monotonic clock.
+    Raises `Locked` if another process still holds it at `deadline`, on the monotonic clock.
     """
     handle = _open(root)
     try:

@@ -1,7 +1,7 @@
-"""What a row is: for code a frozen dataclass, for disk its Arrow schema (`storage/columns.py`).
+"""Schema: the frozen dataclass of each kind of row; `storage/columns.py` holds the Arrow schemas.
 
-The Parquet schema is versioned by `SCHEMA_VERSION`. `storage/schema_evolution.py` reads what an older docmill wrote: it
-knows the columns that were renamed, and fills a column that an older file lacks with "", 0 or [], never with null.
+`SCHEMA_VERSION` is the version of the Parquet schema. `storage/schema_evolution.py` reads the files of an older
+docmill: it renames columns, and fills a column that an older file lacks with "", 0 or [], never with null.
 Offsets are half-open and count code points of a document's canonical text.
 """
 
@@ -10,23 +10,23 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-SCHEMA_VERSION = 2  # written into every file; 1 said start and end, and 0 for a page that there is not
+SCHEMA_VERSION = 2  # written into every file; version 1 had columns start and end, and page 0 for "no page"
 MISSING, REFUSED, STALE = "missing", "refused", "stale"
 CONTEXT_STATES = {
     MISSING: "a language model should say something here and could not be asked yet; the next run tries again",
     REFUSED: "what it answered cannot be used",
     STALE: "the document has changed elsewhere since it answered",
 }
-"""What `chunks.context_state` can hold besides ""; `docmill ingest --refresh-contexts` mends the last two."""
+"""Values of `chunks.context_state` besides ""; `docmill ingest --refresh-contexts` asks again for the last two."""
 
 
 def indexed_text(context: str, text: str) -> str:
-    """Return what is embedded and what BM25 sees of a chunk."""
+    """Return the text of a chunk that is embedded and that BM25 indexes."""
     return f"{context}\n\n{text}" if context else text
 
 
 def part_texts(text: str, starts: Sequence[int]) -> list[str]:
-    """Return the parts of a chunk's text, of which all but the first begin at `starts`; it is one part without any."""
+    """Return the parts of a chunk's text; `starts` are the offsets of all parts but the first."""
     return [text[first:last].rstrip() for first, last in pairwise((0, *starts, len(text)))] if starts else [text]
 
 
@@ -36,9 +36,9 @@ class Element:
 
     `kind` is one of title, paragraph, list_item, table, code, quote, front_matter, turn, question,
     answer, page_break, furniture, text. `level` is the heading level (1 is the highest) or the
-    depth of a list item (1 is the outermost), else 0. `page` counts from 1, 0 means that the format
-    has none. `line` is the 1-based line of the canonical text. `box` is (left, top, right, bottom)
-    in points from the page's top left corner. `attributes` holds what only some kinds have:
+    depth of a list item (1 is the outermost), else 0. `page` counts from 1; 0 means that the format
+    has no pages. `line` is the 1-based line of the canonical text. `box` is (left, top, right, bottom)
+    in points from the page's top left corner. `attributes` holds values that only some kinds have:
     `cells` (rows of strings) and `header_rows` of a table, `language` of code, `links`, `sheet`,
     `speaker`, `time`. Elements are ordered by `start_char` and overlap only by nesting.
     """
@@ -55,7 +55,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """One parsed document: canonical text, its elements, and what the file says about itself.
+    """One parsed document: its canonical text, its elements, and the metadata that the file states.
 
     `metadata` is JSON: author, created, modified, description, language, front matter, encoding ...
     """
@@ -68,7 +68,7 @@ class Parsed:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A chunk before it belongs to a document at a uri: what is cached by content."""
+    """A chunk before it belongs to a document at a uri; drafts are cached by content."""
 
     start_char: int
     end_char: int
@@ -96,13 +96,13 @@ class Draft:
 class DocumentRow:
     """One document of a snapshot.
 
-    `text_key` addresses the canonical text and elements, `chunk_key` what its chunks were made
-    from and by. `status` is `ok`, `stale` when the file has changed into one that cannot be used and the
-    last good version is kept, or `restored` when the file is gone and the document was brought back.
-    `language` is that of source code, `lang` the natural language that the file states (BCP 47). `created`
-    and `modified` are what the file itself says, in ISO 8601. `parent` is the uri of the archive or the mail
-    that the document is in. `content_types` are those of its regions, and `regions` says of each, in the
-    fields of `REGION`, what it is, why, and how it was split.
+    `text_key` addresses the canonical text and the elements. `chunk_key` is the key of everything that its chunks were
+    made from. `status` is `ok`; `stale` if the file can no longer be used and its last good version is kept; or
+    `restored` if the file is gone and the document was brought back.
+    `language` is the language of source code, `lang` the natural language that the file states (BCP 47). `created`
+    and `modified` are the times that the file itself states, in ISO 8601. `parent` is the uri of the archive or mail
+    that contains the document. `content_types` are those of its regions; `regions` describes each region in the
+    fields of `REGION`: what it is, why, and how it was split.
     """
 
     document_id: str
@@ -132,17 +132,17 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRow:
-    """One chunk of a snapshot; `document.text[start_char:end_char] == text`. `page` is None where the format has none.
+    """One chunk of a snapshot: `document.text[start_char:end_char] == text`.
 
-    `role` is what a chunk is to its strategy where that makes several kinds: section, paragraph, sentence,
-    summary. `depth` is how many chunks stand above it, `parent_id` the nearest of them or "", which stands
-    `above` rows before it in its document; `children` are the ids of those whose parent it is. `note` says
-    what was done to a chunk after its strategy had made it, such as `merged 3` or `split 2`. `window_start` and
-    `window_end` are the stretch of the document in which a late vector was read, both 0 where vectors are not late.
-    `context_state` is a key of `CONTEXT_STATES` where something is wrong with what a language model says in `context`.
-    A summary sums up the stretch from `about_start` to `about_end` of its document, and so the chunks that begin there.
-    A chunk with several vectors has one of each part: `parts` are the offsets in `text` at which the second part and
-    those after it begin, `embedding_key` is of the first part, `part_keys` of the others.
+    `page` is None if the format has no pages. `role` is the kind of chunk if its strategy makes several: section,
+    paragraph, sentence, summary. `depth` counts its ancestors. `parent_id` is its parent or "", and the parent's row is
+    `above` rows before it in its document; `children` are the ids of the chunks whose parent it is. `note` says
+    how a chunk was changed after its strategy had made it, such as `merged 3` or `split 2`. `window_start` and
+    `window_end` are the span in which a late vector was read, both 0 if vectors are not late.
+    `context_state` is a key of `CONTEXT_STATES` if the `context` from a language model is missing or out of date.
+    A summary covers the span from `about_start` to `about_end` of its document, and so the chunks that begin there.
+    A long chunk can have several vectors, one for each part: `parts` are the offsets in `text` of all parts but the
+    first, `embedding_key` is the key of the first part's vector, `part_keys` are those of the others.
     """
 
     chunk_id: str
@@ -179,10 +179,10 @@ class ChunkRow:
 class RejectRow:
     """A file that could not be used, with the reason.
 
-    It is not tried again until its content changes or `attempt_key` does, which stands for the version
-    of its parser and the settings that its reason hangs on. `parser` is the format and its parser's
-    version, as far as it came. `reason` is a key of `docmill.storage.errors.REASONS`; `first_seen` and
-    `last_seen` are when it was first and last tried.
+    A run tries it again only when its content or `attempt_key` changes; that key covers the version of its parser
+    and the settings that caused the reason. `parser` is the format and the version of its parser, if they are
+    known. `reason` is a key of `docmill.storage.errors.REASONS`; `first_seen` and
+    `last_seen` are the times of the first and the last try.
     """
 
     uri: str
@@ -223,11 +223,11 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """What one run asked of a language model for one purpose.
+    """The cost of one run's calls of a language model for one purpose.
 
-    Runs that committed nothing count too, in the snapshot that came next, and so does what searches and evaluations
-    asked. `calls` holds those that `failed`. Of the `input` tokens `cached` were in the provider's cache, and
-    `written` were taken into it. `money` is by the prices of the settings at that time, 0 where there were none.
+    The costs of runs that committed nothing, of searches and of evaluations count in the next snapshot. `calls`
+    includes those that `failed`. Of the `input` tokens, `cached` were read from the provider's cache and
+    `written` were stored in it. `money` follows the prices in the settings at that time; it is 0 without prices.
     """
 
     run_id: str
@@ -245,10 +245,10 @@ class CostRow:
 
 @dataclass(frozen=True, slots=True)
 class StagedDocument:
-    """What one file's content became.
+    """The result of processing one file's content.
 
-    `work_key` names the work that made it, `reason` is empty for a good one, `suffix` is what of the
-    file's name its type may hang on, `parsed` says whether a parser ran.
+    `work_key` is the key of the work that made it. `reason` is empty for a usable document. `suffix` is the ending of
+    the file's name if it can decide the type. `parsed` tells whether a parser ran.
     """
 
     work_key: str

@@ -1,4 +1,4 @@
-"""Schema evolution: how rows that an older docmill wrote are read as today's rows."""
+"""Schema evolution: read rows that an older docmill wrote as today's rows."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -23,12 +23,12 @@ _BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
 
 
 def blank(kind: pa.DataType) -> Any:
-    """Return what stands in a column of this type where an older file has none: "", 0, 0.0, False or []."""
+    """Return the value for a column of this type that an older file lacks: "", 0, 0.0, False or []."""
     return next(value for suits, value, _ in _BLANKS if suits(kind))
 
 
 def blank_sql(kind: pa.DataType) -> str:
-    """Return the same as an SQL literal."""
+    """Return the value of `blank` as an SQL literal."""
     return next(literal for suits, _, literal in _BLANKS if suits(kind))
 
 
@@ -42,14 +42,14 @@ def sql_type(kind: pa.DataType) -> str:
 
 
 def schema_key() -> str:
-    """Return the key of the columns that this docmill writes into tables."""
+    """Return the key of the columns that this docmill writes."""
     return key_of("schemas", {name: [(f.name, str(f.type)) for f in schema] for name, schema in SCHEMAS.items()})
 
 
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table with exactly the columns of `schema`; those that an older file lacks are blank.
+    """Return a table with exactly the columns of `schema`; columns that an older file lacks get blank values.
 
-    Raises `StoreError` for a column that only a newer docmill knows: writing the row again would lose it.
+    Raises `StoreError` for a column that only a newer docmill knows, because rewriting the row would lose it.
     """
     if table.schema.equals(schema):
         return table
@@ -67,13 +67,13 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def lacking(paths: Sequence[Path], schema: pa.Schema) -> set[str]:
-    """Return the columns of `schema` that any of the files lacks."""
+    """Return the columns of `schema` that at least one of the files lacks."""
     return {name for path in paths for name in schema.names if name not in schema_of(path).names}
 
 
 @lru_cache(maxsize=4096)
 def schema_of(path: Path) -> pa.Schema:
-    """Return the columns of a file; a file of the store never changes under its name."""
+    """Return the columns of a file. They are cached: a file of the store never changes under its name."""
     try:
         return pq.read_schema(path)
     except (OSError, pa.ArrowInvalid) as error:

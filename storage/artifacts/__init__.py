@@ -1,1 +1,1 @@
-"""Artifacts: parsed texts and vectors in packs, addressed by content, and what a run has staged."""
+"""Artifacts: packs of parsed texts and vectors, addressed by content, and the staged results of unfinished runs."""

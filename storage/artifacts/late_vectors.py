@@ -1,4 +1,4 @@
-"""Late vectors: each chunk's is read in a window of its document, so what it depends on is found there."""
+"""Late vectors: the model reads each chunk within a window of its document, so that its vector reflects the context."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ from docmill.storage.keys import late_key
 from docmill.storage.tables.tables import read_table
 
 COLUMNS = ("text_key", "window_start", "window_end", "start_char", "end_char")
-"""What must be known of a chunk; `text_key` is its document's."""
-_DOCUMENTS_AT_ONCE = 256  # texts that are in memory together; fewer read row groups more than once
+"""The columns that a late vector needs; `text_key` is that of the chunk's document."""
+_DOCUMENTS_AT_ONCE = 256  # texts in memory at the same time; with fewer, row groups are read more than once
 
 
 def late_rows(stored: StoredSnapshot, chunks: pa.Table) -> tuple[pa.Table, Packs]:
-    """Return chunks with the `text_key` of their documents, and the packs of these texts."""
+    """Return chunks with the `text_key` of their documents, and the packs that hold these texts."""
     documents = read_table(stored, "documents", ["document_id", "text_key"])
     text_keys = dict(zip(*(column.to_pylist() for column in documents.columns), strict=True))
     named = [text_keys[key] for key in chunks.column("document_id").to_pylist()]
@@ -27,7 +27,7 @@ def late_rows(stored: StoredSnapshot, chunks: pa.Table) -> tuple[pa.Table, Packs
 
 
 def windows_of(rows: pa.Table, texts: Packs) -> list[Window]:
-    """Return the window of each row of `COLUMNS`, with the one span that is its chunk's."""
+    """Return the window of each row of `COLUMNS`; its one span is the chunk."""
     keys, *places = (rows.column(name).to_pylist() for name in COLUMNS)
     held: dict[str, str] = {}
     distinct = list(dict.fromkeys(keys))
@@ -41,12 +41,12 @@ def windows_of(rows: pa.Table, texts: Packs) -> list[Window]:
 
 
 def keys_of(windows: Sequence[Window], space_id: str) -> list[str]:
-    """Return the key of the vector of each window's span."""
+    """Return the key of the vector of each window's one span."""
     return [late_key(one.text, *span, space_id) for one in windows for span in one.spans]
 
 
 def encode_windows(windows: Sequence[Window], encoder: Encoder) -> npt.NDArray[np.float32]:
-    """Return the vectors of windows of one span each, in their order; a window that several have is read once."""
+    """Return the vectors of windows of one span each, in their order; equal windows are encoded once."""
     groups: dict[str, list[int]] = {}
     for number, one in enumerate(windows):
         groups.setdefault(one.text, []).append(number)

@@ -1,4 +1,4 @@
-"""Artifacts: parsed texts and embeddings, addressed by content, in Parquet packs that are never rewritten."""
+"""Packs: immutable Parquet files of artifacts, which are parsed texts and embeddings addressed by content."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -26,11 +26,11 @@ TEXTS = pa.schema(
     ]
 )
 _FEW_GROUPS = 8
-"""Row groups up to which one thread reads; to start others takes longer than so few."""
+"""Up to this number of row groups one thread reads them all; starting more threads would take longer."""
 _ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024}
 
 _IN_PACKS = {"start_char": "start", "end_char": "end"}
-"""Fields of an element by the names that packs, which are never rewritten, give them."""
+"""Fields of an element and their names in packs; packs are never rewritten, so they keep their first names."""
 
 
 def embeddings_schema(dimension: int) -> pa.Schema:
@@ -60,7 +60,7 @@ def write_pack(path: Path, table: pa.Table, kind: str) -> None:
 
 
 def stream_pack(path: Path, tables: Iterable[pa.Table], kind: str) -> None:
-    """Write a pack of at least one table, one after the other."""
+    """Write tables, at least one, into a pack, one after the other."""
     compression = "none" if kind == "embeddings" else "zstd"
     parts = iter(tables)
     first = next(parts)
@@ -70,7 +70,7 @@ def stream_pack(path: Path, tables: Iterable[pa.Table], kind: str) -> None:
 
 
 def encode_elements(elements: Iterable[Element]) -> str:
-    """Return elements as JSON, each without its empty fields; packs have said `start` and `end` from the beginning."""
+    """Return elements as JSON without empty fields; packs call the offsets `start` and `end`."""
     return json.dumps(list(map(_encoded, elements)), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -92,12 +92,12 @@ def _decoded(row: dict[str, Any]) -> Element:
 
 
 def decode_parsed(row: dict[str, Any]) -> Parsed:
-    """Return the parsed document in a row of a pack of texts."""
+    """Return the parsed document of a row from a pack of texts."""
     return Parsed(row["text"], decode_elements(row["elements"]), row["title"], json.loads(row["metadata"]))
 
 
 class Packs:
-    """Rows of one kind of artifact, found by key over any number of packs."""
+    """The rows of one kind of artifact in any number of packs, found by key."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = list(paths)
@@ -113,7 +113,7 @@ class Packs:
         return set(self.absent(pa.array(keys, pa.string())).to_pylist())
 
     def absent(self, keys: pa.StringArray) -> pa.StringArray:
-        """Return the distinct keys that no pack holds, in their order."""
+        """Return the distinct keys that no pack holds, in the given order."""
         left = pc.unique(keys)
         for pack in reversed(range(len(self.paths))):
             if len(left):
@@ -121,9 +121,9 @@ class Packs:
         return left
 
     def take(self, keys: Sequence[str] | pa.StringArray) -> pa.Table:
-        """Return the rows of `keys`, in their order; raise `StoreError` for one that no pack holds.
+        """Return the rows of `keys`, in their order; raise `StoreError` if no pack holds one of them.
 
-        The newest packs, which come last, are looked into first, and the others only for what these lack.
+        It searches the newest pack first, which comes last in the list, and older ones only for keys still missing.
         """
         wanted = keys if isinstance(keys, pa.Array) else pa.array(keys, pa.string())
         parts, order = [], []
@@ -153,7 +153,7 @@ def _key_column(path: Path) -> pa.Array:
 
 
 def take_rows(path: Path, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """Read rows of one Parquet file by number, opening only the row groups that hold them."""
+    """Read rows of one Parquet file by number; only the row groups that contain them are read."""
     try:
         return take_from(pq.ParquetFile(path, memory_map=True), rows)
     except (OSError, pa.ArrowInvalid) as error:
@@ -161,7 +161,7 @@ def take_rows(path: Path, rows: npt.NDArray[np.int64]) -> pa.Table:
 
 
 def take_from(file: pq.ParquetFile, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """Read rows of an open file; few row groups are read quicker without threads."""
+    """Read rows of an open file; few row groups are read faster without threads."""
     sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
     ends = np.cumsum(sizes)
     groups = np.searchsorted(ends, rows, side="right")

@@ -1,4 +1,4 @@
-"""Parts: a long chunk has a vector of each of its parts, so that what a short stretch says is found by itself."""
+"""Part vectors: a long chunk has one vector for each of its parts, so that a query can match a short passage in it."""
 
 from collections.abc import Iterable
 from itertools import chain, islice
@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 from docmill.storage.schema import part_texts
 
 KEYS = ("embedding_key", "part_keys")
-"""The columns that name a chunk's vectors."""
+"""The columns that hold the keys of a chunk's vectors."""
 
 
 def by_vector(chunks: pa.Table) -> pa.Table:
-    """Return chunks with a row for each vector, whose `embedding_key` it has, in order.
+    """Return chunks with one row for each vector, in order; `embedding_key` is the key of that vector.
 
-    Where there is a `text` it is that of the part, and of `tokens` each part has its share.
+    `text`, if present, is the text of the part. `tokens` are divided among the parts.
     """
     counts = _counts(chunks)
     if chunks.num_rows == counts.sum():
@@ -33,13 +33,13 @@ def by_vector(chunks: pa.Table) -> pa.Table:
 
 
 def vector_keys(chunks: pa.Table) -> list[str]:
-    """Return the keys of all vectors of chunks, in order, those of a chunk's parts side by side."""
+    """Return the keys of all vectors of chunks, in order; the keys of a chunk's parts are adjacent."""
     firsts, others = (chunks.column(name).to_pylist() for name in KEYS)
     return [key for first, rest in zip(firsts, others, strict=True) for key in (first, *rest)]
 
 
 def with_keys(chunks: pa.Table, keys: Iterable[str]) -> pa.Table:
-    """Return chunks with other keys, given in the order of `vector_keys`."""
+    """Return chunks with new keys, which are given in the order of `vector_keys`."""
     left = iter(keys)
     own = [list(islice(left, count)) for count in _counts(chunks).tolist()]
     chunks = _with(chunks, "embedding_key", [one[0] for one in own])

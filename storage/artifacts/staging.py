@@ -1,13 +1,13 @@
-"""Staging: finished batches of a run that has not committed, found again by content.
+"""Staging: the finished batches of runs that have not committed, found again by content.
 
 ```
-staging/<run>/batch-<n>/documents.parquet   one row a processed file: what it became, or why it was rejected
+staging/<run>/batch-<n>/documents.parquet   one row for each processed file: its result or its reject
                         chunks.parquet      their chunks, before they belong to a uri
                         texts.parquet       a pack of canonical texts and elements
 staging/<run>/embeddings-<n>.parquet        a pack of vectors
 ```
-A batch is written under a temporary name and renamed when whole. The next run takes over what an
-earlier one left, so that a killed run costs the batch it was in.
+A batch is written under a temporary name and renamed when it is complete. The next run takes over the batches of
+an earlier one, so that a killed run loses only the batches that are not finished.
 """
 
 import time
@@ -27,7 +27,7 @@ from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.schema import StagedDocument
 
 FOLDER = "staging"
-_KEPT_S = 7 * 24 * 3600  # a week, in which a run that was stopped can be taken up again
+_KEPT_S = 7 * 24 * 3600  # a week: so long a stopped run can be resumed
 _UNBOUND = ("chunk_id", "document_id", "uri", "parent_id", "children")
 
 
@@ -45,7 +45,7 @@ _SCHEMAS = {"documents": DOCUMENTS, "chunks": DRAFTS, "texts": TEXTS}
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A finished batch."""
+    """One finished batch."""
 
     folder: Path
 
@@ -64,7 +64,7 @@ class Batch:
 
 
 def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.Table) -> Batch:
-    """Write a batch whole or not at all."""
+    """Write a batch atomically."""
     assert documents.schema.equals(DOCUMENTS)
     assert chunks.schema.equals(DRAFTS)
     assert texts.schema.equals(TEXTS)
@@ -82,15 +82,15 @@ def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.T
 
 
 def batches(root: Path) -> list[Batch]:
-    """Return every finished batch in staging, of any run."""
+    """Return the finished batches of all runs in staging."""
     return [Batch(folder) for folder in sorted((root / FOLDER).glob("*/batch-*"))]
 
 
 def take_over(root: Path) -> bool:
-    """Make what earlier runs left in staging fit to use; return whether there was any.
+    """Prepare the staged results of earlier runs for use; return whether there are any.
 
-    What a power cut left unreadable goes, and so does what was not finished, what another docmill wrote
-    with other columns, and what nobody asked for in a week. The caller holds the writer's lock.
+    Results are removed if they are unreadable after a power cut, unfinished, written by another docmill with other
+    columns, or unused for a week. The caller holds the writer's lock.
     """
     runs = list((root / FOLDER).glob("*"))
     for run in runs:
@@ -116,22 +116,22 @@ def _usable(path: Path) -> bool:
 
 
 def embedding_packs(root: Path) -> list[Path]:
-    """Return every finished pack of vectors in staging, of any run."""
+    """Return the finished packs of vectors of all runs in staging."""
     return sorted((root / FOLDER).glob("*/embeddings-*.parquet"))
 
 
 def text_packs(root: Path) -> list[Path]:
-    """Return every pack of texts in staging, of any run."""
+    """Return the packs of texts of all runs in staging."""
     return [batch.texts for batch in batches(root)]
 
 
 def promote(root: Path) -> dict[str, tuple[StoredFile, ...]]:
-    """Link all staged artifacts into the store's, also those of earlier runs: they are addressed by content."""
+    """Link all staged artifacts into the store, those of earlier runs included: they are addressed by content."""
     promoted = {
         kind: tuple(_promote(root, kind, paths))
         for kind, paths in (("texts", text_packs(root)), ("embeddings", embedding_packs(root)))
     }
-    settle()  # another process may commit them
+    settle()  # because another process may commit them
     return promoted
 
 

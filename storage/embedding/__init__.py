@@ -1,1 +1,1 @@
-"""Embedding models: which space their vectors lie in, and the loader that encodes texts."""
+"""Embedding models: the description of an embedding space, and the loaders of encoders and cross-encoders."""

@@ -1,4 +1,4 @@
-"""Crossing: models that read a question and a text together, loaded once in a process."""
+"""Cross-encoder: models that read a question and a text together and score the pair; loaded once in a process."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,7 +13,7 @@ from docmill.storage.embedding.space import read_config
 from docmill.storage.errors import ConfigError
 
 _SCORING = ("ForSequenceClassification", "ForCausalLM")
-"""Endings of the architectures that have a score to give; the library would begin others with weights by chance."""
+"""Endings of the architectures that score pairs. The library would load others with a head of random weights."""
 
 
 class CrossEncoder:
@@ -27,17 +27,17 @@ class CrossEncoder:
 
         try:
             self._model = sentence_transformers.CrossEncoder(str(folder), num_labels=1, local_files_only=True)
-        except Exception as error:  # each file of the folder has its own ways to be wrong
+        except Exception as error:  # each file of the folder can fail in its own way
             raise ConfigError(f"{name!r} cannot be loaded as a CrossEncoder: {error}") from error
 
     def score(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return how well each text answers a question; of a pair beyond the model's tokens the text's end is cut."""
+        """Return how well each text answers a question; a pair beyond the model's tokens loses the end of its text."""
         found = self._model.predict([(question, text) for text in texts], show_progress_bar=False)
         return np.asarray(found, np.float64).reshape(len(texts))
 
 
 def _check(folder: Path, name: str) -> None:
-    """Raise `ConfigError` for a model that was not made to score pairs, such as one that embeds."""
+    """Raise `ConfigError` for a model that was not trained to score pairs, such as an embedding model."""
     kinds = _read(folder / "config.json").get("architectures") or []
     made = _read(folder / "config_sentence_transformers.json").get("model_type") == "CrossEncoder"
     if kinds and not made and not str(kinds[0]).endswith(_SCORING):
@@ -47,11 +47,11 @@ def _check(folder: Path, name: str) -> None:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return read_config(path)
-    except (OSError, ValueError):  # what is wrong the library says when it loads it
+    except (OSError, ValueError):  # the library reports the cause when it loads the model
         return {}
 
 
 @cache
 def load_cross_encoder(name: str) -> CrossEncoder:
-    """Return the CrossEncoder in a folder or of a hub name; raise `ConfigError` where there is none."""
+    """Return the CrossEncoder of a folder or a hub name; raise `ConfigError` if there is none."""
     return CrossEncoder(name)

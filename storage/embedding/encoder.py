@@ -1,4 +1,4 @@
-"""Texts to unit vectors: the one loader of `sentence_transformers`."""
+"""Encoder: texts to unit vectors; the only importer of `sentence_transformers`."""
 
 import os
 import threading
@@ -25,39 +25,39 @@ __all__ = [
     "quiet",
 ]
 
-_TEXTS_AT_ONCE = 1024  # texts whose tokens are in memory together; fewer make batches of less equal lengths
-_CPU_BATCH_TOKENS = 2048  # stays in the caches: of 256 to 16384 the fastest, 0.75 of the time of 32 texts a batch
-_GPU_BATCH_TOKENS = 65536  # a GPU needs many rows at once to be busy; more take more of its memory
+_TEXTS_AT_ONCE = 1024  # texts whose tokens are in memory at a time; with fewer, the lengths in a batch differ more
+_CPU_BATCH_TOKENS = 2048  # fits the caches: the fastest of 256 to 16384, 0.75 of the time of 32 texts a batch
+_GPU_BATCH_TOKENS = 65536  # a GPU needs many rows to be busy; more rows take more of its memory
 _SHOWN = 60  # characters of a text in a message, enough to find it by
-_TINY = 1e-12  # in place of the norm of a vector of zeros, which has no direction; it stays one of zeros
+_TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
 
 
 class Network(Protocol):
-    """A model behind an `Encoder`: token ids, and vectors of a batch of them."""
+    """The model behind an `Encoder`: it makes token ids of texts, and vectors of batches of token ids."""
 
     max_tokens: int
     batch_tokens: int
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each text, special tokens included, nothing cut off. Thread-safe."""
+        """Return the token ids of each text, with special tokens and without truncation. Thread-safe."""
         ...
 
     def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        """Return the same ids, and for each the span of its text that it stands for, (0, 0) for special ones."""
+        """Return the ids as `tokenize`, and for each id its span in the text; special tokens have (0, 0)."""
         ...
 
     def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), in the order of `rows`, of any length."""
+        """Return float32 (n, dim), in the order of `rows`; norms are arbitrary."""
         ...
 
     def embed_tokens(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
-        """Return for each row float32 (tokens, dim), what `embed` pools."""
+        """Return for each row float32 (tokens, dim), the vectors that `embed` pools."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A text, and the spans of it whose vectors are wanted."""
+    """A text, and the spans in it whose vectors are needed."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -65,23 +65,23 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """The tokens of a text without special ones: their ids, and float32 (tokens, dim), rows of unit L2 norm."""
+    """The tokens of a text without special tokens: their ids, and float32 (tokens, dim), rows of unit L2 norm."""
 
     ids: tuple[int, ...]
     vectors: npt.NDArray[np.float32]
 
 
 class Encoder:
-    """One loaded model and the embedding space that it fills."""
+    """One loaded model and its embedding space."""
 
     def __init__(self, space: EmbeddingSpace, network: Network) -> None:
         self.space = space
         self._network = network
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), rows of unit L2 norm, in the order of `texts`, whatever the batches were.
+        """Return float32 (n, dim), rows of unit L2 norm, in the order of `texts`; batching does not change the order.
 
-        Raises `StoreError` for a text beyond the model's tokens: nothing is ever cut off in silence.
+        Raises `StoreError` for a text beyond the model's tokens: no text is truncated silently.
         """
         rows = self._tokenized(texts, self.space.document_prefix)
         for row, text in zip(rows, texts, strict=True):
@@ -89,12 +89,12 @@ class Encoder:
         return self._embed(rows)
 
     def check(self, texts: Sequence[str]) -> None:
-        """Raise `StoreError` for a text that `encode` would refuse, which takes a thousandth of its time."""
+        """Raise `StoreError` for a text that `encode` would refuse, in a thousandth of its time."""
         for row, text in zip(self._tokenized(texts, self.space.document_prefix), texts, strict=True):
             self._check(len(row), text)
 
     def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]:
-        """Return float32 (spans of all windows, dim), rows of unit L2 norm: means over the tokens that a span touches.
+        """Return float32 (all spans, dim), rows of unit L2 norm: the mean over the tokens that overlap each span.
 
         Source: Guenther et al., Late Chunking, 2024. Raises `StoreError` as `encode` does.
         """
@@ -146,7 +146,7 @@ class Encoder:
         return vector
 
     def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), the vectors of `encode_query` but for the rounding of another batch (1e-6)."""
+        """Return float32 (n, dim), as `encode_query` for each text but for the rounding of a larger batch (1e-6)."""
         rows = self._tokenized(texts, self.space.query_prefix)
         for row in rows:
             self._check_query(len(row))
@@ -179,7 +179,7 @@ def _unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 def _pooled(
     row: npt.NDArray[np.float32], places: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]], shift: int
 ) -> npt.NDArray[np.float32]:
-    """Return the mean over the tokens of each span, over all where a tokenizer has none for it."""
+    """Return the mean over the tokens of each span, or over all tokens if the span has none."""
     starts, ends = np.array(places, np.int64).T
     means = np.empty((len(spans), row.shape[1]), np.float32)
     for i, (start, end) in enumerate(spans):
@@ -189,7 +189,7 @@ def _pooled(
 
 
 def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Yield positions, longest first, in batches of at most `budget` tokens with the padding (one text at least)."""
+    """Yield positions, longest first, in batches of at most `budget` tokens with padding, or of one longer text."""
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     while order:
         size = max(1, budget // max(1, lengths[order[0]]))
@@ -202,7 +202,7 @@ _LOADED: dict[tuple[str, str], Encoder] = {}
 
 
 def load_encoder(model: str, revision: str = "") -> Encoder:
-    """Return the encoder of a model, loaded once in a process; `model` and `revision` as in `describe_model`."""
+    """Return the encoder of a model, loaded once in a process; for `model` and `revision` see `describe_model`."""
     space = describe_model(model, revision)
     with _LOCK:
         if (model, space.revision) not in _LOADED:
@@ -212,7 +212,7 @@ def load_encoder(model: str, revision: str = "") -> Encoder:
 
 
 class _SentenceTransformer:
-    """A sentence-transformers model on the GPU if there is one."""
+    """A sentence-transformers model, on the GPU if there is one."""
 
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
         quiet()
@@ -222,7 +222,7 @@ class _SentenceTransformer:
 
         try:
             model = SentenceTransformer(folder, local_files_only=True).eval()
-        except Exception as error:  # each file of the folder has its own ways to be wrong
+        except Exception as error:  # each file of the folder can fail in its own way
             raise ConfigError(f"the model in {folder} cannot be loaded: {error}; copy or download it again") from error
         dimension = model.get_embedding_dimension()
         if dimension != space.dimension:
@@ -271,7 +271,7 @@ class _SentenceTransformer:
 
 
 def quiet() -> None:
-    """Keep the libraries off the network, off telemetry and off standard error; before their import."""
+    """Stop network access, telemetry and progress bars of the libraries; call this before their import."""
     for name, value in {
         "HF_HUB_OFFLINE": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",

@@ -1,4 +1,4 @@
-"""What an embedding model is, read from its files without loading it, so without torch and transformers."""
+"""Space: the embedding space of a model, read from its files without loading it, torch or transformers."""
 
 import json
 import os
@@ -14,18 +14,19 @@ from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import hash_file, write_whole
 from docmill.storage.keys import hash_bytes, key_of
 
-SPACE_VERSION = 1  # raised when the same model and text give another vector, which makes every store embed anew
+SPACE_VERSION = 1  # raised when the same model and text give another vector: every store then embeds again
 LATE_VERSION = 1  # the same for late vectors alone
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSpace:
-    """Vectors of equal `id` may be compared, others not.
+    """The identity of a model's vectors: vectors can be compared only if the `id` of their spaces is equal.
 
-    `revision` is the hash of weights, tokenizer and pooling. `token_limit` holds for `indexed_text` with the special
-    tokens; room for `document_prefix` is already taken off. `model` says where to find it and is no part of `id`.
-    `late` vectors are means over the tokens of a span, read in a window of the text around it; queries are plain.
+    `revision` is the hash of weights, tokenizer and pooling. `token_limit` is the limit of `indexed_text` with special
+    tokens, after the tokens of `document_prefix` are subtracted. `model` says where to find the model and is no part of
+    `id`. `late` vectors are means over the tokens of a span, read in a window of the text around it; query vectors are
+    not late.
     """
 
     model: str
@@ -39,7 +40,7 @@ class EmbeddingSpace:
 
     @property
     def id(self) -> str:
-        """Return the key of all that decides a vector, and of nothing else."""
+        """Return the key of everything that decides a vector."""
         own = key_of("late", LATE_VERSION, self.plain().id) if self.late else ""
         return own or key_of(
             "space",
@@ -53,7 +54,7 @@ class EmbeddingSpace:
         )
 
     def plain(self) -> "EmbeddingSpace":
-        """Return the space of the same model's vectors of texts by themselves."""
+        """Return the space of the same model without late vectors."""
         return replace(self, late=False)
 
 
@@ -90,7 +91,7 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
 
 
 def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
-    """Return the space of a model's late vectors; raise ConfigError where its vectors are not means over tokens."""
+    """Return the space of a model's late vectors; raise `ConfigError` if the model does not pool by the mean."""
     steps = _modules(model_dir(space.model, space.revision))[1:]
     others = [kind for kind, _ in steps if kind not in ("Pooling", "Normalize")]
     pooled = [_pooling(read_config(module / "config.json")) for kind, module in steps if kind == "Pooling"]
@@ -109,7 +110,7 @@ def _pooling(config: dict[str, Any]) -> list[str]:
 
 
 def model_dir(model: str, revision: str = "") -> Path:
-    """Return the folder of a model's files; a hub name is looked up in the local cache, unless HF_HUB_OFFLINE=0."""
+    """Return the folder of a model's files; a hub name is found in the local cache, or online with HF_HUB_OFFLINE=0."""
     if model in FOLDERS:
         return FOLDERS[model]()
     folder = Path(model).expanduser()
@@ -143,12 +144,12 @@ def _is_weights_revision(revision: str) -> bool:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """Return what a file of a model's folder says, nothing where there is none; raise ValueError for broken JSON."""
+    """Return the JSON of a file in a model's folder, or {} without the file; raise `ValueError` for broken JSON."""
     return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
 
 
 def _modules(folder: Path) -> list[tuple[str, Path]]:
-    """Return kind and folder of each step from token ids to a vector."""
+    """Return the kind and the folder of each module from token ids to a vector."""
     path = folder / "modules.json"
     if not path.is_file():
         return [("Transformer", folder), ("Pooling", folder / "1_Pooling")]
@@ -180,7 +181,7 @@ def _token_limit(folder: Path) -> int:
     config = read_config(folder / "config.json")
     positions = int(config.get("max_position_embeddings") or 512)
     if config.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
-        positions -= 2  # their positions begin after the padding id
+        positions -= 2  # positions of these models begin after the padding id
     own = own or read_config(folder / "tokenizer_config.json").get("model_max_length")
     return min(int(own or positions), positions)
 
@@ -200,7 +201,7 @@ def _weights_revision(folder: Path) -> str:
 
 
 def _deciding_files(folder: Path) -> Iterator[Path]:
-    """Yield, in order, the files that decide what vector a text gets."""
+    """Yield the files that decide the vector of a text, in order."""
     modules = [module for _, module in _modules(folder)]
     for module in dict.fromkeys([folder, *modules]):
         weights = sorted(module.glob("*.safetensors")) or sorted(module.glob("pytorch_model*.bin"))
@@ -212,7 +213,7 @@ def _deciding_files(folder: Path) -> Iterator[Path]:
 
 
 def _hash_once(path: Path) -> str:
-    """Return the hash of a file, remembered in the user's cache by path, size and time: 88 MB take 0.13 s."""
+    """Return the hash of a file. The user's cache keeps it by path, size and time: hashing 88 MB takes 0.13 s."""
     status = path.stat()
     name = hash_bytes(f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}".encode())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "docmill" / "weights" / name

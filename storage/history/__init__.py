@@ -1,1 +1,1 @@
-"""History: which snapshots there are, what names and keeps them, and which files none of them names."""
+"""History: the list of snapshots, their tags and retention, and the files that no snapshot names."""

@@ -1,7 +1,7 @@
-"""The folder of a store, and a snapshot in it: where they lie, and what differs where an object store is behind.
+"""Folder: a store's folder and a snapshot in it, with a hook for each step that an object store changes.
 
-`open_folder` in `storage/mirror/mirror_folder.py` decides once which of the two a folder is, and gives back a
-`StoreFolder` or the `MirrorFolder` that overrides these methods. Who is handed one never asks.
+`open_folder` in `storage/mirror/mirror_folder.py` returns a `StoreFolder`, or a `MirrorFolder` that overrides these
+methods. Callers do not need to know which one they have.
 """
 
 import time
@@ -21,46 +21,46 @@ from docmill.storage.lock import locked
 
 @dataclass(frozen=True)
 class StoreFolder:
-    """The folder of a store that nothing lies behind: all of it is here, so much below is nothing to do."""
+    """The folder of a store without an object store behind it: many methods below have nothing to do."""
 
     root: Path
     always_shows_newest: ClassVar[bool] = True
-    """Whether `current/` has to show the newest snapshot; a mirror where nobody writes has none."""
+    """Whether `current/` must show the newest snapshot; a mirror without a writer has no `current/`."""
 
     @property
     def name(self) -> str:
-        """How a person names the store."""
+        """The name of the store in messages."""
         return str(self.root)
 
     def existing(self) -> Self:
-        """Return the folder, having checked that it holds a snapshot."""
+        """Return the folder after checking that it holds a snapshot."""
         snapshots.existing(self.root, self.name)
         return self
 
     def read(self, number: int | None = None) -> "StoredSnapshot":
-        """Return a snapshot, the newest unless `number` says which; `StoreError` where there is none."""
+        """Return the snapshot `number`, or the newest; raise `StoreError` if there is none."""
         return StoredSnapshot(self, snapshots.read(self.root, number, self.name))
 
     def newest(self) -> "StoredSnapshot | None":
-        """Return the newest snapshot, or None where nothing was committed yet."""
+        """Return the newest snapshot, or None before the first commit."""
         return self.read() if snapshots.numbers(self.root) else None
 
     @contextmanager
     def lock(self, wait_s: float = 0.0) -> Iterator[None]:
         """Hold the store for writing, with its list of snapshots up to date.
 
-        Raises `Locked` if another writer has it for longer than `wait_s` seconds, `Transient` where the disk is full.
+        Raises `Locked` if another writer holds it for more than `wait_s` seconds, `Transient` if the disk is full.
         """
         deadline = time.monotonic() + wait_s
         with explain_full_disk(self.root), locked(self.root, self.name, deadline), self._leased(deadline):
             yield
 
     def _leased(self, deadline: float) -> AbstractContextManager[None]:
-        """Keep writers on other machines away until `deadline`, of the monotonic clock; there are none."""
+        """Keep out writers on other machines, of which a folder has none; wait until `deadline` (monotonic clock)."""
         return nullcontext()
 
     def hold(self, at: int | str | None) -> tuple["StoredSnapshot", int]:
-        """Return a snapshot that can be searched, the newest or the one that `at` says, and the file that holds it."""
+        """Return a searchable snapshot, the newest or the one at `at`, and the open file that holds it."""
         snapshot, handle = hold(self.root, at, self.name)
         return StoredSnapshot(self, snapshot), handle
 
@@ -68,63 +68,63 @@ class StoreFolder:
         """Bring the lists of snapshots, candidates and tags up to date."""
 
     def ensure(self, files: Sequence[FileRef]) -> None:
-        """Have files of a snapshot here that the caller holds."""
+        """Make files of a snapshot available here; the caller holds the snapshot."""
 
     def complete(self, others: Iterable[Snapshot] = (), tables_of: Iterable[Snapshot] = ()) -> None:
-        """Have all files of the newest snapshot and of `others` here, and the tables of those in `tables_of`."""
+        """Make available all files of the newest snapshot and of `others`, and the tables of `tables_of`."""
 
     def commit(self, snapshot: Snapshot) -> None:
         """Make a snapshot the newest one, in one write; the caller holds the lock.
 
-        Raises where another writer was quicker.
+        Raises if another writer has committed this number first.
         """
         settle()
         if not put_if_absent(snapshots.path_of(self.root, snapshot.number), snapshots.encode(snapshot)):
             raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")
 
     def drop(self, numbers: Iterable[int]) -> list[int]:
-        """Remove snapshots unless a reader has come meanwhile; return those gone. Their files stay for `sweep`."""
+        """Remove snapshots that no reader holds; return the removed ones. `sweep` removes their files later."""
         return [number for number in numbers if forget(snapshots.path_of(self.root, number))]
 
     def collect(self, grace_hours: float) -> int:
-        """Remove what no snapshot names from behind the folder and return how many bytes it was.
+        """Remove the objects that no snapshot names and return their bytes.
 
-        What is younger than `grace_hours` stays, to the second. The caller holds the lock.
+        Objects younger than `grace_hours` stay. The caller holds the lock.
         """
         return 0
 
     def share_candidate(self, name: str, snapshot: Snapshot) -> Snapshot:
-        """Give a snapshot that is held back to other machines; return it as they see it."""
+        """Share a candidate snapshot with other machines; return it as they see it."""
         return snapshot
 
     def share_tag(self, name: str, data: bytes) -> None:
-        """Give a tag to other machines."""
+        """Share a tag with other machines."""
 
     def unshare(self, folder: str, name: str) -> None:
-        """Take a tag or a candidate from other machines; `folder` is where its kind lies."""
+        """Remove a shared tag or candidate snapshot; `folder` is the folder of its kind."""
 
     def share(self, folder: str, path: Path) -> None:
-        """Give a file that no snapshot names to other machines, in the place of what had its name."""
+        """Share a file that no snapshot names, and replace the shared file of the same name."""
 
     def level(self, folder: str, own: str) -> None:
-        """Have here, in the folder `own`, what all machines have in `folder`, and give them what is only here."""
+        """Exchange files with other machines: fetch those of `folder` into `own`, share those that only `own` has."""
 
     def far_faults(self, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong behind the folder with the files of a snapshot: its kind and a message."""
+        """Yield the faults of a snapshot's objects, each as its kind and a message."""
         yield from ()
 
     def far_sizes(self) -> dict[str, int]:
-        """Return the lengths of the files behind the folder, by key, from which it takes what it lacks."""
+        """Return the sizes of the objects in bytes, by key."""
         return {}
 
     def restore(self) -> list[str]:
-        """Bring the folder and what lies behind it in line, each with what only the other has; say what was done."""
+        """Exchange missing files between folder and object store; return what was done, one line each."""
         return []
 
 
 @dataclass(frozen=True)
 class StoredSnapshot:
-    """A snapshot and the folder that has its files: what is read, or has been prepared to be committed."""
+    """A snapshot and the folder of its files; the snapshot is committed, or prepared for a commit."""
 
     folder: StoreFolder
     snapshot: Snapshot
@@ -140,7 +140,7 @@ class StoredSnapshot:
         return self.snapshot.number
 
     def pieces(self, table: str) -> tuple[StoredFile, ...]:
-        """Return the files of a table with their buckets, of one that the snapshot does not have none."""
+        """Return the files of a table with their buckets, or none for a table that the snapshot lacks."""
         return self.snapshot.tables.get(table, ())
 
     def paths(self, table: str) -> list[Path]:
@@ -148,14 +148,14 @@ class StoredSnapshot:
         return [self.root / piece.file.path for piece in self.pieces(table)]
 
     def packs(self, kind: str) -> list[Path]:
-        """Return the packs of a kind of artifact, texts or embeddings."""
+        """Return the packs of a kind of artifact, `texts` or `embeddings`."""
         return [self.root / piece.file.path for piece in self.snapshot.artifacts[kind]]
 
     def ensure_packs(self, kind: str) -> list[Path]:
-        """Return the packs of a kind, having them all here."""
+        """Return the packs of a kind after making all of them available here."""
         self.folder.ensure([piece.file for piece in self.snapshot.artifacts[kind]])
         return self.packs(kind)
 
     def changed(self, **parts: Any) -> "StoredSnapshot":
-        """Return the snapshot with other parts, in the same folder; nothing is written."""
+        """Return the snapshot with some parts replaced, in the same folder; nothing is written."""
         return replace(self, snapshot=replace(self.snapshot, **parts))

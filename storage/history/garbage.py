@@ -1,4 +1,4 @@
-"""Sweep: remove what a writer that died left behind, which no snapshot names."""
+"""Garbage: the files that no snapshot names, such as those of a writer that died, and their removal."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ _OTHERS = (snapshots.FOLDER, snapshots.CANDIDATES, "tags", "cache")
 
 
 def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
-    """Yield every file that a snapshot names with what it is: tables, texts, embeddings, keywords or vectors."""
+    """Yield each file that a snapshot names with its kind: tables, texts, embeddings, keywords or vectors."""
     for pieces in snapshot.tables.values():
         yield from (("tables", piece.file) for piece in pieces)
     for kind, pieces in snapshot.artifacts.items():
@@ -24,9 +24,10 @@ def named_files(snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
 
 
 def sweep(root: Path) -> int:
-    """Remove unnamed files and tables and return how many there were; the caller holds the writer's lock.
+    """Remove unnamed files and tables and return their number; the caller holds the writer's lock.
 
-    Where a snapshot or a candidate is damaged, so that what it names is not known, only unfinished files go.
+    If a snapshot or a candidate snapshot is damaged, the files that it names are unknown: then only unfinished files
+    are removed.
     """
     states = snapshots.needed(root)
     known = snapshots.all_known(root)

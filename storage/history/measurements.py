@@ -1,7 +1,7 @@
-"""Evaluations: what was measured of which snapshot, a row a measure, beside the snapshots that they are about.
+"""Measurements: the results of evaluations, one row for each measure, stored next to the snapshots.
 
-Each call leaves one small Parquet file in `evaluations/`, named by what was measured: measured again, it is replaced.
-`docmill sql` and `views.sql` show them as the view `evaluations`.
+Each evaluation writes one small Parquet file in `evaluations/`, named by what was measured, so that a repeated
+evaluation replaces it. `docmill sql` and `views.sql` show the files as the view `evaluations`.
 """
 
 import io
@@ -25,12 +25,12 @@ _NOTHING = f"{NOTHING}.parquet"
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRow:
-    """One measure of one snapshot, or of a candidate, which has the number 0.
+    """One measure of one snapshot, or of a candidate snapshot, which has the number 0.
 
-    `state` is the same for snapshots of the same chunks and vectors. `kind` is what was done, such as questions or
-    chunks; `subject` names the file of the questions, `subject_hash` its content. `settings` is JSON. `low` and `high`
-    are the bounds of the 95 % interval of `value`, `count` the number of things that it is the mean of. `items` are
-    their names with `item_values`, where these were kept.
+    `state` is equal for snapshots of equal chunks and vectors. `kind` is the kind of evaluation, such as questions or
+    chunks; `subject` names the file of the questions and `subject_hash` is the hash of its content. `settings` is JSON.
+    `low` and `high` are the bounds of the 95 % interval of `value`, and `count` is the number of items that `value`
+    averages. `items` are their names and `item_values` their values, if these were kept.
     """
 
     evaluation_id: str
@@ -57,13 +57,13 @@ EVALUATIONS = pa.schema([(one.name, _KINDS.get(one.name, pa.string())) for one i
 
 
 def state_of(snapshot: Snapshot) -> str:
-    """Return the key of all that a search of a snapshot depends on, its rows' sources aside."""
+    """Return the key of everything in a snapshot that a search reads, without the sources of its rows."""
     pieces = sorted(piece.file.hash for piece in snapshot.tables.get("chunks", ()))
     return key_of("state", pieces, snapshot.space.id, snapshot.keywords.analyser, snapshot.keywords.language)
 
 
 def keep(folder: StoreFolder, rows: Sequence[EvaluationRow]) -> None:
-    """Keep rows, on all machines; those of the same ids that were kept together before are replaced."""
+    """Store rows and share them with all machines; they replace rows that were stored together under the same ids."""
     columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in EVALUATIONS.names}
     name = key_of("evaluation", [row.evaluation_id for row in rows])
     path = folder.root / FOLDER / f"{name}.parquet"
@@ -72,19 +72,19 @@ def keep(folder: StoreFolder, rows: Sequence[EvaluationRow]) -> None:
 
 
 def prepare(root: Path) -> None:
-    """Make sure that there is a file, so that a view over the folder can be made before anything was measured."""
+    """Create an empty file, so that a view over the folder works before the first evaluation."""
     if not (root / FOLDER / _NOTHING).exists():
         write_whole(root / FOLDER / _NOTHING, _encode(EVALUATIONS.empty_table()))
 
 
 def read(root: Path) -> pa.Table:
-    """Return all rows, the oldest first, without those of damaged files."""
+    """Return all rows, oldest first, without those of damaged files."""
     tables = [table for file in _files(root) if (table := _read(file)) is not None]
     return pa.concat_tables([EVALUATIONS.empty_table(), *tables]).sort_by([("created", "ascending")])
 
 
 def damaged(root: Path) -> list[Path]:
-    """Return the files that cannot be read. What they said can only be measured again."""
+    """Return the files that cannot be read. Their results can only be measured again."""
     return [file for file in _files(root) if _read(file) is None and file.exists()]
 
 

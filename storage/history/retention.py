@@ -1,7 +1,7 @@
-"""Retention: which snapshots are kept, and how one that is not goes without hurting its readers.
+"""Retention: which snapshots are kept, and how the others are removed without disturbing readers.
 
-A reader holds its snapshot by a shared lock on the snapshot's file, which the kernel frees with its process;
-what is held is not removed. What a tag names is never removed.
+A reader holds its snapshot by a shared lock on the snapshot's file, which the kernel frees when the process ends. A
+held snapshot is not removed, nor is one that has a tag.
 """
 
 import fcntl
@@ -17,15 +17,15 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.history import snapshots, tags
 from docmill.storage.history.snapshots import Snapshot, path_of
 
-_POLL_S = 0.01  # seconds between two looks whether a reader holds a snapshot; the other process needs far less
+_POLL_S = 0.01  # seconds between two tries to hold a snapshot; the other process needs far less
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long things are kept: at most `keep_snapshots` snapshots, none for longer than `keep_days` but the newest.
+    """The limits of what is kept: `keep_snapshots` snapshots, none older than `keep_days`; the newest always stays.
 
-    A deleted document can be brought back for `undelete_days`. What is removed from an object store stays there for
-    `grace_hours`, for those who are fetching it.
+    A deleted document can be brought back for `undelete_days`. Objects that a vacuum removes from an object store stay
+    for `grace_hours`, for machines that are still fetching them.
     """
 
     keep_snapshots: int = 100
@@ -35,7 +35,7 @@ class Retention:
 
 
 def expired(root: Path, retention: Retention, now: datetime | None = None) -> list[int]:
-    """Return the snapshots that the retention keeps no longer, oldest first, tagged ones among them."""
+    """Return the snapshots beyond the retention, oldest first, including those with a tag."""
     *older, _ = snapshots.numbers(snapshots.existing(root))
     horizon = (now or datetime.now(UTC)) - timedelta(days=retention.keep_days)
     found = older[: max(0, len(older) + 1 - max(1, retention.keep_snapshots))]
@@ -49,19 +49,19 @@ def expired(root: Path, retention: Retention, now: datetime | None = None) -> li
 def _created(root: Path, number: int) -> datetime:
     try:
         return datetime.fromisoformat(snapshots.read(root, number).created)
-    except StoreError:  # damaged; it goes in its time like the others
+    except StoreError:  # damaged; it expires like the others
         return datetime.fromtimestamp(path_of(root, number).stat().st_mtime, UTC)
 
 
 def removable(root: Path, retention: Retention) -> list[int]:
-    """Return the expired snapshots that no tag names and no reader holds; raise `StoreError` for a damaged tag."""
+    """Return the expired snapshots without a tag and without a reader; raise `StoreError` for a damaged tag."""
     tags.check(root)
     named = set(tags.tags(root).values())
     return [number for number in expired(root, retention) if number not in named and not is_held(root, number)]
 
 
 def forget(path: Path) -> bool:
-    """Remove the file of a snapshot unless a reader holds it; say whether it is gone."""
+    """Remove the file of a snapshot unless a reader holds it; return whether it is gone."""
     handle = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,12 +75,12 @@ def forget(path: Path) -> bool:
 
 
 def is_held(root: Path, number: int) -> bool:
-    """Say whether a reader has a snapshot open."""
+    """Return whether a reader has a snapshot open."""
     return lock_is_held(path_of(root, number))
 
 
 def lock_is_held(path: Path) -> bool:
-    """Say whether a reader has the snapshot in a file open; nobody has one that is gone."""
+    """Return whether a reader has the snapshot in a file open; False if the file is gone."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -95,7 +95,7 @@ def lock_is_held(path: Path) -> bool:
 
 
 def hold(root: Path, at: int | str | None, name: str = "") -> tuple[Snapshot, int]:
-    """Return a snapshot, the newest or the one that `at` says, and the open file that holds it until it is closed."""
+    """Return a snapshot, the newest or the one at `at`, and the open file that holds it until the file is closed."""
     while True:
         with suppress(FileNotFoundError):  # removed since it was listed
             if isinstance(at, str) and at in snapshots.candidates(root):
@@ -107,11 +107,11 @@ def hold(root: Path, at: int | str | None, name: str = "") -> tuple[Snapshot, in
                 handle = _share(path_of(root, snapshot.number))
                 if handle is not None:
                     return snapshot, handle
-        time.sleep(_POLL_S)  # another process looks whether somebody holds it, or has removed it: the next look tells
+        time.sleep(_POLL_S)  # another process tests the lock, or has removed the file: the next try tells
 
 
 def _share(path: Path) -> int | None:
-    """Return an open file with a shared lock, or None where another process removes it or looks who holds it."""
+    """Return an open file with a shared lock, or None if another process is removing it or testing its lock."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except FileNotFoundError:

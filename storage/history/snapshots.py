@@ -1,6 +1,6 @@
-"""Snapshots: what one committed state consists of.
+"""Snapshots: the files and indexes of one committed state of the store.
 
-`snapshots/000042.json` names every file of the state; the highest number is the truth.
+`snapshots/000042.json` names every file of the state; the highest number is the newest snapshot.
 """
 
 import re
@@ -21,7 +21,7 @@ from docmill.storage.lance.vectors import VectorState
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-FORMAT = 2  # raised when an older docmill must not read a snapshot; of 1 `storage/first_format.py` knows the tables
+FORMAT = 2  # raised when an older docmill must not read a snapshot; `storage/first_format.py` reads format 1
 FOLDER = "snapshots"
 CANDIDATES = "candidates"
 _CHECKSUM = b',\n "checksum": "'
@@ -29,7 +29,7 @@ _CHECKSUM = b',\n "checksum": "'
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """One immutable Parquet file of a table or an artifact: its rows, and its bucket in a table (0 in an artifact)."""
+    """One immutable Parquet file of a table or pack: its count of rows, and its bucket in a table (0 in a pack)."""
 
     file: FileRef
     rows: int
@@ -40,9 +40,9 @@ class StoredFile:
 class Snapshot:
     """One committed state.
 
-    `tables` and `artifacts` are the truth; `vectors` and `keywords` are indexes built from them.
+    `tables` and `artifacts` are the data; `vectors` and `keywords` are indexes that can be rebuilt from them.
     `buckets` is the number of buckets of the documents and chunks tables, a power of two. `columns` is the
-    key of the columns that all files of the tables have, empty in a snapshot of the first release.
+    key of the columns of all table files; it is empty in a snapshot of the first release.
     `inventory` names the files of its vectors on an object store.
     """
 
@@ -81,7 +81,7 @@ def path_of(root: Path, number: int) -> Path:
 
 
 def vector_tag(number: int) -> str:
-    """Return the LanceDB tag that keeps the version of a snapshot."""
+    """Return the LanceDB tag that keeps the vectors of a snapshot."""
     return f"snapshot-{number:06d}"
 
 
@@ -93,7 +93,7 @@ def numbers(root: Path) -> list[int]:
 
 
 def read(root: Path, number: int | None = None, name: str = "") -> Snapshot:
-    """Return a snapshot, the newest unless `number` says which; an error calls the store by its name or its folder."""
+    """Return the snapshot `number`, or the newest; errors name the store by `name` or else by its folder."""
     kept = numbers(existing(root, name))
     wanted = kept[-1] if number is None else number
     if wanted not in kept:
@@ -102,23 +102,23 @@ def read(root: Path, number: int | None = None, name: str = "") -> Snapshot:
 
 
 def candidates(root: Path) -> list[str]:
-    """Return the names of the snapshots that are held back, see `storage/versions/candidates.py`."""
+    """Return the names of the candidate snapshots, see `storage/versions/candidates.py`."""
     found = (root / CANDIDATES).glob("candidate-*.json")
     return sorted((file.stem for file in found), key=lambda name: (len(name), name))
 
 
 def candidate_path(root: Path, name: str) -> Path:
-    """Return the file of a snapshot that is held back."""
+    """Return the file of a candidate snapshot."""
     return root / CANDIDATES / f"{name}.json"
 
 
 def read_candidate(root: Path, name: str) -> Snapshot:
-    """Return a snapshot that is held back."""
+    """Return a candidate snapshot."""
     return decode(candidate_path(root, name))
 
 
 def held_back(root: Path) -> dict[str, Snapshot]:
-    """Return the snapshots that are held back by name, without the damaged."""
+    """Return the candidate snapshots by name, without damaged ones."""
     states = {}
     for name in candidates(root):
         with suppress(FileNotFoundError, StoreError):
@@ -127,22 +127,22 @@ def held_back(root: Path) -> dict[str, Snapshot]:
 
 
 def needed(root: Path) -> list[Snapshot]:
-    """Return every snapshot whose files have to stay: those that are kept, and those held back; see `damaged`."""
+    """Return every snapshot whose files must stay: kept and candidate snapshots, without damaged ones."""
     return [*each(root), *held_back(root).values()]
 
 
 def damaged(root: Path) -> list[int]:
-    """Return the numbers of the snapshots that cannot be read; nobody knows which files such a one needs."""
+    """Return the numbers of the snapshots that cannot be read, so that the files they name are unknown."""
     return [number for number in numbers(root) if not _is_whole(path_of(root, number))]
 
 
 def damaged_candidates(root: Path) -> list[str]:
-    """Return the names of what is held back and cannot be read, of which the same is true."""
+    """Return the names of the candidate snapshots that cannot be read."""
     return [name for name in candidates(root) if not _is_whole(candidate_path(root, name))]
 
 
 def all_known(root: Path) -> bool:
-    """Say whether every file that has to stay is known: no snapshot and no candidate is damaged."""
+    """Return whether every file that must stay is known: no snapshot and no candidate snapshot is damaged."""
     return not damaged(root) and not damaged_candidates(root)
 
 
@@ -157,7 +157,7 @@ def _is_whole(file: Path) -> bool:
 
 
 def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
-    """Yield the kept snapshots up to number `last`, oldest first, without the damaged and those removed meanwhile."""
+    """Yield the kept snapshots up to number `last`, oldest first, without damaged ones and those removed meanwhile."""
     for number in numbers(root):
         if last is None or number <= last:
             with suppress(FileNotFoundError, StoreError):
@@ -165,7 +165,7 @@ def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
 
 
 def existing(root: Path, name: str = "") -> Path:
-    """Return `root`, having checked that it is a store; an error calls it by its name or its folder."""
+    """Return `root` after checking that it is a store; errors name it by `name` or else by its folder."""
     if not numbers(root):
         where = name or root
         raise StoreError(f"{where} holds no snapshot; make one with: docmill ingest SOURCE --store {where}")
@@ -173,7 +173,7 @@ def existing(root: Path, name: str = "") -> Path:
 
 
 def _ranges(kept: list[int]) -> Iterator[str]:
-    """Yield runs of numbers, as 3 or 5 to 9."""
+    """Yield ranges of consecutive numbers as text, such as 3 or 5 to 9."""
     here = set(kept)
     firsts = [n for n in kept if n - 1 not in here]
     lasts = [n for n in kept if n + 1 not in here]
@@ -181,17 +181,17 @@ def _ranges(kept: list[int]) -> Iterator[str]:
 
 
 def newest(root: Path) -> Snapshot | None:
-    """Return the newest snapshot, or None where nothing was committed yet."""
+    """Return the newest snapshot, or None before the first commit."""
     return read(root) if numbers(root) else None
 
 
 def decode(path: Path) -> Snapshot:
-    """Return the snapshot in a file, refusing a format that this version cannot read."""
+    """Return the snapshot in a file; refuse a format that this version cannot read."""
     return parse(path.read_bytes(), path)
 
 
 def parse(data: bytes, where: Path | str) -> Snapshot:
-    """Return the snapshot in the bytes that `where` holds."""
+    """Return the snapshot in `data`; `where` names its origin in errors."""
     import json
 
     try:
@@ -210,13 +210,13 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
 
 
 def encode(snapshot: Snapshot) -> bytes:
-    """Return the content of a snapshot's file, JSON whose last key is the hash of all before it."""
+    """Return the content of a snapshot's file: JSON whose last key is the hash of everything before it."""
     body = _adapter().dump_json(replace(snapshot, format=FORMAT), indent=1).removesuffix(b"\n}")
     return body + _CHECKSUM + f'{hash_bytes(body)}"\n}}'.encode()
 
 
 def _check_sum(data: bytes) -> None:
-    """Raise `ValueError` where a snapshot says another checksum than it has; those of older releases say none."""
+    """Raise `ValueError` if the checksum of a snapshot is wrong; snapshots of older releases have none."""
     body, found, end = data.rpartition(_CHECKSUM)
     if found and end != f'{hash_bytes(body)}"\n}}'.encode():
-        raise ValueError("its checksum is another one")
+        raise ValueError("its checksum is wrong")

@@ -1,6 +1,6 @@
-"""Tags: names for snapshots. What a tag names is kept, whatever the retention says.
+"""Tags: names for snapshots. The retention keeps every snapshot that has a tag.
 
-`tags/NAME.json` holds the number; one is written once and goes only by its own deletion (`tagging.py`).
+`tags/NAME.json` holds the number. A tag is written once, and only its own deletion removes it (`tagging.py`).
 """
 
 import json
@@ -14,22 +14,22 @@ FOLDER = "tags"
 
 
 def files(root: Path) -> dict[str, Path]:
-    """Return the file of each tag, by name, those of damaged ones among them."""
+    """Return the file of each tag, by name, damaged ones included."""
     folder = root / FOLDER
     return {file.stem: file for file in sorted(folder.glob("*.json"))} if folder.is_dir() else {}
 
 
 def tags(root: Path) -> dict[str, int]:
-    """Return the snapshot of each tag, by name, without the damaged."""
+    """Return the number of each tag's snapshot, by name, without damaged tags."""
     held = {}
     for name, file in files(root).items():
-        with suppress(FileNotFoundError, StoreError):  # taken away since it was listed, or damaged
+        with suppress(FileNotFoundError, StoreError):  # deleted since it was listed, or damaged
             held[name] = _number(file)
     return held
 
 
 def check(root: Path) -> None:
-    """Raise `StoreError` for a damaged tag: nobody knows which snapshot it names."""
+    """Raise `StoreError` for a damaged tag, because the snapshot that it names is unknown."""
     for file in files(root).values():
         with suppress(FileNotFoundError):
             _number(file)
@@ -40,11 +40,11 @@ def _number(file: Path) -> int:
         return int(json.loads(file.read_bytes())["snapshot"])
     except (ValueError, KeyError, TypeError) as error:
         mend = f"docmill tag {file.stem} --delete"
-        raise StoreError(f"{file} is not a tag: {error}; give it up and tag the snapshot again: {mend}") from error
+        raise StoreError(f"{file} is not a tag: {error}; delete it and tag the snapshot again: {mend}") from error
 
 
 def find(root: Path, at: int | str | None) -> int | None:
-    """Return the number of a snapshot from its number or its tag; None stands for the newest."""
+    """Return the number of a snapshot, given its number or tag; None means the newest."""
     if at is None or isinstance(at, int):
         return at
     if at.isdecimal():

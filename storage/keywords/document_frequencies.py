@@ -1,6 +1,6 @@
-"""How many terms have which document frequency: all that the average idf of a corpus depends on.
+"""Document frequencies: how many terms occur in 1, 2, 3 ... chunks, from which the average idf of a corpus follows.
 
-It is kept up to date from the terms that a change touches, so no pass over the vocabulary is needed.
+A change updates the counts of the terms that it touches, so no pass over the vocabulary is needed.
 """
 
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class DocumentFrequencies:
-    """`terms[i]` terms are in exactly `frequencies[i]` alive chunks; frequencies ascend from 1, terms are not 0."""
+    """`terms[i]` terms, never 0, occur in exactly `frequencies[i]` living chunks; frequencies ascend from 1."""
 
     frequencies: Integers
     terms: Integers
 
     def average_idf(self, rows: int) -> float:
-        """Return the mean of the raw idfs over the vocabulary of a corpus of `rows` chunks."""
+        """Return the mean of the raw idfs over the vocabulary, for a corpus of `rows` chunks."""
         if not len(self.terms):
             return 0.0
         return float(np.dot(raw_idfs(rows, self.frequencies), self.terms) / self.terms.sum())
 
     def change(self, before: Integers, after: Integers) -> "DocumentFrequencies":
-        """Return the spectrum after the terms with document frequencies `before` have those of `after`."""
+        """Return the spectrum after the document frequencies of some terms changed from `before` to `after`."""
         values = np.concatenate([self.frequencies, before, after])
         signs = np.concatenate([self.terms, np.full(len(before), -1), np.full(len(after), 1)])
         frequencies, group = np.unique(values, return_inverse=True)
@@ -53,7 +53,7 @@ def write_spectrum(root: Path, spectrum: DocumentFrequencies) -> FileRef:
 
 
 def read_spectrum(root: Path, file: FileRef | None) -> DocumentFrequencies:
-    """Return the spectrum in a file, the empty one where there is none."""
+    """Return the spectrum in a file, or an empty one without a file."""
     if file is None:
         return EMPTY
     return DocumentFrequencies(**read_arrays(root, file, ("frequencies", "terms")))

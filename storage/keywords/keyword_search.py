@@ -1,4 +1,4 @@
-"""Search one state of the keyword index, memory-mapped: exact BM25, with only the postings read that can matter."""
+"""Keyword search: exact BM25 over one state of the memory-mapped keyword index, reading only postings that matter."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -17,11 +17,11 @@ from docmill.storage.keywords.scoring import Floats, Scoring
 from docmill.storage.keywords.segments.state import KeywordState, check_analyser
 from docmill.storage.keywords.topk import Rows, Slice, Term, all_scores, best_rows
 
-_LONGEST = 2**31 - 1  # the longest length that an int32 holds, to begin a minimum with
+_LONGEST = 2**31 - 1  # the greatest int32, the start value of a minimum
 
 
 class KeywordHit(NamedTuple):
-    """A chunk, its BM25 score, and what each matched term of the query adds to it."""
+    """A chunk, its BM25 score, and the share of each matched query term in it."""
 
     chunk_id: str
     score: float
@@ -29,7 +29,7 @@ class KeywordHit(NamedTuple):
 
 
 class _FoundTerm(NamedTuple):
-    """A term of the query in the dictionaries, before it has a weight."""
+    """A term of the query as found in the dictionaries, before it has a weight."""
 
     text: str
     frequency: int
@@ -39,7 +39,7 @@ class _FoundTerm(NamedTuple):
 
 
 class KeywordIndex:
-    """A reader of one state; it keeps answering from that state whatever writers do meanwhile."""
+    """A reader of one state of the index; writers do not affect it."""
 
     def __init__(self, root: Path, state: KeywordState, scoring: Scoring | None = None) -> None:
         check_analyser(state)
@@ -52,9 +52,9 @@ class KeywordIndex:
         self._norms = self._norms_of_alive()
 
     def search(self, query: str, k: int, allowed: Collection[str] | pa.Array | None = None) -> list[KeywordHit]:
-        """Return the best `k` chunks that hold a term of the query, by score descending, then by chunk id.
+        """Return the best `k` chunks that contain a term of the query, by score descending, then by chunk id.
 
-        `allowed` restricts the hits and leaves their scores as they are. A query without terms has no hits.
+        `allowed` restricts the hits and does not change their scores. A query without terms has no hits.
         """
         terms = self._terms(query)
         norms = self._norms if allowed is None else self._norms_of(allowed)
@@ -62,7 +62,7 @@ class KeywordIndex:
         return self._hits(terms, rows, norms, k) if len(rows) else []
 
     def frequency(self, term: str) -> int:
-        """Return the number of chunks that hold a term, as the analyser gives it."""
+        """Return the number of chunks that contain a term; the analyser must have made the term."""
         return self._find(term).frequency
 
     def scores(self, query: str) -> Floats:
@@ -77,7 +77,7 @@ class KeywordIndex:
     def _hits(self, terms: Sequence[Term], rows: Rows, norms: Floats, k: int) -> list[KeywordHit]:
         columns = [(term.text, *term.gains_at(rows, norms)) for term in terms]
         scores = np.zeros(len(rows))
-        for _, gains, _ in columns:  # one by one, so that equal chunks have equal scores to the last bit
+        for _, gains, _ in columns:  # one by one, so that equal chunks have bit-equal scores
             scores += gains
         table = pa.table({"score": scores, "chunk_id": self._ids_of(rows)})
         best = pc.select_k_unstable(table, min(k, len(rows)), [("score", "descending"), ("chunk_id", "ascending")])

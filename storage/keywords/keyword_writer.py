@@ -1,4 +1,4 @@
-"""From one state of the index to the next: new files only, the old ones stay for the snapshots that name them."""
+"""Keyword writer: make the next state of the index from new files; snapshots keep the files that they name."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from docmill.storage.keywords.segments.tombstones import NONE, Tombstones, read_
 
 @dataclass(frozen=True, slots=True)
 class OpenSegment:
-    """A segment in memory: its postings, its tombstones, and its entry in the state, None until it is written."""
+    """A segment in memory: its postings, its tombstones, and its entry in the state, or None before it is written."""
 
     postings: Postings
     tombstones: Tombstones = NONE
@@ -26,11 +26,11 @@ class OpenSegment:
 
     @property
     def alive(self) -> int:
-        """The number of chunks that have not left."""
+        """The number of living chunks."""
         return len(self.postings.lengths) - len(self.tombstones.rows)
 
     def document_frequencies(self, terms: Int64) -> Int64:
-        """Return how many alive chunks hold each term; `terms` are places in the dictionary, -1 for an unknown term."""
+        """Return how many living chunks contain each term; `terms` are positions in the dictionary, -1 if unknown."""
         if not len(self.postings.terms):
             return np.zeros(len(terms), np.int64)
         starts = self.postings.starts
@@ -50,10 +50,10 @@ def update(
     added: Iterable[tuple[str, str]],
     language: str = "english",
 ) -> KeywordState:
-    """Return the state without the chunks `removed` and with (chunk id, indexed text) `added`; write its files.
+    """Write and return the state without the chunks `removed` and with the (chunk id, indexed text) pairs `added`.
 
-    An added id that is in the index already replaces its text; a removed id that is not there is no error.
-    `language` is that of a new index; an existing one keeps its own.
+    An added id that exists replaces the text of its chunk; a removed id that does not exist is no error.
+    `language` is the language of a new index; an existing index keeps its own.
     """
     state = state or KeywordState(language=language)
     check_analyser(state)
@@ -69,7 +69,7 @@ def update(
 
 
 def _touched(old: Sequence[OpenSegment], kept: Sequence[OpenSegment]) -> list[tuple[OpenSegment, OpenSegment]]:
-    """Return the segments that lost a chunk, each before and after."""
+    """Return the segments that lost a chunk, each before and after the change."""
     return [(before, after) for before, after in zip(old, kept, strict=True) if after is not before]
 
 
@@ -87,12 +87,12 @@ def _write_state(
 
 
 def rebuild(root: Path, added: Iterable[tuple[str, str]], language: str = "english") -> KeywordState:
-    """Return a state of (chunk id, indexed text) pairs alone; write its files."""
+    """Write and return a state that consists of the given (chunk id, indexed text) pairs only."""
     return update(root, None, (), added, language)
 
 
 def compact(root: Path, state: KeywordState) -> KeywordState:
-    """Return the same chunks in as few segments as their size allows, without the dead; write their files."""
+    """Write and return a state of the same chunks in few segments, without dead rows."""
     check_analyser(state)
     parts = [open_segment(root, segment) for segment in state.segments]
     groups: list[list[OpenSegment]] = []
@@ -114,14 +114,14 @@ def _merged(group: list[OpenSegment]) -> list[OpenSegment]:
 
 
 def _settle(root: Path, postings: Postings) -> OpenSegment:
-    """Return new postings as a part; full ones, which will not merge, go to disk, so that memory stays bounded."""
+    """Return new postings as a segment; full ones, which never merge, are mapped from disk to bound the memory."""
     if len(postings.rows) < FULL_POSTINGS:
         return OpenSegment(postings)
     return open_segment(root, _write(root, OpenSegment(postings)))
 
 
 def _bury(part: OpenSegment, removed: Collection[str], fresh: Sequence[OpenSegment]) -> OpenSegment:
-    """Return the segment without the chunks that are removed or come anew; the same object if it holds none of them."""
+    """Return the segment without removed and replaced chunks, or the same object if it contains none of them."""
     lookup = part.postings.chunk_lookup
     found = [lookup.find_all(ids) for ids in (list(removed), *(other.postings.chunk_ids for other in fresh))]
     places = np.concatenate(found)

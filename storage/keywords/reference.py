@@ -1,4 +1,4 @@
-"""`rank_bm25` itself over a few chunks in memory: the model that the postings reproduce, for experiments and tests."""
+"""Reference: `rank_bm25` itself over a few chunks in memory, with which experiments and tests compare the postings."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from docmill.storage.keywords.scoring import Floats, Scoring
 
 
 class MemoryIndex:
-    """BM25Okapi of (chunk id, text) pairs; a search takes time in proportion to all of them."""
+    """BM25Okapi over (chunk id, text) pairs; the time of a search is proportional to their number."""
 
     def __init__(
         self, chunks: Iterable[tuple[str, str]], language: str = "english", scoring: Scoring | None = None
@@ -33,7 +33,7 @@ class MemoryIndex:
         return self._scores(analyse(query, self._language))
 
     def search(self, query: str, k: int) -> list[KeywordHit]:
-        """Return the best `k` chunks that hold a term of the query, by score descending, then by chunk id."""
+        """Return the best `k` chunks that contain a term of the query, by score descending, then by chunk id."""
         counts = Counter(analyse(query, self._language))
         columns = {term: self._scores([term] * count) for term, count in counts.items()}
         hits = []

@@ -1,7 +1,7 @@
-"""BM25 as `rank_bm25.BM25Okapi` computes it, from counts alone.
+"""Scoring: BM25 as `rank_bm25.BM25Okapi` computes it, from counts alone.
 
-Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009); the floor
-of negative idfs at epsilon times the average idf is rank_bm25's.
+Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009). As in rank_bm25, a
+negative idf is replaced by epsilon times the average idf.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """The parameters of BM25; `idf` is rank_bm25's with its floor ("okapi") or Lucene's, which is never negative."""
+    """The parameters of BM25; `idf` is "okapi" (rank_bm25's, with its floor) or "lucene" (never negative)."""
 
     k1: float = 1.5
     b: float = 0.75
@@ -31,14 +31,14 @@ class Scoring:
             raise ConfigError(f"k1 must be at least 0 and b in [0, 1], got k1={self.k1}, b={self.b}")
 
     def idfs(self, rows: int, frequencies: npt.NDArray[np.int64], average: float) -> Floats:
-        """Return the idf of terms by their document frequencies; `average` is `average_idf` of the corpus."""
+        """Return the idfs of terms from their document frequencies; `average` is the `average_idf` of the corpus."""
         if self.idf == "lucene":
             return np.log1p((rows - frequencies + 0.5) / (frequencies + 0.5), dtype=np.float64)
         raw = raw_idfs(rows, frequencies)
         return np.where(raw < 0, self.epsilon * average, raw)
 
     def norms(self, lengths: npt.NDArray[np.integer[Any]], average: float) -> Floats:
-        """Return what is added to a term frequency in the denominator, for chunks of `lengths` terms."""
+        """Return the addend to the term frequency in the denominator, for chunks of `lengths` terms."""
         if not average:
             return np.full(len(lengths), self.k1 * (1 - self.b))
         return self.k1 * (1 - self.b + self.b * lengths.astype(np.float64) / average)

@@ -1,9 +1,9 @@
-"""The best chunks for weighted terms, by MaxScore (Turtle and Flood, "Query evaluation", 1995) over arrays.
+"""Top k: find the best chunks for weighted terms by MaxScore (Turtle and Flood, "Query evaluation", 1995).
 
-Terms are taken from the highest bound down. As soon as what is left cannot lift an unseen chunk to
-the k-th best score so far, no new chunk is looked at: the long postings of common terms are then
-probed for the few candidates instead of being read.
-Rows count through all segments. A chunk's norm is infinite where it must not be found: it then scores 0.
+Terms are processed by descending bound. Once the remaining terms cannot lift an unseen chunk to the k-th best score so
+far, no new chunk is considered: the long postings of common terms are then probed for the few candidates instead of
+being read.
+Rows are numbered through all segments. The norm of an excluded chunk is infinite, so that it scores 0.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ from docmill.storage.keywords.segments.postings import Counts, Int32
 
 Rows = npt.NDArray[np.intp]
 SLACK = 1e-9
-"""What the rounding of sums may take from a score: a candidate is let go only if it is worse by more."""
+"""Rounding tolerance of sums: a candidate is dropped only if its score is lower by more than this."""
 _PROBE_COST = 6
-"""Postings that are read in the time of one look-up of a candidate. A smaller number looks up where reading is quicker,
-a larger one reads long postings for few candidates; the hits are the same."""
+"""Postings that can be read in the time of one look-up of a candidate. A smaller number looks up where reading is
+faster, a larger one reads long postings for few candidates; the hits are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The postings of one term in one segment, whose chunks are the rows `base` to `end` of the index."""
+    """The postings of one term in one segment; the segment's chunks are the rows `base` to `end` of the index."""
 
     base: int
     end: int
@@ -35,7 +35,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term of a query: `weight` times f / (f + norm) is what it adds to a chunk, at most `bound`."""
+    """A term of a query; it adds `weight` times f / (f + norm) to the score of a chunk, at most `bound`."""
 
     text: str
     weight: float
@@ -44,7 +44,7 @@ class Term:
 
     @property
     def size(self) -> int:
-        """The number of its postings, dead ones too."""
+        """The number of its postings, including those of dead rows."""
         return sum(len(piece.rows) for piece in self.slices)
 
     def rows(self) -> Rows:
@@ -58,13 +58,13 @@ class Term:
         return rows
 
     def gains(self, rows: Rows, norms: Floats) -> Floats:
-        """Return what it adds to each of its postings' rows."""
+        """Return its gain in each row of its postings."""
         pieces = [piece.frequencies for piece in self.slices]
         frequencies = (pieces[0] if len(pieces) == 1 else np.concatenate(pieces)).astype(np.float64)
         return self._gain(frequencies, norms.take(rows))
 
     def gains_at(self, rows: Rows, norms: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Return what it adds to each of some ascending rows, and which of them hold it."""
+        """Return its gain in each of the given ascending rows, and which of them contain it."""
         frequencies = np.zeros(len(rows))
         for piece in self.slices:
             first, last = rows.searchsorted((piece.base, piece.end))
@@ -96,9 +96,9 @@ def all_scores(terms: Sequence[Term], norms: Floats) -> Floats:
 
 
 def best_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
-    """Return rows, ascending, among which are the best `k` and all that tie with the last of these.
+    """Return ascending rows that include the best `k` and all ties with the last of them.
 
-    A weight that is not above 0 is that of a word of half of the chunks or more in a tiny corpus: no bound helps.
+    In a tiny corpus, a term in half of the chunks or more can weigh 0 or less; its bound then prunes nothing.
     """
     positive = [term for term in terms if term.weight > 0]
     if all(term.weight >= 0 for term in terms):
@@ -135,7 +135,7 @@ def _pruned_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
 
 
 def _raise(threshold: float, scores: Floats, k: int) -> float:
-    """Return the k-th best of `scores`, or `threshold` where fewer than `k` are above it."""
+    """Return the k-th best of `scores`, or `threshold` if fewer than `k` are above it."""
     better = scores[scores > threshold]
     place = len(better) - k
     return float(np.partition(better, place)[place]) if place >= 0 else threshold

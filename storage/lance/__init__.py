@@ -1,1 +1,1 @@
-"""LanceDB, and nowhere else: the vector index, its versions under a fence, and small tables held in memory."""
+"""The vector index: the only importers of LanceDB, its versions behind a fence, and small tables held in memory."""

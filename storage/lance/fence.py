@@ -1,4 +1,4 @@
-"""Writing to a table of LanceDB under a fence: every call is a version, and every version has to be ours."""
+"""Fence: write to a LanceDB table so that another writer is noticed; each call makes exactly one new version."""
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,11 +13,11 @@ from docmill.storage.errors import Locked, QueryError, StoreError
 from docmill.storage.failpoints import boundary
 
 INDEX_ROWS = 100_000
-"""Rows from which on the table has an index; below, all vectors are held in memory and compared: 5 ms at 100,000."""
+"""Rows from which on the table has an index. Below, all vectors are compared in memory, in 5 ms at 100,000 rows."""
 
-MAX_FRAGMENTS = 64  # files of a table, all of which a reader opens; with fewer, they are rewritten more often
+MAX_FRAGMENTS = 64  # files of a table; a reader opens them all, and a smaller number rewrites them more often
 MAX_SEGMENTS = 8  # of the vector index, for the same reason
-_IDS_AT_ONCE = 10_000  # in one predicate, which LanceDB parses as text
+_IDS_AT_ONCE = 10_000  # in one predicate, because LanceDB parses it as text
 _FOR_EVER = timedelta(days=36_500)
 _MARGINS_S = (0.0, 0.1, 5.0)
 
@@ -37,7 +37,7 @@ def among(ids: Sequence[str]) -> str:
 
 
 class Writer:
-    """A table of LanceDB, and the version that it has if nobody else writes to it."""
+    """A LanceDB table, and the version that it must have unless another program writes to it."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -46,13 +46,13 @@ class Writer:
     def _step(self, version: int) -> None:
         if version != self.version + 1:
             raise Locked(
-                f"the vectors came to version {version} and not {self.version + 1}: "
-                "another program writes to them; run again when it has stopped"
+                f"the vector table is at version {version}, not {self.version + 1}: "
+                "another program writes to it; run again when it has stopped"
             )
         self.version = version
 
     def delete(self, ids: Collection[str]) -> int:
-        """Remove rows by chunk id, of which there is one or more of each; return how many rows went."""
+        """Remove all rows of the given chunk ids, one or more for each; return the number of removed rows."""
         wanted = sorted(set(ids))
         deleted = 0
         for first in range(0, len(wanted), _IDS_AT_ONCE):
@@ -65,7 +65,7 @@ class Writer:
         return deleted
 
     def add(self, batches: Iterable[pa.RecordBatch]) -> int:
-        """Append rows, streamed, as one version; return how many. Those of one chunk stand side by side."""
+        """Append rows from a stream as one version; return their number. The rows of one chunk must be adjacent."""
         counts = list[int]()
         failed: list[Exception] = []
         rows = _noting(_checked(batches, self._table.schema, counts), failed)
@@ -85,7 +85,7 @@ class Writer:
     def compact(self) -> None:
         """Merge the small files that many commits have left, and add new rows to the index."""
         if self._table.stats()["fragment_stats"]["num_fragments"] > MAX_FRAGMENTS:
-            # Without an age it would prune versions, and fail where one of them is tagged.
+            # Without an age, `optimize` would prune versions, and fail if one of them has a tag.
             self._optimize(_FOR_EVER)
             self.version = int(self._table.version)
 
@@ -94,15 +94,15 @@ class Writer:
             self._table.optimize(cleanup_older_than=age, delete_unverified=delete_unverified)
 
     def clean(self, oldest: int) -> None:
-        """Merge small files and remove the versions before `oldest`, none of which has a tag any more."""
+        """Merge small files and remove the versions before `oldest`; none of them has a tag any more."""
         self._optimize(_FOR_EVER)
         self.prune(oldest)
 
     def prune(self, oldest: int) -> None:
-        """Remove the versions before `oldest`, none of which has a tag any more.
+        """Remove the versions before `oldest`; none of them has a tag any more.
 
-        LanceDB goes by age, counted from a moment that comes a little later than ours, and raises where that makes
-        a version with a tag one of the old; then a little more is left.
+        LanceDB selects versions by age, measured from a moment slightly after ours. It raises if a tagged
+        version then counts as old; in that case a few more versions stay.
         """
         made = {entry["version"]: entry["timestamp"].timestamp() for entry in self._table.list_versions()}
         if oldest in made and min(made) < oldest:
@@ -116,9 +116,9 @@ class Writer:
         self.version = int(self._table.version)
 
     def index(self, rows: int, configs: Mapping[str, Any]) -> None:
-        """Index the columns of a large table, and anew when a fifth of its rows came after the last time.
+        """Index the columns of a large table; rebuild the index when a fifth of the rows is newer than it.
 
-        So it is when many `optimize` have each added a segment to the index.
+        It is also rebuilt when repeated `optimize` calls have added many segments to the index.
         """
         if rows < INDEX_ROWS:
             return
@@ -131,17 +131,17 @@ class Writer:
                 self._step(int(self._table.version))
 
     def keep(self, rows: int, tag: str) -> None:
-        """Tag the version, having checked that it holds `rows` rows."""
+        """Tag the current version after checking that it has `rows` rows."""
         held = self._table.count_rows()
         if held != rows:
-            raise StoreError(f"the vectors have {held} rows, {rows} belong there; mend with: docmill repair")
+            raise StoreError(f"the vector table has {held} rows, not {rows}; mend with: docmill repair")
         tags = self._table.tags
         with boundary("lance tag"):
-            (tags.update if tag in tags.list() else tags.create)(tag, self.version)  # there: a commit that died
+            (tags.update if tag in tags.list() else tags.create)(tag, self.version)  # a dead commit left it
 
 
 def _noting(rows: Iterator[pa.RecordBatch], failed: list[Exception]) -> Iterator[pa.RecordBatch]:
-    """Keep what `rows` raises, which LanceDB makes a text of."""
+    """Record the exception that `rows` raises, because LanceDB reduces it to a text."""
     try:
         yield from rows
     except Exception as error:
@@ -163,5 +163,5 @@ def _checked(batches: Iterable[pa.RecordBatch], wanted: pa.Schema, counts: list[
         counts.append(batch.num_rows)
         yield batch.select(wanted.names).cast(wanted)
     together = pa.chunked_array(seen)
-    if pc.count_distinct(together).as_py() != len(together):  # nothing is in the table yet: the last word is ours
+    if pc.count_distinct(together).as_py() != len(together):  # raised before LanceDB adds anything
         raise StoreError("a chunk id is added twice; chunk ids are unique in a store")

@@ -1,4 +1,4 @@
-"""All vectors of a small table in memory: the nearest chunks by comparing with every one."""
+"""Flat index: all vectors of a small table in memory; a search compares the query with every one of them."""
 
 from collections.abc import Collection
 
@@ -7,11 +7,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_ROUNDING = 1e-5  # more than float32 sums of 10,000 products are off
+_ROUNDING = 1e-5  # more than the error of float32 sums of 10,000 products
 
 
 class FlatIndex:
-    """Unit vectors, float32 (n, dim), and their chunk ids; a chunk is as near as the nearest of its vectors."""
+    """Unit vectors, float32 (n, dim), and their chunk ids; the best of a chunk's vectors decides its similarity."""
 
     def __init__(self, table: pa.Table) -> None:
         table = table.sort_by("chunk_id").combine_chunks()  # so that the earlier row wins a tie
@@ -38,7 +38,7 @@ class FlatIndex:
         return list(zip(self._ids.take(pa.array(chunks[best])).to_pylist(), exact[best].tolist(), strict=True))
 
     def _exact(self, vector: npt.NDArray[np.float32], chunks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Return the similarity of each chunk, equal for equal vectors, as that by `@` is not."""
+        """Return the cosine of each chunk, bit-equal for equal vectors, which `@` does not guarantee."""
         counts = self._counts[chunks]
         first = np.cumsum(counts) - counts
         rows = np.repeat(self._starts[chunks] - first, counts) + np.arange(counts.sum())

@@ -1,7 +1,7 @@
-"""The vector index, a LanceDB table for each embedding space: the only importer of `lancedb`.
+"""Vectors: the vector index, one LanceDB table for each embedding space; the only importer of `lancedb`.
 
-Every call that writes is a version of the table. A snapshot names one version and a tag keeps it; what others wrote
-after it is taken back before the next write. Tables and packs are the truth: a lost table is built again.
+Every write makes a version of the table. A snapshot names one version, and a tag keeps it. The next write first reverts
+versions that other programs made later. Tables and packs are the data: a lost vector table can be rebuilt from them.
 """
 
 import errno
@@ -24,23 +24,24 @@ from docmill.storage.lance.fence import Writer, among, schema
 from docmill.storage.lance.flat_index import FlatIndex
 
 FOLDER = "vectors"
-_SELECTED_SHARE = 20  # fewer than a twentieth of the rows are selected by their ids: 1,000 of 100,000 in 11 CPU ms
-_TIE_MARGIN = 8  # hits fetched beyond the wanted ones: as many ties with the last need no second search
-_FIRST_FETCH = 1.5  # times the rows that should hold k hits; with fewer, more searches need a second fetch
-_NEXT_FETCH = 4  # times the rows of the fetch before; the fewer fetches, the more rows that nobody needed
+_SELECTED_SHARE = 20  # below a twentieth of the rows, select them by id: 1,000 of 100,000 take 11 ms of CPU
+_TIE_MARGIN = 8  # extra hits to fetch, so that up to 8 ties with the last hit need no second search
+_FIRST_FETCH = 1.5  # times the rows expected for k hits; a smaller factor needs a second fetch more often
+_NEXT_FETCH = 4  # times the rows of the previous fetch; fewer fetches read more unneeded rows
 _PROBES = 40  # partitions of 8,192 rows; with 20 recall@10 at 1,000,000 rows is .01 lower
-_BITS = 4  # for each number of a vector: built in 3-4 times the time of one bit, searched in half of it
+_BITS = 4  # for each dimension: takes 3-4 times as long to build as one bit, half as long to search
 _REFINED = {1: (10, 800)}
 _REFINED_ELSE = (2, 200)
-"""Of how many rows the true distance is computed, which is most of a search: times as many as are wanted, at least.
+"""Rows whose exact distance is computed, as a multiple of the wanted rows and as a minimum; most of a search's time.
 
-By the bits of an index. Recall@10 at 100,000 rows: one bit with 800 rows .99, with 200 .97; four bits with 200 1.0.
+Keyed by the bits of an index. Recall@10 at 100,000 rows: one bit with 800 rows .99, with 200 .97; four bits with 200
+rows 1.0.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """A version of a table, as a snapshot names it; a chunk with parts has several of its `rows`."""
+    """The version of a table that a snapshot names; a chunk with parts has several of its `rows`."""
 
     table: str
     version: int
@@ -55,9 +56,9 @@ def update(
     added: Iterable[pa.RecordBatch],
     tag: str,
 ) -> VectorState:
-    """Return the state without the chunks `removed` and with the rows of `added`, kept by `tag`.
+    """Return the state without the chunks `removed` and with the rows `added`; `tag` keeps its version.
 
-    Raises `Locked` where another program wrote meanwhile: the next call takes its writes back.
+    Raises `Locked` if another program wrote meanwhile; the next call reverts those writes.
     """
     if state is None:
         return rebuild(root, space, added, tag)
@@ -71,7 +72,7 @@ def update(
 
 
 def _take_back(table: Any, state: VectorState) -> None:
-    """Undo what was written after a state."""
+    """Revert everything that was written after a state."""
     if table.version != state.version:
         table.checkout(state.version)
         with boundary("lance restore"):
@@ -79,7 +80,7 @@ def _take_back(table: Any, state: VectorState) -> None:
 
 
 def rebuild(root: Path, space: EmbeddingSpace, added: Iterable[pa.RecordBatch], tag: str) -> VectorState:
-    """Write a new table with the rows of `added`; older tables stay as they are until `sweep`."""
+    """Write a new table with the rows `added`; `sweep` removes older tables later."""
     with _explained(root):
         table = _create(root, space)
         writer = Writer(table)
@@ -87,9 +88,9 @@ def rebuild(root: Path, space: EmbeddingSpace, added: Iterable[pa.RecordBatch], 
 
 
 def clean(root: Path, state: VectorState, kept: Mapping[str, int], tag: str) -> VectorState:
-    """Return the state in a table of few files, without the versions before the oldest of `kept`, versions by tag.
+    """Return the state in a table of few files; remove the versions before the oldest of `kept`, versions by tag.
 
-    Other tags go first: LanceDB removes no version while an older one has a tag.
+    It deletes other tags first, because LanceDB keeps all versions after the oldest tagged one.
     """
     with _explained(root):
         table = _open(root, state)
@@ -101,7 +102,7 @@ def clean(root: Path, state: VectorState, kept: Mapping[str, int], tag: str) -> 
 
 
 def prune(root: Path, state: VectorState, kept: Mapping[str, int]) -> None:
-    """Remove the versions before the oldest of `kept`, versions by tag, and leave the state as it is."""
+    """Remove the versions before the oldest of `kept`, versions by tag, and leave the state unchanged."""
     with _explained(root):
         table = _open(root, state)
         _untag(table, kept)
@@ -116,7 +117,7 @@ def _untag(table: Any, kept: Mapping[str, int]) -> None:
 
 
 def tag(root: Path, state: VectorState, name: str) -> None:
-    """Keep the version of a state by one more tag."""
+    """Add a tag that keeps the version of a state."""
     with _explained(root):
         tags = _open(root, state).tags
         with boundary("lance tag"):
@@ -124,7 +125,7 @@ def tag(root: Path, state: VectorState, name: str) -> None:
 
 
 def untag(root: Path, state: VectorState, name: str) -> None:
-    """Take a tag away, if it is there."""
+    """Delete a tag if it exists."""
     with _explained(root):
         tags = _open(root, state).tags
         if name in tags.list():
@@ -133,7 +134,7 @@ def untag(root: Path, state: VectorState, name: str) -> None:
 
 
 def sweep(root: Path, named: Collection[VectorState]) -> list[str]:
-    """Drop the tables that none of the `named` states is of; return their names."""
+    """Drop the tables that none of the `named` states uses; return their names."""
     garbage = sorted(set(_tables(root)) - {state.table for state in named})
     with _explained(root):
         for name in garbage:
@@ -152,13 +153,13 @@ def _finish(table: Any, writer: Writer, rows: int, tag: str) -> VectorState:
 
 
 class VectorIndex:
-    """A reader of one state; it answers from it whatever is written after."""
+    """A reader of one state; later writes do not affect it."""
 
     def __init__(self, root: Path, state: VectorState, space: EmbeddingSpace) -> None:
         _check_space(state, space)
         self._root = root
         self._rows = state.rows
-        self._each = 1.0  # rows for each chunk, as far as seen
+        self._each = 1.0  # rows per chunk, estimated from the fetches so far
         self._dimension = space.dimension
         with _explained(root):
             self._table = _open(root, state)
@@ -175,8 +176,8 @@ class VectorIndex:
     ) -> list[tuple[str, float]]:
         """Return (chunk id, cosine similarity) of the `k` chunks nearest to a unit vector; equal scores by id.
 
-        A chunk with several vectors is as near as the nearest of them. With `allowed` only these chunks are ranked,
-        and exactly: an index with a filter loses rows.
+        The best of a chunk's vectors decides its similarity. With `allowed`, only these chunks are ranked, and exactly,
+        because an index with a filter misses rows.
         """
         if vector.shape != (self._dimension,):
             raise QueryError(f"the query vector has shape {vector.shape}, the store's are ({self._dimension},)")
@@ -196,7 +197,7 @@ class VectorIndex:
     def _nearest(
         self, vector: npt.NDArray[np.float32], k: int, wanted: frozenset[str] | None = None, where: str = ""
     ) -> list[tuple[str, float]]:
-        """Fetch more until the k-th hit is above all that was not fetched, which also settles ties."""
+        """Fetch more rows until the k-th hit is above everything not fetched, which also settles ties."""
         share = 1.0 if wanted is None else min(1.0, len(wanted) / self._rows)
         limit = int(_FIRST_FETCH * k * self._each / share) + _TIE_MARGIN
         exact = bool(where) or wanted is not None
@@ -223,7 +224,7 @@ class VectorIndex:
         return sorted(zip(found.column("chunk_id").to_pylist(), scores, strict=True), key=lambda hit: (-hit[1], hit[0]))
 
     def version_of(self, tag: str) -> int | None:
-        """Return the version that a tag keeps, None where there is no such tag."""
+        """Return the version that a tag keeps, or None without such a tag."""
         with _explained(self._root):
             held = self._table.tags.list().get(tag)
         return int(held["version"]) if held else None
@@ -275,14 +276,14 @@ def _create(root: Path, space: EmbeddingSpace) -> Any:
 
 def _open(root: Path, state: VectorState) -> Any:
     folder = root / FOLDER / f"{state.table}.lance"
-    if not folder.is_dir():  # before `connect`, which would make the folder
+    if not folder.is_dir():  # checked before `connect`, which would create the folder
         raise StoreError(f"{folder} is missing; build it again with: docmill repair --store {root}")
     return _connect(root).open_table(state.table)
 
 
 @contextmanager
 def _explained(root: Path) -> Iterator[None]:
-    """Turn what LanceDB raises into one kind of error."""
+    """Turn every error of LanceDB into a `StoreError` that says what to do."""
     try:
         yield
     except (ValueError, RuntimeError, OSError) as error:

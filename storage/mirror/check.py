@@ -1,4 +1,4 @@
-"""What an object store has of a snapshot, held against its mirror."""
+"""Check: compare the objects of a snapshot on the object store with its mirror, and restore missing ones."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +14,9 @@ from docmill.storage.objects.transfer import fetch, key_of_file, send
 
 
 def far_faults(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the objects of a snapshot: its kind and a message.
+    """Yield the faults of a snapshot's objects, each as its kind and a message.
 
-    The mirror is completed first; with `deep` its files that are damaged are fetched again.
+    The mirror is completed first; with `deep`, damaged files of the mirror are fetched again.
     """
     failed = _complete(objects, root, snapshot, deep)
     sizes = objects.sizes()
@@ -31,14 +31,14 @@ def far_faults(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> 
 
 
 def restore(objects: Objects, root: Path) -> list[str]:
-    """Bring mirror and object store in line: each gets again what only the other has whole; say what was done.
+    """Exchange missing files between mirror and object store; return what was done, one line each.
 
-    What neither has is for others to rebuild.
+    Files that neither has are left for a repair to rebuild.
     """
     snapshot = snapshots.read(root)
     for file, error in _complete(objects, root, snapshot, deep=True).items():
         if not isinstance(error, Vanished):
-            objects.delete([key_of_file(file)])  # of another content
+            objects.delete([key_of_file(file)])  # its content is wrong
     sizes = objects.sizes()
     lost = [file for _, file in _kinds(root, snapshot) if sizes.get(key_of_file(file)) != file.bytes]
     whole = [file for file in lost if (root / file.path).is_file()]
@@ -47,7 +47,7 @@ def restore(objects: Objects, root: Path) -> list[str]:
 
 
 def _complete(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> dict[FileRef, StoreError]:
-    """Fetch what a mirror lacks of a snapshot, and with `deep` what is damaged there; return what cannot be had."""
+    """Fetch the files of a snapshot that a mirror lacks, with `deep` also damaged ones; return those it cannot get."""
     failed: dict[FileRef, StoreError] = {}
     for _ in ("what it names", "what its inventory names"):
         files = [file for _, file in _kinds(root, snapshot)]
@@ -71,7 +71,7 @@ def _fetch_singly(objects: Objects, root: Path, files: list[FileRef]) -> Iterato
 
 
 def _kinds(root: Path, snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
-    """Yield the files of a snapshot with their kind, those of its vectors if its inventory is there."""
+    """Yield the files of a snapshot with their kind, those of its vectors only if its inventory is here."""
     yield from named_files(snapshot)
     if snapshot.inventory and (root / snapshot.inventory.path).exists():
         yield from (("vectors", file) for file in vector_files(root, snapshot))

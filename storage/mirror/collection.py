@@ -1,6 +1,6 @@
-"""Collection: remove the objects that no snapshot names, once nobody can be fetching them any more.
+"""Collection: remove the objects that no snapshot names, once no machine can still be fetching them.
 
-A snapshot that is dropped moves to `dropped/`; what it names stays for the grace, counted from then.
+A removed snapshot moves to `dropped/`, and its files stay for the grace period, counted from that moment.
 """
 
 import logging
@@ -19,26 +19,26 @@ from docmill.storage.objects.transfer import VECTORS, fetch, key_of_file, sized
 DROPPED = "dropped"
 _COLLECTED = ("tables", "artifacts", "keywords", INVENTORIES, VECTORS, "clock")
 _AT_ONCE = 500
-"""Objects deleted between two confirmations of the lease; S3 takes 1000 keys a request at most."""
+"""Objects deleted between two confirmations of the lease; S3 takes at most 1000 keys a request."""
 _log = logging.getLogger("docmill.remote")
 
 
 def condemn(objects: Objects, root: Path, numbers: Iterable[int]) -> None:
-    """Drop snapshots of a mirror from its object store; nobody opens them any more."""
+    """Move removed snapshots of a mirror to `dropped/` on its object store, so that nobody opens them any more."""
     for number in numbers:
         name = snapshots.path_of(root, number).name
         try:
             objects.put(f"{DROPPED}/{name}", objects.read(f"{snapshots.FOLDER}/{name}"))
-        except Vanished:  # by an earlier try
+        except Vanished:  # an earlier try has removed it
             continue
         objects.delete([f"{snapshots.FOLDER}/{name}"])
 
 
 def collect(objects: Objects, root: Path, grace_hours: float) -> int:
-    """Remove the objects that no snapshot names and return how many bytes they were.
+    """Remove the objects that no snapshot names and return their bytes.
 
-    Objects younger than `grace_hours`, to the second, stay, and so do those named by a snapshot dropped since then.
-    All stay if a snapshot is damaged, as nobody knows what it names. The caller holds the writer's lock.
+    Objects younger than `grace_hours` stay, and so do those of a snapshot dropped within that time. All stay if a
+    snapshot is damaged, because the files that it names are unknown. The caller holds the writer's lock.
     """
     if not snapshots.all_known(root):
         return 0
@@ -53,14 +53,14 @@ def collect(objects: Objects, root: Path, grace_hours: float) -> int:
 
 
 def _garbage(objects: Objects, root: Path, horizon: datetime) -> list[ObjectEntry]:
-    """Return what nobody can be fetching any more: put before `horizon`, and named by no snapshot still of use."""
+    """Return the objects that no machine can still be fetching: older than `horizon`, and named by no live snapshot."""
     entries = objects.listing()
     dropped = [entry for entry in entries if entry.key.startswith(f"{DROPPED}/")]
     young = [entry.key for entry in dropped if entry.modified > horizon]
     named = set(_named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)]))
     garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]
     old = [entry for entry in dropped if entry.modified <= horizon]
-    return garbage + old  # the dropped snapshots come last, so that a crash forgets none
+    return garbage + old  # dropped snapshots are deleted last, so that a crash loses track of none
 
 
 def _is_garbage(entry: ObjectEntry, named: set[str], horizon: datetime) -> bool:
@@ -73,7 +73,7 @@ def _dropped(objects: Objects, keys: Iterable[str]) -> Iterator[Snapshot]:
 
 
 def _named(objects: Objects, root: Path, states: Iterable[Snapshot]) -> Iterator[str]:
-    """Yield the keys of all objects that snapshots name, whose inventories are fetched."""
+    """Yield the keys of all objects that snapshots name, after fetching their inventories."""
     held = [state for state in states if state.inventory]
     fetch(objects, root, [state.inventory for state in held if state.inventory])
     for state in held:

@@ -1,7 +1,7 @@
-"""What a snapshot on an object store consists of, down to the files of its LanceDB version.
+"""Inventory: all files of a snapshot on an object store, including the files of its LanceDB version.
 
-LanceDB numbers its manifests, so two writers may make different files of one name: the objects are named by content,
-and an inventory, itself a file that the snapshot names, says which file each one is.
+LanceDB numbers its manifests, so two writers may make different files of the same name. Objects are therefore named by
+content, and the inventory, itself a file that the snapshot names, maps each file to its object.
 """
 
 import json
@@ -17,11 +17,11 @@ from docmill.storage.objects.lance_manifest import version_files
 from docmill.storage.objects.transfer import VECTORS
 
 FOLDER = "inventories"
-_REUSED = ("data", "_deletions", "_indices")  # where no name is given twice
+_REUSED = ("data", "_deletions", "_indices")  # names in these folders are never reused
 
 
 def with_inventory(root: Path, snapshot: Snapshot, base: Snapshot | None, tag: str) -> Snapshot:
-    """Return a snapshot that names the inventory of its vectors, which is written; `tag` keeps their version."""
+    """Write the inventory of a snapshot's vectors and return the snapshot that names it; `tag` keeps their version."""
     known = {file.path: file for file in vector_files(root, base)} if base and _is_here(root, base) else {}
     rows = [_row(root, path, known) for path in _files(root, snapshot, tag)]
     text = json.dumps(rows, indent=0).encode()
@@ -50,7 +50,7 @@ def _row(root: Path, path: Path, known: dict[str, FileRef]) -> tuple[str, int, s
 
 
 def vector_files(root: Path, snapshot: Snapshot) -> list[FileRef]:
-    """Return the files of a snapshot's LanceDB version; its inventory has to be in the mirror."""
+    """Return the files of a snapshot's LanceDB version; the mirror must have its inventory."""
     if snapshot.inventory is None:
         raise StoreError(f"snapshot {snapshot.number} names no inventory: it was not committed on an object store")
     path = root / snapshot.inventory.path
@@ -61,10 +61,10 @@ def vector_files(root: Path, snapshot: Snapshot) -> list[FileRef]:
 
 
 def needed_files(snapshot: Snapshot) -> Iterator[FileRef]:
-    """Yield the files that a snapshot names itself."""
+    """Yield the files that a snapshot names directly."""
     yield from (file for _, file in named_files(snapshot))
 
 
 def all_files(root: Path, snapshot: Snapshot) -> list[FileRef]:
-    """Return all files of a snapshot, those of its vectors included."""
+    """Return all files of a snapshot, including those of its vectors."""
     return [*needed_files(snapshot), *vector_files(root, snapshot)]

@@ -1,4 +1,4 @@
-"""The folder that mirrors a store on an object store, and the one place that tells it from a store that lies here."""
+"""Mirror folder: the local mirror of a store on an object store, and `open_folder`, which recognises mirrors."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -20,8 +20,8 @@ from docmill.storage.objects.bucket import Objects, connect
 def open_folder(store: str | Path | StoreFolder, mirrors: str | Path = "") -> StoreFolder:
     """Return the folder of a store, given its path or its address `s3://BUCKET/PREFIX`.
 
-    The mirror of an address lies below `mirrors`, and is made where it is missing. Nothing is fetched. Only here is
-    asked whether a folder is a store or mirrors one.
+    The mirror of an address is kept below `mirrors` and created if it is missing. Nothing is fetched. Only here we
+    decide whether a folder is a store or a mirror.
     """
     if isinstance(store, StoreFolder):
         return store
@@ -32,7 +32,7 @@ def open_folder(store: str | Path | StoreFolder, mirrors: str | Path = "") -> St
 
 @dataclass(frozen=True)
 class MirrorFolder(StoreFolder):
-    """The mirror of a store on an object store: it fetches what is asked for, and gives what is made."""
+    """The mirror of a store on an object store: it fetches files when they are needed and uploads new ones."""
 
     mark: MirrorMark
     always_shows_newest: ClassVar[bool] = False
@@ -51,16 +51,16 @@ class MirrorFolder(StoreFolder):
         return leased_and_fresh(self.objects, self.root, self.mark, deadline)
 
     def hold(self, at: int | str | None) -> tuple[StoredSnapshot, int]:
-        """Return a snapshot, having fetched what its searches need; when the newest is removed meanwhile the next."""
+        """Return a snapshot after fetching what searches need; if a vacuum removes it meanwhile, return the next."""
         snapshot, handle = pull.take(self.objects, self.root, self.mark, at)
         return StoredSnapshot(self, snapshot), handle
 
     def refresh(self) -> None:
-        """Bring the mirror's snapshots, candidates, tags and evaluations in line with those of its object store."""
+        """Update the mirror's snapshots, candidate snapshots, tags and evaluations from its object store."""
         pull.refresh(self.objects, self.root, self.mark)
 
     def ensure(self, files: Sequence[FileRef]) -> None:
-        """Fetch files of a snapshot that the caller holds."""
+        """Fetch files of a snapshot; the caller holds the snapshot."""
         pull.ensure(self.objects, self.root, files)
 
     def complete(self, others: Iterable[Snapshot] = (), tables_of: Iterable[Snapshot] = ()) -> None:
@@ -68,11 +68,11 @@ class MirrorFolder(StoreFolder):
         pull.complete(self.objects, self.root, others, tables_of)
 
     def commit(self, snapshot: Snapshot) -> None:
-        """Send the files of a snapshot, and commit it by a conditional put to the object store."""
+        """Upload the files of a snapshot, and commit it by a conditional put."""
         push.commit(self.objects, self.root, snapshot)
 
     def drop(self, numbers: Iterable[int]) -> list[int]:
-        """Remove snapshots here and from the object store; there their files stay for the grace."""
+        """Remove snapshots here and on the object store, where their files stay for the grace period."""
         gone = super().drop(numbers)
         collection.condemn(self.objects, self.root, gone)
         return gone
@@ -82,7 +82,7 @@ class MirrorFolder(StoreFolder):
         return collection.collect(self.objects, self.root, grace_hours)
 
     def share_candidate(self, name: str, snapshot: Snapshot) -> Snapshot:
-        """Put a snapshot that is held back on the object store; it names its inventory there."""
+        """Put a candidate snapshot, with its inventory, on the object store."""
         return push.share_candidate(self.objects, self.root, name, snapshot)
 
     def share_tag(self, name: str, data: bytes) -> None:
@@ -90,25 +90,25 @@ class MirrorFolder(StoreFolder):
         self.objects.put_if_absent(f"{tags.FOLDER}/{name}.json", data)
 
     def unshare(self, folder: str, name: str) -> None:
-        """Take a name from the object store."""
+        """Delete a name from the object store."""
         self.objects.delete([f"{folder}/{name}.json"])
 
     def share(self, folder: str, path: Path) -> None:
-        """Put a file that was made, or made anew, in the place of what had its name."""
+        """Upload a new or rewritten file, and replace the object of the same name."""
         shared_files.share(self.objects, folder, path)
 
     def level(self, folder: str, own: str) -> None:
-        """Fetch what the object store has in `folder`, and put there what it never had."""
+        """Fetch the objects in `folder`, and upload files that were never there."""
         shared_files.level(self.objects, folder, self.root / own)
 
     def far_faults(self, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
-        """Yield what is wrong with the objects of a snapshot; the mirror is completed first."""
+        """Yield the faults of a snapshot's objects; the mirror is completed first."""
         return check.far_faults(self.objects, self.root, snapshot, deep)
 
     def far_sizes(self) -> dict[str, int]:
-        """Return the length of each object by its key."""
+        """Return the size of each object in bytes, by key."""
         return self.objects.sizes()
 
     def restore(self) -> list[str]:
-        """Bring mirror and object store in line."""
+        """Exchange missing files between mirror and object store."""
         return check.restore(self.objects, self.root)

@@ -1,4 +1,4 @@
-"""From the object store to the mirror: the list of snapshots, and the files of those that somebody wants."""
+"""Pull: fetch the list of snapshots, and the files of snapshots in use, from the object store into the mirror."""
 
 import fcntl
 import os
@@ -36,14 +36,14 @@ _MIRRORED = (
     EVALUATIONS,
 )
 _TRIES = 20
-"""A try of `take` fails only when a vacuum removes the snapshot while it is fetched; the next one takes a newer one.
-So many failures in a row mean an object store that lists what it does not hold."""
+"""Tries of `take`. One fails only if a vacuum removes the snapshot while it is fetched; the next one takes a newer
+snapshot. If all fail, the object store lists objects that it does not have."""
 
 
 def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -> tuple[Snapshot, int]:
-    """Return a snapshot that can be searched in a mirror, and the open file that holds it.
+    """Return a searchable snapshot of a mirror, and the open file that holds it.
 
-    The mirror is brought up to date first. When a vacuum removes the newest snapshot meanwhile, the next one is taken.
+    The mirror is updated first. If a vacuum removes the newest snapshot meanwhile, the next one is taken.
     """
     for _ in range(_TRIES):
         refresh(objects, root, mark)
@@ -72,26 +72,26 @@ def _inventory(snapshot: Snapshot) -> list[FileRef]:
 
 
 def ensure(objects: Objects, root: Path, files: Sequence[FileRef]) -> None:
-    """Fetch files of a snapshot that the caller holds."""
+    """Fetch files of a snapshot; the caller holds the snapshot."""
     with _fetching(root):
         fetch(objects, root, files)
 
 
 def complete(objects: Objects, root: Path, others: Iterable[Snapshot], tables_of: Iterable[Snapshot]) -> None:
-    """Bring all files of the newest snapshot and of `others` to a mirror, and the tables of those in `tables_of`."""
+    """Fetch all files of the newest snapshot and of `others` into a mirror, and the tables of those in `tables_of`."""
     if not snapshots.numbers(root):
         return
     with _fetching(root):
         states = [snapshots.read(root), *others]
-        # The inventories come first: they name the files of the vectors, which `all_files` asks for.
+        # Inventories come first: they name the files of the vectors, which `all_files` returns.
         fetch(objects, root, chain.from_iterable(map(_inventory, states)))
         files = [file for state in states for file in all_files(root, state)]
         fetch(objects, root, [*files, *chain.from_iterable(map(Snapshot.table_files, tables_of))])
 
 
 def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
-    """Bring the mirror's snapshots, candidates and tags in line with those of its object store."""
-    _recognise(objects, root, mark_of(root) or mark)  # another refresh may have noted the store since
+    """Update the mirror's snapshots, candidate snapshots and tags from its object store."""
+    _recognise(objects, root, mark_of(root) or mark)  # another refresh may have recorded the store meanwhile
     listed = {Path(entry.key).name for entry in objects.listing(snapshots.FOLDER)}
     here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
     with ThreadPoolExecutor() as pool:
@@ -112,7 +112,7 @@ def _fetch_snapshot(objects: Objects, root: Path, name: str) -> None:
 
 
 def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
-    """Bring files in line that may appear, change and go under one name; what a reader has open stays for now."""
+    """Update files that may appear, change and vanish under one name; a file that a reader has open stays for now."""
     listed = {Path(entry.key).name for entry in objects.listing(folder)}
     for path in (root / folder).glob("*.json"):
         if path.name not in listed and not lock_is_held(path):
@@ -126,7 +126,7 @@ def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
 
 
 def _recognise(objects: Objects, root: Path, mark: MirrorMark) -> None:
-    """Empty a mirror of a store that was at this address before."""
+    """Empty a mirror that follows an earlier store at this address."""
     try:
         identity = objects.read(IDENTITY).decode()
     except Vanished:
@@ -140,13 +140,13 @@ def _recognise(objects: Objects, root: Path, mark: MirrorMark) -> None:
 
 @contextmanager
 def _fetching(root: Path) -> Iterator[None]:
-    """Keep `tidy` from removing files that have been fetched and that no snapshot in the mirror names yet."""
+    """Keep `tidy` from removing fetched files that no snapshot in the mirror names yet."""
     with flocked(root / "fetching", fcntl.LOCK_SH):
         yield
 
 
 def tidy(root: Path) -> None:
-    """Remove what no snapshot in the mirror names, unless somebody is fetching; the caller has the mirror's lock."""
+    """Remove files that no snapshot in the mirror names, unless a fetch runs; the caller has the mirror's lock."""
     with suppress(BlockingIOError), flocked(root / "fetching", fcntl.LOCK_EX | fcntl.LOCK_NB):
         states = snapshots.needed(root)
         for path in (*garbage(root, states), *_unnamed_vectors(root, states)):
@@ -154,7 +154,7 @@ def tidy(root: Path) -> None:
 
 
 def _unnamed_vectors(root: Path, states: Sequence[Snapshot]) -> list[Path]:
-    """Return the files of vectors that no inventory in the mirror names."""
+    """Return the vector files that no inventory in the mirror names."""
     known = [state for state in states if state.inventory and (root / state.inventory.path).exists()]
     named = {root / file.path for state in known for file in vector_files(root, state)}
     files = filter(Path.is_file, (root / VECTORS).rglob("*"))

@@ -1,4 +1,4 @@
-"""From the mirror to the object store: the files of a snapshot, and the one conditional put that commits it."""
+"""Push: upload the files of a snapshot from the mirror, and commit it by one conditional put on the object store."""
 
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from docmill.storage.objects.transfer import send
 
 
 def commit(objects: Objects, root: Path, snapshot: Snapshot) -> None:
-    """Send the files that the object store lacks, put the snapshot there if it is absent, then into the mirror.
+    """Upload missing files, put the snapshot unless its number is taken, then write it into the mirror.
 
-    Where another writer was quicker the mirror does not have the snapshot, and what was sent is collected later.
+    If another writer was first, the mirror does not get the snapshot, and the uploaded files are collected later.
     """
     settle()
     whole = with_inventory(root, snapshot, snapshots.newest(root), vector_tag(snapshot.number))
@@ -25,11 +25,11 @@ def commit(objects: Objects, root: Path, snapshot: Snapshot) -> None:
     newer = [entry.key for entry in objects.listing(snapshots.FOLDER) if entry.key >= key]
     if newer or not objects.put_if_absent(key, snapshots.encode(whole)):
         raise Locked(f"{objects.url}: snapshot {snapshot.number} was committed by another writer; run again")
-    put_if_absent(root / key, snapshots.encode(whole))  # a reader may have fetched it since
+    put_if_absent(root / key, snapshots.encode(whole))  # a reader may have fetched it meanwhile
 
 
 def share_candidate(objects: Objects, root: Path, name: str, snapshot: Snapshot) -> Snapshot:
-    """Give a snapshot that is held back to the object store, and return it as it is kept there."""
+    """Put a candidate snapshot on the object store, and return it as stored there."""
     whole = with_inventory(root, snapshot, snapshots.newest(root), name)
     send(objects, root, all_files(root, whole))
     confirm(objects, root)

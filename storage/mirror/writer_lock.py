@@ -1,4 +1,4 @@
-"""The writer's lock of a mirror beyond that of its folder: the lease among all machines."""
+"""Writer lock: let one writer among all machines write to a mirrored store, by a lease on the object store."""
 
 import json
 import secrets
@@ -17,9 +17,9 @@ FORMAT = 1  # of the file that identifies a store
 
 @contextmanager
 def leased_and_fresh(objects: Objects, root: Path, mark: MirrorMark, deadline: float) -> Iterator[None]:
-    """Hold the lease of a store for its mirror, whose lock the caller has and whose list of snapshots is up to date.
+    """Hold the lease of a store; the caller has the lock of its mirror, whose list of snapshots is up to date.
 
-    Raises `Locked` where another mirror's writer has it beyond `deadline`, of the monotonic clock.
+    Raises `Locked` if another mirror's writer still holds the lease at `deadline`, on the monotonic clock.
     """
     _found(objects)
     with leased(objects, root, mark, deadline):
@@ -29,7 +29,7 @@ def leased_and_fresh(objects: Objects, root: Path, mark: MirrorMark, deadline: f
 
 
 def _found(objects: Objects) -> None:
-    """Give a new store its identity; refuse an object store whose conditional puts overwrite."""
+    """Give a new store its identity; refuse an object store whose conditional puts overwrite objects."""
     if not objects.put_if_absent(IDENTITY, _identity()):
         return
     if objects.put_if_absent(IDENTITY, _identity()):

@@ -1,6 +1,6 @@
-"""Objects below one prefix of a bucket: the only importer of `obstore`.
+"""Bucket: read and write objects below one prefix; the only importer of `obstore`.
 
-What decides anything is a conditional put; all other objects but the lease are written once and never change.
+Conditional puts make all decisions. All other objects except the lease are written once and never change.
 """
 
 import os
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from obstore.store import S3Store
 
 REQUEST_S = 20
-"""Seconds that a request which decides something may take, with all its retries; a lease lasts for longer."""
+"""Seconds that a deciding request, such as a conditional put, may take with all retries; a lease lasts longer."""
 
 _TRANSFER_S = 900  # seconds that the transfer of one file may take, however large it is
-_PIECE = 4 << 20  # bytes of a download that are in memory
+_PIECE = 4 << 20  # bytes of a download in memory at a time
 _ROLE = re.compile(r"https?://169\.254\.\d+\.\d+/")
-"""Where a machine in a cloud asks for the credentials of its role, which is done where the environment has none."""
+"""Where a machine in a cloud gets the credentials of its role; used only if the environment has none."""
 
 
 class Vanished(StoreError):
-    """An object that was there is there no longer: a vacuum has removed it."""
+    """An object no longer exists: a vacuum has removed it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectEntry:
-    """An object as a listing shows it: `bytes` long and put at `modified`, by the object store's own clock.
+    """An object in a listing: `bytes` long and last put at `modified`, by the clock of the object store.
 
-    `tag` is its entity tag: another one says that the content may be another.
+    `tag` is its entity tag; another tag means that the content may have changed.
     """
 
     key: str
@@ -48,7 +48,7 @@ class ObjectEntry:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What an object held at one moment; `tag` is its entity tag."""
+    """The content of an object at one moment, and its entity tag `tag`."""
 
     data: bytes
     tag: str
@@ -56,7 +56,7 @@ class Version:
 
 
 class Objects:
-    """The objects of one store. Keys are relative to its prefix. Safe to use from many threads."""
+    """The objects of one store. Keys are relative to its prefix. Thread-safe."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -64,11 +64,11 @@ class Objects:
         self._transfers = _connect(url, _TRANSFER_S)
 
     def read(self, key: str) -> bytes:
-        """Return the content of an object; raise `Vanished` where there is none."""
+        """Return the content of an object; raise `Vanished` if it does not exist."""
         return self.version(key).data
 
     def version(self, key: str) -> Version:
-        """Return the content of an object with its entity tag."""
+        """Return the content of an object and its entity tag."""
         import obstore
 
         with self._explained(key):
@@ -77,14 +77,14 @@ class Objects:
         return Version(data, found.meta["e_tag"] or "", found.meta["last_modified"])
 
     def put(self, key: str, data: bytes) -> None:
-        """Write an object, whatever was there."""
+        """Write an object, and overwrite an existing one."""
         import obstore
 
         with self._explained(key), boundary(f"remote write {key.split('/')[0]}"):
             obstore.put(self._store, key, data)
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
-        """Write an object unless there is one; return whether it was written, also if the answer got lost once."""
+        """Write an object unless it exists; return whether it was written, even if the first answer was lost."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
@@ -97,9 +97,9 @@ class Objects:
         return True
 
     def put_if_same(self, key: str, data: bytes, tag: str) -> bool:
-        """Replace an object that still has the entity tag `tag`; return whether it was replaced.
+        """Replace an object if it still has the entity tag `tag`; return whether it was replaced.
 
-        `data` has to be unlike anything that the object ever held, or the tag says nothing.
+        `data` must differ from every earlier content of the object, or else the tag proves nothing.
         """
         import obstore
         from obstore.exceptions import PreconditionError
@@ -114,11 +114,11 @@ class Objects:
         return True
 
     def sizes(self) -> dict[str, int]:
-        """Return the length in bytes of every object, by key."""
+        """Return the size of every object in bytes, by key."""
         return {entry.key: entry.bytes for entry in self.listing()}
 
     def listing(self, folder: str = "") -> list[ObjectEntry]:
-        """Return the objects below a folder, or all."""
+        """Return the objects below a folder, or all objects."""
         import obstore
 
         with self._explained(folder):
@@ -126,7 +126,7 @@ class Objects:
         return [ObjectEntry(one["path"], one["size"], one["last_modified"], one["e_tag"] or "") for one in found]
 
     def has(self, key: str) -> bool:
-        """Say whether there is an object."""
+        """Return whether an object exists."""
         import obstore
 
         try:
@@ -137,14 +137,14 @@ class Objects:
         return True
 
     def upload(self, path: Path, key: str) -> None:
-        """Write a file as an object; it is there whole or not at all."""
+        """Upload a file as an object, whole or not at all."""
         import obstore
 
         with self._explained(key), boundary(f"remote upload {key.split('/')[0]}"):
             obstore.put(self._transfers, key, path)
 
     def download(self, key: str, path: Path) -> None:
-        """Write an object to a file."""
+        """Download an object into a file."""
         import obstore
 
         with self._explained(key), path.open("wb") as file:
@@ -152,7 +152,7 @@ class Objects:
                 file.write(piece)
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects in one request; those that are not there are no error."""
+        """Delete objects in one request; missing ones are no error."""
         import obstore
 
         with self._explained(keys[0]), boundary("remote delete"):
@@ -160,7 +160,7 @@ class Objects:
 
     @contextmanager
     def _explained(self, key: str) -> Iterator[None]:
-        """Turn what obstore raises into errors that say what to do."""
+        """Turn errors of obstore into errors that say what to do."""
         from obstore import exceptions
 
         try:
@@ -168,7 +168,7 @@ class Objects:
         except (FileNotFoundError, exceptions.NotFoundError) as error:
             raise Vanished(f"{self.url}/{key} is not there") from error
         except (PermissionError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
-            what = "may not be used with the credentials of the environment (AWS_ACCESS_KEY_ID and its kin)"
+            what = "refuses the credentials of the environment (AWS_ACCESS_KEY_ID and related variables)"
             raise StoreError(f"{self.url}/{key} {what}: {_first_line(error)}") from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
             if _ROLE.search(str(error)):
@@ -184,7 +184,7 @@ def _first_line(error: Exception) -> str:
 
 
 def connect(url: str) -> Objects:
-    """Return the objects of a store; raise `ConfigError` where the package for it is not installed."""
+    """Return the objects of a store; raise `ConfigError` if the package obstore is not installed."""
     settings = tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
     return _connected(url, settings)
 

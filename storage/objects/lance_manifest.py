@@ -1,7 +1,7 @@
-"""Which files of a LanceDB table one of its versions consists of, read from the version's manifest.
+"""Lance manifest: list the files of one version of a LanceDB table.
 
-Layout and fields: https://lance.org/format/table (protos/table.proto): a message of protocol buffers whose place stands
-in the last 16 bytes of the file.
+Layout and fields: https://lance.org/format/table (protos/table.proto). A manifest is a protocol buffer message; the
+last 16 bytes of the file say where it starts.
 """
 
 import struct
@@ -12,19 +12,19 @@ from pathlib import Path
 from docmill.storage.errors import StoreError
 
 _MAGIC = b"LANC"
-_FOOTER = struct.Struct("<QHH4s")  # place of the manifest, major and minor version, magic
-_LENGTH = struct.Struct("<I")  # stands before each message
+_FOOTER = struct.Struct("<QHH4s")  # offset of the manifest, major and minor version, magic
+_LENGTH = struct.Struct("<I")  # precedes each message
 _NEWEST = (1 << 64) - 1
-"""LanceDB names a manifest by the difference to this number, so that a listing begins with the newest version."""
+"""LanceDB names a manifest by this number minus its version, so that a listing begins with the newest version."""
 
-# Numbers of fields, by message.
+# Field numbers, by message.
 _FRAGMENTS, _VERSION, _INDEX_SECTION, _TRANSACTION = 2, 3, 6, 12
 _FRAGMENT_ID, _DATA_FILES, _DELETION_FILE = 1, 2, 3
 _READ_VERSION, _DELETION_ID = 2, 3
 _DATA_PATH = 1
 _INDICES, _UUID, _UUID_BYTES = 1, 1, 1
 
-_UUID_GROUPS = (0, 8, 12, 16, 20, None)  # where the groups of its hexadecimal digits begin; the last has no bound
+_UUID_GROUPS = (0, 8, 12, 16, 20, None)  # where the groups of hexadecimal digits begin; the last is open
 
 # Wire types, and the bits of a key and of a byte of a number: https://protobuf.dev/programming-guides/encoding
 _NUMBER, _EIGHT_BYTES, _TEXT, _FOUR_BYTES = 0, 1, 2, 5
@@ -34,7 +34,7 @@ _VALUE_BITS, _VALUE_MASK, _MORE = 7, 0x7F, 0x80
 
 
 def version_files(table: Path, version: int) -> list[Path]:
-    """Return the files of a version of the table in the folder `table`; raise `StoreError` where one is missing."""
+    """Return the files of a version of the table in the folder `table`; raise `StoreError` if one is missing."""
     path = table / "_versions" / f"{_NEWEST - version:020}.manifest"
     if not path.is_file():
         raise StoreError(f"{path} is missing: the version {version} of {table.name}")
@@ -60,7 +60,7 @@ def _fragments(table: Path, manifest: bytes) -> Iterator[Path]:
 
 
 def _indices(table: Path, data: bytes, manifest: bytes) -> Iterator[Path]:
-    """Yield the files of the version's indexes; each lies in a folder that its UUID names."""
+    """Yield the files of the version's indexes; each index has a folder named by its UUID."""
     for section in _index_sections(data, manifest):
         for index in _texts(section, _INDICES):
             for uuid in chain.from_iterable(_texts(whole, _UUID_BYTES) for whole in _texts(index, _UUID)):
@@ -69,7 +69,7 @@ def _indices(table: Path, data: bytes, manifest: bytes) -> Iterator[Path]:
 
 
 def _spelled(uuid: bytes) -> str:
-    """Return a UUID in its five groups of digits."""
+    """Return a UUID in its usual five groups of digits."""
     digits = uuid.hex()
     return "-".join(digits[start:end] for start, end in pairwise(_UUID_GROUPS))
 
@@ -81,7 +81,7 @@ def _index_sections(data: bytes, manifest: bytes) -> Iterator[bytes]:
 
 
 def _message(data: bytes, place: int) -> bytes:
-    """Return the message at `place`, where its length stands before it."""
+    """Return the message at `place`, where its length precedes it."""
     (size,) = _LENGTH.unpack_from(data, place)
     return data[place + _LENGTH.size : place + _LENGTH.size + size]
 
@@ -91,12 +91,12 @@ def _texts(message: bytes, wanted: int) -> Iterator[bytes]:
 
 
 def _number(message: bytes, wanted: int) -> int:
-    """Return a number, 0 where it is not written."""
+    """Return a number, or 0 if the field is absent."""
     return next((value for field, value in _fields(message) if field == wanted and isinstance(value, int)), 0)
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the fields of a message of protocol buffers by number, undecoded."""
+    """Yield the fields of a protocol buffer message by number, undecoded."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)

@@ -1,7 +1,8 @@
-"""One writer among all machines: a lease object, replaced only by who knows its last entity tag.
+"""Lease: let one writer among all machines write; a writer replaces the lease object only if it knows its entity tag.
 
-Its holder renews it while it works. Who finds it older than `LASTS_S`, by the object store's own clock, takes it over;
-so does at once the next run on the holder's own mirror, whose lock the kernel freed when the holder died.
+The holder renews the lease while it works. Another writer takes over a lease that is older than `LASTS_S` by the clock
+of the object store. The next run on the holder's own mirror takes it over at once, because the kernel freed the
+mirror's lock when the holder died.
 """
 
 import json
@@ -23,17 +24,17 @@ from docmill.storage.objects.bucket import REQUEST_S, Objects, Vanished, Version
 
 KEY = "lease.json"
 TOKEN = "lease.json"
-LASTS_S = 90.0  # so long others wait for a holder that died; a shorter lease is lost to a slow network
-RENEWED_S = 20.0  # several renewals may fail before the lease runs out
-_POLL_S = 1.0  # seconds between two looks at a lease; each is a request that costs money
+LASTS_S = 90.0  # seconds that others wait for a dead holder; a slow network would lose a shorter lease
+RENEWED_S = 20.0  # several renewals may fail before the lease expires
+_POLL_S = 1.0  # seconds between two reads of a lease; each is a request that costs money
 assert LASTS_S > RENEWED_S + 3 * REQUEST_S  # a holder that deletes or commits has just renewed it
 
 
 @contextmanager
 def leased(objects: Objects, root: Path, mark: MirrorMark, deadline: float) -> Iterator[None]:
-    """Hold the lease of a store for the mirror `root`, whose lock the caller has.
+    """Hold the lease of a store; the caller has the lock of the mirror `root`.
 
-    Raises `Locked` where another mirror's writer has it beyond `deadline`, of the monotonic clock.
+    Raises `Locked` if another mirror's writer still holds it at `deadline`, on the monotonic clock.
     """
     token = secrets.token_hex(8)
     now = datetime.now(UTC).isoformat("T", "seconds")
@@ -49,21 +50,21 @@ def leased(objects: Objects, root: Path, mark: MirrorMark, deadline: float) -> I
         over.set()
         renewal.join()
         remove(root / TOKEN)
-        with suppress(DocmillError):  # it runs out by itself
+        with suppress(DocmillError):  # it expires by itself
             _beat(objects, token, free=True)
 
 
 def confirm(objects: Objects, root: Path) -> datetime:
-    """Renew the lease that the mirror `root` holds and return the moment, by the object store's clock.
+    """Renew the lease that the mirror `root` holds and return the time, by the clock of the object store.
 
-    Raises `Locked` where another writer has taken it over, or none was held.
+    Raises `Locked` if another writer has taken it over, or if the mirror held none.
     """
     try:
         token = (root / TOKEN).read_text()
     except FileNotFoundError:
-        raise Locked(f"{objects.url}: nobody here writes to it; run again") from None
+        raise Locked(f"{objects.url}: this machine does not hold its lease; run again") from None
     if not _beat(objects, token):
-        raise Locked(f"{objects.url}: {_who(objects)} has taken it over, because this run stood still; run again")
+        raise Locked(f"{objects.url}: {_who(objects)} has taken it over because this run paused too long; run again")
     return objects.version(KEY).modified
 
 
@@ -89,7 +90,7 @@ def _is_free(objects: Objects, held: Version, before: dict[str, Any], holder: di
 
 
 def _age_s(objects: Objects, held: Version, mirror: str) -> float:
-    """Return the seconds since the lease was renewed; an object that is put now says what time it is there."""
+    """Return the seconds since the lease was renewed; an object put now shows the time of the object store."""
     key = f"clock/{mirror}"
     objects.put(key, secrets.token_bytes(8))
     now = objects.version(key).modified
@@ -101,11 +102,11 @@ def _renew(objects: Objects, token: str, over: threading.Event) -> None:
     while not over.wait(RENEWED_S):
         with suppress(Transient):
             if not _beat(objects, token):
-                return  # the commit will find out, too
+                return  # the commit will notice it, too
 
 
 def _beat(objects: Objects, token: str, free: bool = False) -> bool:
-    """Renew the lease, or free it; return whether it was still held under `token`."""
+    """Renew the lease, or free it; return whether `token` still held it."""
     while True:
         held = objects.version(KEY)
         before = _decode(held.data)

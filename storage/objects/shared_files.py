@@ -1,7 +1,7 @@
-"""What machines share and no snapshot names: replies of language models, and evaluations.
+"""Shared files: files that machines share although no snapshot names them: model replies and evaluations.
 
-Each file is an object `<folder>/<name>-<hash of its content>.parquet`, so that a listing says what a mirror lacks. A
-file that is made anew, as an evaluation is, takes the place of the objects that had its name.
+Each file is an object `<folder>/<name>-<hash of its content>.parquet`, so that a listing shows which files a mirror
+lacks. A rewritten file, such as a repeated evaluation, replaces the objects of the same name.
 """
 
 import logging
@@ -15,15 +15,15 @@ from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished
 
 _OBJECT = re.compile(r"[^/]+/(?P<name>.+)-(?P<hash>[0-9a-f]{32})\.parquet")
 NOTHING = "none"
-"""The name of a file without a row, which is not shared."""
+"""The name of a file without rows, which is not shared."""
 
 _log = logging.getLogger("docmill.remote")
 
 
 def level(objects: Objects, folder: str, own: Path) -> None:
-    """Bring what the object store has in `folder` to the folder `own` of its mirror, and put what it never had.
+    """Fetch the objects of `folder` into the folder `own` of its mirror, and upload files that were never there.
 
-    No answer hangs on either: where it cannot be done, that is said in the log.
+    No result depends on it: a failure is only logged.
     """
     try:
         far = _newest(objects, folder)
@@ -39,7 +39,7 @@ def level(objects: Objects, folder: str, own: Path) -> None:
 
 
 def share(objects: Objects, folder: str, path: Path) -> None:
-    """Put a file that was made, or made anew, in the place of what had its name."""
+    """Upload a new or rewritten file, and replace the object of the same name."""
     fresh = _put(objects, folder, path)
     prefix = f"{folder}/{path.stem}-"
     former = [entry.key for entry in objects.listing(folder) if entry.key.startswith(prefix) and entry.key != fresh]
@@ -56,15 +56,15 @@ def _put(objects: Objects, folder: str, path: Path) -> str:
 def _fetch(objects: Objects, key: str, digest: str, path: Path) -> None:
     try:
         data = objects.read(key)
-    except Vanished:  # another one has just taken its place
+    except Vanished:  # a newer object has just replaced it
         return
     if hash_bytes(data) != digest:
-        raise StoreError(f"{objects.url}/{key} has another content than was written")
+        raise StoreError(f"{objects.url}/{key} does not have the content that was written")
     write_whole(path, data)
 
 
 def _newest(objects: Objects, folder: str) -> dict[str, tuple[str, ObjectEntry]]:
-    """Return the hash and the object of each name; of two that were put at once the later one counts."""
+    """Return the hash and the object of each name; of two objects put at the same time, the later one."""
     found: dict[str, tuple[str, ObjectEntry]] = {}
     for entry in sorted(objects.listing(folder), key=lambda entry: (entry.modified, entry.key)):
         if named := _OBJECT.fullmatch(entry.key):

@@ -1,4 +1,4 @@
-"""Files on their way between a mirror and its object store: many at a time, and said plainly."""
+"""Transfer: copy files between a mirror and its object store, many at a time, and log the progress."""
 
 import logging
 import time
@@ -13,19 +13,19 @@ from docmill.storage.objects.bucket import Objects
 
 INCOMING = "incoming"
 VECTORS = "vectors"
-_AT_ONCE = 16  # files on their way; most of the time of a small one is waiting
-_SAID_EVERY_S = 5.0  # seconds between two lines of the log
+_AT_ONCE = 16  # files in transfer at a time; a small file mostly waits
+_SAID_EVERY_S = 5.0  # seconds between two log lines
 _RENAMED_BY_CONTENT = ("_versions", "_refs")
 _log = logging.getLogger("docmill.remote")
 
 
 def key_of_file(file: FileRef) -> str:
-    """Return the key of a file's object: its path, but the hash for a file of LanceDB, whose names may come twice."""
+    """Return the key of a file's object: its path, or its hash for a LanceDB file, whose name may be reused."""
     return f"{VECTORS}/{file.hash}" if file.path.startswith(f"{VECTORS}/") else file.path
 
 
 def is_here(root: Path, file: FileRef) -> bool:
-    """Say whether a mirror has a file; one whose name says nothing of its content is read."""
+    """Return whether a mirror has a file; a file that is not named by its content is read and hashed."""
     path = root / file.path
     if not path.is_file() or path.stat().st_size != file.bytes:
         return False
@@ -33,15 +33,15 @@ def is_here(root: Path, file: FileRef) -> bool:
 
 
 def fetch(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
-    """Bring what a mirror lacks of some files; each is there whole or not at all.
+    """Fetch the files that a mirror lacks, each whole or not at all.
 
-    Raises `Vanished` where an object is there no longer, `StoreError` where one is not what was put.
+    Raises `Vanished` if an object no longer exists, `StoreError` if its content is not what was put.
     """
     lacking = [file for file in dict.fromkeys(files) if not is_here(root, file)]
     if not lacking:
         return
     _each(lacking, lambda file: _fetch(objects, root, file), f"fetched from {objects.url}")
-    # LanceDB's note of its last version is older than what came.
+    # LanceDB's own record of its latest version is older than the fetched files.
     for folder in {(root / file.path).parent for file in lacking if "_versions" in file.path}:
         (folder / "latest_version_hint.json").unlink(missing_ok=True)
 
@@ -51,7 +51,7 @@ def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
         key = key_of_file(file)
         objects.download(key, path)
         if hash_file(path) != file.hash:
-            raise StoreError(f"{objects.url}/{key} has another content than was written; see: docmill verify")
+            raise StoreError(f"{objects.url}/{key} does not have the content that was written; see: docmill verify")
         path.chmod(0o644)
         final = root / file.path
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
 
 
 def send(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
-    """Put files that have no object yet; what an earlier run has put is not put again."""
+    """Upload the files that have no object yet, so that an interrupted upload resumes."""
     there = objects.sizes()
     lacking = [file for file in dict.fromkeys(files) if there.get(key_of_file(file)) != file.bytes]
     what = f"sent to {objects.url}"
@@ -80,7 +80,7 @@ def _each(files: list[FileRef], work: Callable[[FileRef], None], what: str) -> N
 
 
 class _Count:
-    """Says how many bytes have come or gone, now and then and at the end."""
+    """Logs the transferred bytes, now and then and at the end."""
 
     def __init__(self, files: Sequence[FileRef], what: str) -> None:
         self._what = what

@@ -1,4 +1,4 @@
-"""The store as its readers see it: one snapshot, searched, queried and read."""
+"""Store: open one snapshot of a store, search it, query it in SQL and read its documents."""
 
 import os
 import re
@@ -44,9 +44,16 @@ _ID = re.compile("[0-9a-f]{32}")
 class Document:
     """One document of a snapshot with its canonical text.
 
-    For each of its chunks `text[chunk.start_char:chunk.end_char] == chunk.text`. Offsets are half-open, in code points.
-    `elements` are its typed spans, such as headings, paragraphs and tables, in the order of the text. `metadata` is
-    what the file says about itself. `row` is its row in the table `documents`.
+    Offsets are half-open and count code points of `text`: for each chunk of the document,
+    `text[chunk.start_char:chunk.end_char] == chunk.text`.
+
+    Attributes:
+        uri: The name of the document in its source.
+        title: The title that its parser found.
+        text: The canonical text.
+        elements: Its typed spans, such as headings, paragraphs and tables, ordered by `start_char`.
+        metadata: What the file states about itself, such as author, created and language, as JSON values.
+        row: Its row in the table `documents`.
     """
 
     uri: str
@@ -58,21 +65,36 @@ class Document:
 
 
 def open_store(path: str | Path, at: int | str | None = None) -> "Store":
-    """Open the newest snapshot of the store at `path`, or the one that `at` names by number or tag.
+    """Open one snapshot of a store for reading.
 
-    `path` is a folder or `s3://BUCKET/PREFIX`; the mirror of the latter is brought up to date.
+    The returned object keeps reading this snapshot, and no vacuum removes it, until the object is closed.
 
-    An open store stays as it is while others write, compact and vacuum, as long as the object is there.
-    Raises `StoreError` where there is no store.
+    Args:
+        path: The folder of the store, or `s3://BUCKET/PREFIX`, whose local mirror is then brought up to date.
+        at: The number or the tag of a snapshot. None takes the newest.
+
+    Returns:
+        The open store. Use it in a `with` block or call `close`.
+
+    Raises:
+        docmill.errors.ConfigError: `path` is an incomplete address.
+        docmill.errors.StoreError: There is no store or no such snapshot, or the snapshot is damaged.
+        docmill.errors.Transient: The object store does not answer.
+
+    Example:
+        >>> with docmill.open_store("store", at=1) as store:
+        ...     store.snapshot.number
+        1
     """
     return Store(*open_folder(path).hold(at))
 
 
 class Store:
-    """One snapshot of a store. Nothing is read before it is asked for.
+    """One open snapshot of a store; `open_store` makes it.
 
-    A store that is open keeps its snapshot from being removed. It is closed by `close`, at the end of a `with` block,
-    or when the object goes. Searches may run in several threads at once.
+    Tables, indexes and the model are loaded when a method first needs them. While the store is open, its snapshot is
+    not removed. `close`, the end of a `with` block or the collection of the object closes it. Several threads may
+    search at once.
 
     Example:
         >>> with docmill.open_store("store") as store:
@@ -86,16 +108,16 @@ class Store:
 
     @property
     def root(self) -> Path:
-        """The folder of the store; of one on an object store its mirror."""
+        """The folder of the store, or its mirror if the store is on an object store."""
         return self.stored.root
 
     @property
     def snapshot(self) -> Snapshot:
-        """What the snapshot consists of."""
+        """The open snapshot: its number, its embedding space and its files."""
         return self.stored.snapshot
 
     def close(self) -> None:
-        """Let the snapshot go; what is asked afterwards may fail once a vacuum has removed its files."""
+        """Release the snapshot. A vacuum may then remove its files, after which calls of this object fail."""
         if self._release is not None:
             self._release()
 
@@ -115,11 +137,29 @@ class Store:
         rewrite: Rewrite | None = None,
         **how: Unpack[SearchArguments],
     ) -> list[Hit]:
-        """Return the `k` chunks that answer `text` best, best first; `how` are the options of `SearchOptions`.
+        """Return the chunks that answer a query best.
 
-        `where` is an SQL predicate over the columns of chunks and documents, applied before ranking in both indexes.
-        `rewrite` gives other wordings of a query, for `expand="model"`.
-        Raises `QueryError` for a query that cannot be asked and for a predicate that cannot be evaluated.
+        Args:
+            text: The query, in words.
+            k: How many hits to return at most.
+            mode: `"hybrid"` fuses the rankings of both indexes; `"vector"` and `"keyword"` use one of them.
+            where: An SQL predicate over the columns of chunks and documents, such as `"content_type = 'code'"`. Both
+                indexes apply it before they rank.
+            rewrite: A function that returns other wordings of a query. `expand="model"` needs it.
+            **how: Further options, the fields of `SearchOptions`.
+
+        Returns:
+            At most `k` hits, best first. `vector_score` is a cosine similarity, `keyword_score` a BM25 score, and
+            `score` the score after the last step of the search. Offsets are half-open, in code points.
+
+        Raises:
+            docmill.errors.QueryError: The query is empty or too long for the model, an option is wrong, or `where`
+                cannot be evaluated.
+            docmill.errors.StoreError: A file of the snapshot is damaged, or its embedding model has changed.
+
+        Example:
+            >>> [(hit.uri, hit.rank) for hit in store.search("undo a commit", k=1)]
+            [('git.md', 1)]
         """
         return self.search_all([text], k, mode, where, rewrite=rewrite, **how)[0]
 
@@ -133,9 +173,20 @@ class Store:
         rewrite: Rewrite | None = None,
         **how: Unpack[SearchArguments],
     ) -> list[list[Hit]]:
-        """Return the hits of each query, in their order: as `search`, with the predicate evaluated once.
+        """Return the hits of several queries, which takes less time than one `search` for each.
 
-        All are encoded at once, which is quicker, and rounds the vectors otherwise (1e-6).
+        The predicate is evaluated once and all queries are encoded in one batch. The batch rounds vectors differently:
+        scores can differ from those of `search` by about 1e-6.
+
+        Args:
+            texts: The queries. The other arguments are those of `search` and hold for all queries.
+
+        Returns:
+            One list of hits for each query, in the order of `texts`.
+
+        Raises:
+            docmill.errors.QueryError: As `search`, if any of the queries cannot be answered.
+            docmill.errors.StoreError: As `search`.
         """
         options = SearchOptions(k, mode, where, **how)
         for text in texts:
@@ -158,11 +209,29 @@ class Store:
         return SnapshotReader(self.stored)
 
     def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
-        """Return the chunks that exist, by id."""
+        """Return chunks by their ids.
+
+        Args:
+            ids: Ids of chunks, such as `Hit.chunk_id`: 32 hex digits.
+
+        Returns:
+            The rows of the chunks that the snapshot holds, by id. Unknown and malformed ids are left out.
+        """
         return self._sources.rows([key for key in ids if _ID.fullmatch(key)])
 
     def document(self, uri: str) -> Document:
-        """Return the document at `uri` with its canonical text; raise `QueryError` where there is none."""
+        """Return a document with its canonical text and elements.
+
+        Args:
+            uri: The name of the document, such as `Hit.uri`.
+
+        Returns:
+            The document. Its offsets are half-open, in code points of its `text`.
+
+        Raises:
+            docmill.errors.QueryError: The snapshot has no document at `uri`.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+        """
         table = read_table(self.stored, "documents")
         rows = from_table(table.filter(pc.equal(table.column("uri"), uri)), DocumentRow)
         if not rows:
@@ -172,9 +241,24 @@ class Store:
         return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
 
     def sql(self, statement: str) -> pa.Table:
-        """Run one SELECT over the tables, `routing`, `snapshots` and `evaluations`, and nothing else.
+        """Run one SELECT statement, which can read the store and nothing else.
 
-        `chunks_at(41)` and `chunks_at('TAG')` are the table of that snapshot; the other tables have such a name, too.
+        It reads the tables of the snapshot and the views `routing`, `snapshots` and `evaluations`. `chunks_at(41)` and
+        `chunks_at('TAG')` read `chunks` of another kept snapshot; every table has such a macro.
+
+        Args:
+            statement: One SELECT in the SQL of DuckDB.
+
+        Returns:
+            The result, an Arrow table.
+
+        Raises:
+            docmill.errors.QueryError: The statement is not one SELECT, is wrong, or names a snapshot that is not kept.
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Example:
+            >>> store.sql("SELECT uri, count(*) AS chunks FROM chunks GROUP BY uri").to_pylist()
+            [{'uri': 'git.md', 'chunks': 4}]
         """
         files = {name: self.stored.paths(name) for name in SCHEMAS}
         extra = {
@@ -184,7 +268,7 @@ class Store:
         return query(files, extra, statement, past=self._past(statement))
 
     def _past(self, statement: str) -> dict[str, dict[str, list[Path]]]:
-        """Return the files of the kept snapshots that a statement names in a call of a macro."""
+        """Return the files of the kept snapshots that a statement names in a macro such as `chunks_at(41)`."""
         found = _named_snapshots(self.root, statement)
         if not found:
             return {}
@@ -194,7 +278,13 @@ class Store:
         return {at: {name: state.paths(name) for name in SCHEMAS} for at, state in states.items()}
 
     def status(self) -> dict[str, Any]:
-        """Return what the snapshot holds, in numbers."""
+        """Return counts and properties of the snapshot.
+
+        Returns:
+            `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`,
+            of `stale` documents, of `chunks` and of `rejects`, counts of documents by `sources` and by
+            `content_types`, the embedding `model` and its `dimension`, and `bytes`, the disk use of the folder.
+        """
         documents = read_table(self.stored, "documents", ["content_type", "status", "source"])
         return {
             "store": self.stored.folder.name,
@@ -212,13 +302,19 @@ class Store:
         }
 
     def history(self) -> list[dict[str, Any]]:
-        """Return the kept snapshots, oldest first, with what each run changed."""
+        """Return the kept snapshots up to the open one.
+
+        Returns:
+            One dict for each snapshot, oldest first: its number `snapshot`, `created` (ISO 8601, UTC), the `run_id` of
+            the run that committed it, the counts of its `documents`, `chunks` and `rejects`, its `vector_version`, and
+            the count of its keyword `segments`. Damaged snapshots are left out.
+        """
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows
 
 
 def _named_snapshots(root: Path, statement: str) -> dict[str, int]:
-    """Return the numbers of the snapshots that a statement names; a number wins over a tag that looks like it."""
+    """Return the numbers of the snapshots that a statement names; a number takes precedence over an equal tag."""
     named = set(_AT.findall(statement))
     known = tags.tags(root) | {str(number): number for number in snapshots.numbers(root)}
     return {at: number for at, number in known.items() if at in named}

@@ -1,1 +1,1 @@
-"""Retrieval: from a query to hits that explain themselves, by steps over candidates."""
+"""Retrieval: from a query to hits that explain their scores, by steps over candidates."""

@@ -1,4 +1,4 @@
-"""Pipeline: the steps of a search, in the order in which they are taken."""
+"""Search pipeline: the steps of a search, in their order."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from docmill.storage.retrieval.steps.rerank import rerank
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something done with the candidates of a query, best first, where its options want it."""
+    """One step: a function over the candidates of a query, best first, which runs if the options ask for it."""
 
     wanted: Callable[[SearchOptions], bool]
     take: Callable[[list[Candidate], Query], list[Candidate]]
@@ -31,13 +31,13 @@ STEPS: Mapping[str, Step] = {
     "parents": Step(lambda options: options.parents, climb),
     "widen": Step(lambda options: options.widen > 0, widen),
 }
-"""The steps after the ranking, by the name under which hits speak of them."""
+"""The steps after the ranking, by the names that the notes of a hit use."""
 
 
 def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     """Return the hits of a query, best first.
 
-    Raises `QueryError` for a query that is empty, wordless or too long, or of stop words where only keywords are asked.
+    Raises `QueryError` for an empty, wordless or too long query, and for one of stop words only in keyword mode.
     """
     check_query(query.text)
     if query.allowed is not None and not query.allowed:
@@ -56,6 +56,6 @@ def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:
         return by_feedback(query)
     if query.options.expand == "model":
         if rewrite is None:
-            raise QueryError("expand by a model needs one; name it in [model], or give `rewrite`")
+            raise QueryError("expand='model' needs a language model; name it in [model], or pass `rewrite`")
         return by_model(query, rewrite)
     return query.ask()

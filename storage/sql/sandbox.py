@@ -1,6 +1,6 @@
-"""SQL over a snapshot's tables, by DuckDB, with nothing else in reach: the only importer of `duckdb`.
+"""Sandbox: SQL over a snapshot's tables by DuckDB, without access to anything else; the only importer of `duckdb`.
 
-The tables are handed over as Arrow datasets, and DuckDB is allowed no path at all. `allowed_paths` would not do: it
+The tables are passed as Arrow datasets, and DuckDB may open no path at all. `allowed_paths` would not do: it
 allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also in `json_execute_serialized_sql`).
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """What one statement may cost. A single function call over constants is not interrupted by DuckDB."""
+    """Limits of one statement. DuckDB does not interrupt a single function call over constants."""
 
     seconds: float = 60.0
     memory_mb: int = 2048
@@ -46,7 +46,7 @@ _SANDBOX = {
 }
 
 
-_ROWS_AT_ONCE = 10_000  # rows between two checks of the limit of memory
+_ROWS_AT_ONCE = 10_000  # rows between two checks of the memory limit
 _MACRO = """
 CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')
 """
@@ -61,8 +61,8 @@ def query(
 ) -> pa.Table:
     """Return the rows of one SELECT over views named by `files` (keys of `SCHEMAS`) and `extra`.
 
-    `past` are the files of other snapshots by number or tag, for the macros `chunks_at(41)` and the like.
-    Raises `QueryError` for any other statement, a wrong one, or one beyond `limits`.
+    `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`.
+    Raises `QueryError` for any other statement, for a wrong one, and for one beyond `limits`.
     """
     with _connect(files, extra, limits, past or {}) as connection:
         return _run(connection, _only_select(connection, sql), limits)
@@ -76,8 +76,8 @@ def select_ids(
 ) -> set[str]:
     """Return the ids of the chunks for which the SQL predicate `where` is true.
 
-    It names columns of chunks and of documents; where both have one it is the chunk's, and the document's
-    is `document_` and the name, as in `document_content_type`.
+    It can name columns of chunks and of documents. If both have a column, the plain name is the chunk's, and
+    `document_` before the name, as in `document_content_type`, is the document's.
     """
     with _connect({"chunks": chunk_files, "documents": document_files}, {}, limits, {}) as connection:
         _check_predicate(where)
@@ -96,16 +96,16 @@ _HELD = (
     pa.types.is_binary,
     pa.types.is_null,
 )
-"""The kinds of columns whose every value Python has, too."""
+"""The types of columns whose every value Python can represent."""
 
 
 def columns_of(table: pa.Table) -> list[list[Any]]:
     """Return the columns of a table as numbers, texts, booleans, None, and lists and dicts of these.
 
-    Bytes are given in hexadecimal. A date, an interval and the like is a text as DuckDB writes it: Python has no
-    year 0, no infinity and no nanosecond. `Decimal` stays, as it is exact.
+    Bytes become hexadecimal text. Dates, intervals and the like become text as DuckDB writes them, because Python has
+    no year 0, no infinity and no nanoseconds. `Decimal` stays, because it is exact.
     """
-    named = table.rename_columns([f"c{place}" for place in range(table.num_columns)])  # two may have one name
+    named = table.rename_columns([f"c{place}" for place in range(table.num_columns)])  # names may repeat
     odd = [field.name for field in named.schema if not _is_held(field.type)]
     spelled = _as_json(named.select(odd)) if odd else {}
     return [spelled[name] if name in spelled else _values(named.column(name)) for name in named.column_names]
@@ -147,7 +147,7 @@ def _connect(
             connection.execute(f"CREATE VIEW routing AS {ROUTING}")
         for at, tables in past.items():
             for name, paths in tables.items():
-                _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # else the tags A and a were one
+                _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # hex: A and a are two tags
         for name, table in extra.items():
             connection.register(name, table)
         bounds = {"memory_limit": f"'{limits.memory_mb}MiB'", "max_execution_time": str(int(limits.seconds * 1000))}
@@ -157,7 +157,7 @@ def _connect(
 
 
 def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, paths: Sequence[Path]) -> None:
-    """Make the files of a table known as a view; columns that an older file lacks are blank and not null."""
+    """Create a view over the files of a table; columns that an older file lacks are blank, not null."""
     _check_present(paths)
     first = [path for path in paths if is_first(schema_of(path))]
     today = [path for path in paths if path not in first]
@@ -167,7 +167,7 @@ def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, pat
 
 
 def _part(connection: "duckdb.DuckDBPyConnection", stored: str, name: str, paths: Sequence[Path]) -> str:
-    """Hand over files of one format, and return the SELECT that gives them today's columns."""
+    """Register files of one format, and return the SELECT that gives them today's columns."""
     import pyarrow.dataset as ds
 
     schema, spell = SCHEMAS[name], _quoted
@@ -234,12 +234,12 @@ def _run(connection: "duckdb.DuckDBPyConnection", sql: str, limits: SqlLimits) -
     try:
         reader = connection.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
         return pa.Table.from_batches(_bounded(reader, limits), reader.schema)
-    except (duckdb.Error, pa.ArrowException, OSError) as error:  # what fails on the way comes through Arrow
+    except (duckdb.Error, pa.ArrowException, OSError) as error:  # failures during the stream come through Arrow
         raise QueryError(_explain(error, limits)) from None
 
 
 def _bounded(batches: Iterable[pa.RecordBatch], limits: SqlLimits) -> Iterator[pa.RecordBatch]:
-    """Yield what comes as long as it is within the limit of memory, of which DuckDB counts no result."""
+    """Yield batches within the memory limit, because DuckDB does not count its result."""
     size = 0
     for batch in batches:
         size += batch.nbytes
@@ -260,5 +260,5 @@ def _explain(error: Exception, limits: SqlLimits) -> str:
         return f"SQL sees this store's tables only, no files and no network: {error}"
     if missing := re.search(r"Table with name (\w+)_at_((?:[\dA-F]{2})*) does not exist", str(error)):
         table, at = missing[1], bytes.fromhex(missing[2]).decode("utf-8", "replace")
-        return f"no snapshot {at} to read {table} of; name a kept one by its number or tag itself: {table}_at(41)"
+        return f"no snapshot {at} to read {table} from; give the number or tag of a kept one: {table}_at(41)"
     return re.sub(r"\n{2,}", "\n", str(error))

@@ -1,4 +1,4 @@
-"""The newest snapshot's tables for any DuckDB, from any working directory: `duckdb -init STORE/views.sql`."""
+"""Views: the newest snapshot's tables for any DuckDB, from any working folder: `duckdb -init STORE/views.sql`."""
 
 from pathlib import Path
 
@@ -50,14 +50,14 @@ SELECT
 FROM (SELECT uri, document_id, unnest(regions) AS r FROM documents)
 ORDER BY uri, start_char
 """
-"""A row for each region of each document: what it is, why, and how it is split."""
+"""One row for each region of each document: what it is, why, and how it was split."""
 
 
 def views_sql(root: Path) -> str:
-    """Return a script that makes the views of the tables, `routing` and `snapshots` of the store at `root`.
+    """Return a script that creates views of the tables, `routing` and `snapshots` of the store at `root`.
 
-    Paths are absolute and stand for whatever `current/` shows when a view is read. `chunks_at(41)` and
-    `documents_at(41)` are those of a kept snapshot.
+    Paths are absolute and follow `current/`, so a view shows the newest snapshot when it is read. `chunks_at(41)` and
+    `documents_at(41)` read a kept snapshot.
     """
     head = f"-- The tables of the newest snapshot: duckdb -init {root.resolve() / 'views.sql'}\n"
     tables = (
@@ -73,12 +73,12 @@ def views_sql(root: Path) -> str:
 
 
 def _table_at(root: Path, name: str) -> str:
-    """Return the macro of a table in a kept snapshot, whose files may be of format 1."""
+    """Return the macro of a table in a kept snapshot, whose files may be in format 1."""
     return _AT.format(
         name=name,
         columns=", ".join(f'{either_sql(field, blank_sql(field.type))} AS "{field.name}"' for field in SCHEMAS[name]),
         nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in both_schemas(SCHEMAS[name])),
-        files=_pattern(root, f"*/{name}/*.parquet"),  # in current/ there is always one
+        files=_pattern(root, f"*/{name}/*.parquet"),  # current/ always has one
         snapshots=_pattern(root, "snapshots/*.json"),
     )
 

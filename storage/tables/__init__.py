@@ -1,1 +1,1 @@
-"""Tables: rows in Parquet buckets, written as wholes and read by id."""
+"""Tables: rows in Parquet buckets, written as whole files and read by id."""

@@ -1,4 +1,4 @@
-"""Documents that were deleted of late: their rows stay aside, so that they can come back without any work."""
+"""Deleted documents: keep the rows of recently deleted documents, so that `undelete` restores them without work."""
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,8 @@ def deleted_tables(
 ) -> dict[str, tuple[StoredFile, ...]]:
     """Return the tables `deleted` and `deleted_chunks` after a commit.
 
-    The documents `gone` enter unless they are among those `written`, which leave; so do those deleted `days` ago.
+    The documents `gone` enter unless they are also `written`. Documents `written` again, and those deleted more than
+    `days` ago, leave.
     """
     if base is None:
         return {}

@@ -1,4 +1,4 @@
-"""Opened: the files of a table, kept open, to read few rows by id without what stands around them."""
+"""Row reader: keep the files of a table open, and read single rows by id without the rows around them."""
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
@@ -17,11 +17,11 @@ from docmill.storage.keys import BUCKET_DIGITS, bucket_of
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import at_once
 
-_KEPT = 256  # files: 20 kB each, and one handle
+_KEPT = 256  # open files, of 20 kB and one handle each
 
 
 class OpenedTable:
-    """A table of a snapshot whose rows are found by the id of a document or of a chunk."""
+    """A table of a snapshot whose rows can be read by the id of a document or a chunk."""
 
     def __init__(self, stored: StoredSnapshot, name: str) -> None:
         self._root = stored.root
@@ -31,7 +31,7 @@ class OpenedTable:
         self._opened = lru_cache(_KEPT)(self._open)
 
     def rows(self, column: str, ids: Collection[str]) -> pa.Table:
-        """Return the rows whose `column`, which holds ids, is among `ids`, in no order."""
+        """Return the rows whose id in `column` is among `ids`, in no order."""
         wanted: dict[int, list[str]] = {}
         for key in ids:
             wanted.setdefault(bucket_of(key, self._buckets), []).append(key)
@@ -44,13 +44,13 @@ class OpenedTable:
 
 
 class _OpenedFile:
-    """One Parquet file with the first digits of the ids in each of its row groups, which stand in their order."""
+    """One Parquet file with the first digits of the ids in each of its row groups, in the order of the groups."""
 
     def __init__(self, root: Path, piece: StoredFile, schema: pa.Schema) -> None:
         self._root = root
         self._path = root / piece.file.path
         self._schema = schema
-        self._lock = Lock()  # a reader of Parquet is for one thread at a time
+        self._lock = Lock()  # a Parquet reader serves one thread at a time
         try:
             self._file = pq.ParquetFile(self._path, memory_map=True)
         except (OSError, pa.ArrowInvalid) as error:
@@ -74,7 +74,7 @@ class _OpenedFile:
 
 
 def _spans(metadata: pq.FileMetaData) -> Iterator[tuple[str, str]]:
-    """Yield between which first digits the document ids of each row group lie, as far as the file says it."""
+    """Yield the first digits of the least and greatest document id of each row group, if the file records them."""
     names = metadata.schema.names
     column = names.index("document_id")
     for group in range(metadata.num_row_groups):

@@ -1,4 +1,4 @@
-"""Spill: rows that wait on disk, so that what a run holds in memory does not grow with what it brings."""
+"""Spill: rows that wait on disk, so that the memory of a run does not grow with its input."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 @dataclass(frozen=True, slots=True)
 class Spill:
-    """Rows of one schema in a file, in parts that are each read into memory."""
+    """Rows of one schema in a file, which is read into memory part by part."""
 
     path: Path
     num_rows: int

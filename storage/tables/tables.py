@@ -1,6 +1,6 @@
-"""Tables: rows in immutable Parquet files, one a bucket, replaced as wholes.
+"""Tables: rows in immutable Parquet files, one for each bucket; a change replaces whole files.
 
-A document's rows stand in the bucket of its id, sorted by document and position, so equal rows make equal files.
+A document's rows are in the bucket of its id, sorted by document and position, so that equal rows make equal files.
 """
 
 import os
@@ -34,13 +34,13 @@ R = TypeVar("R")
 Ints = npt.NDArray[np.integer]
 
 CHUNKS_PER_BUCKET = 2_000
-"""Chunks in a file of a table. A changed document rewrites its bucket: larger ones make small changes dear, smaller
+"""Chunks in a bucket. A changed document rewrites its bucket: larger buckets make small changes expensive, smaller
 ones make many files."""
-_PASSES = 32  # over the new rows at most, however many there are; fewer passes hold more rows in memory
-_ROWS_AT_ONCE = 4_096  # new rows that are in memory while their buckets are written
-_ROWS_PER_GROUP = 512  # a hit's row is fetched with so many others
+_PASSES = 32  # maximum of passes over the new rows; fewer passes hold more rows in memory
+_ROWS_AT_ONCE = 4_096  # new rows in memory while their buckets are written
+_ROWS_PER_GROUP = 512  # to read the row of a hit, the whole row group is read
 _FILES_AT_ONCE = min(4, os.cpu_count() or 1)
-# Compressing ids and numbers, or a dictionary of what hardly repeats, takes longer than all else and saves little.
+# Compressing ids and numbers, or a dictionary of distinct values, takes longer than all else and saves little.
 _COMPRESSED = ("text", "context", "metadata", "message")
 _REPEATED = ("document_id", "uri", "source", "format", "language", "lang", "author", "content_type", "strategy", "role",
              "note", "status", "page", "line", "depth", "above", "parent_id", "headings.list.element",
@@ -60,10 +60,10 @@ _SORT = {
 
 
 def bucket_count(chunks: int, current: int) -> int:
-    """Return how many buckets a store of so many chunks needs; `current` stays while it is within bounds.
+    """Return how many buckets a store with this number of chunks needs; prefer `current` while it is within bounds.
 
-    Between a quarter and twice the wanted size of a bucket nothing moves, so a store re-buckets
-    once each time that it has doubled.
+    Buckets between a quarter and twice the wanted size stay, so a growing store re-buckets
+    only when it has doubled.
     """
     if current and (CHUNKS_PER_BUCKET / 4 <= chunks / current <= CHUNKS_PER_BUCKET * 2):
         return current
@@ -74,7 +74,7 @@ def bucket_count(chunks: int, current: int) -> int:
 
 
 def read_stored_file(root: Path, piece: StoredFile, columns: list[str] | None = None) -> pa.Table:
-    """Read one Parquet file of a table, or some columns of it, as today's schema has them."""
+    """Read one Parquet file of a table, or some of its columns, in today's schema."""
     path = root / piece.file.path
     schema = SCHEMAS[path.parent.name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
@@ -93,7 +93,7 @@ def _explained(root: Path, path: Path) -> Iterator[None]:
 
 
 def read_table(stored: StoredSnapshot | None, name: str, columns: list[str] | None = None) -> pa.Table:
-    """Read a table of a snapshot, or some columns of it; without a snapshot it has no rows."""
+    """Read a table of a snapshot, or some of its columns; without a snapshot it is empty."""
     schema = SCHEMAS[name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     held = at_once(lambda piece: read_stored_file(stored.root, piece, columns), stored.pieces(name)) if stored else []
@@ -101,7 +101,7 @@ def read_table(stored: StoredSnapshot | None, name: str, columns: list[str] | No
 
 
 def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:
-    """Return what `call` makes of each item, in their order: Arrow works on several files at a time."""
+    """Return the results of `call` for the items, in order; threads work on several at the same time."""
     if len(items) < 2:
         return [call(item) for item in items]
     with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
@@ -109,7 +109,7 @@ def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:
 
 
 def _write(root: Path, name: str, table: pa.Table, bucket: int) -> StoredFile:
-    # One schema object and one run of memory for each column: what a table was put together from leaves no trace.
+    # One schema object and one chunk of memory for each column, so that equal rows make equal files.
     schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
     ordered = table.sort_by(_SORT[name]).combine_chunks().cast(schema)
     file = write_immutable(
@@ -129,7 +129,7 @@ def _write(root: Path, name: str, table: pa.Table, bucket: int) -> StoredFile:
 
 
 def write_single(root: Path, name: str, table: pa.Table) -> tuple[StoredFile, ...]:
-    """Write a table that is small enough for one file; no file where there is no row."""
+    """Write a table that fits into one file; write no file if it has no rows."""
     return (_write(root, name, table, 0),) if table.num_rows else ()
 
 
@@ -143,7 +143,7 @@ def replace_documents(
 ) -> tuple[StoredFile, ...]:
     """Return the table without the rows of the documents `gone` and with the rows `added`.
 
-    Only the buckets that hold either are written, and no more rows than some buckets have are in memory at a time.
+    Only buckets with such rows are written, and only the rows of some buckets are in memory at a time.
     """
     numbers = [_buckets_of(part, buckets) for part in parts(added, ["document_id"])]
     entering = np.bincount(np.concatenate([np.zeros(0, np.int32), *numbers]), minlength=buckets)
@@ -164,7 +164,7 @@ def replace_documents(
 
 
 def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
-    """Yield buckets that together have few enough new rows: each group is a pass over all of them."""
+    """Yield groups of buckets with few enough new rows together; each group takes one pass over all new rows."""
     most = max(_ROWS_AT_ONCE, int(entering.sum()) // _PASSES)
     group: list[int] = []
     for bucket in touched:
@@ -177,7 +177,7 @@ def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
 
 
 def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema: pa.Schema) -> dict[int, pa.Table]:
-    """Return the rows of some buckets."""
+    """Return the new rows of some buckets."""
     low, high = group[0], group[-1]
     own = [(part >= low) & (part <= high) for part in numbers]
     found = [
@@ -193,7 +193,7 @@ def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema:
 def rebucket(root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int) -> tuple[StoredFile, ...]:
     """Return the table spread over another number of buckets.
 
-    Both numbers are powers of two, so old buckets that are equal modulo the new number share new ones with no others.
+    Both numbers are powers of two: only old buckets that are equal modulo the new number share new buckets.
     """
     groups: dict[int, list[StoredFile]] = {}
     for piece in pieces:
@@ -210,15 +210,15 @@ def rebucket(root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int
 def rewrite(
     root: Path, pieces: tuple[StoredFile, ...], name: str, change: Callable[[pa.Table], pa.Table] = lambda table: table
 ) -> tuple[StoredFile, ...]:
-    """Return the table with every file as this docmill writes it, with the columns that older files lack.
+    """Return the table with every file rewritten by this docmill, including columns that older files lack.
 
-    `change` may give rows other values, and leaves them their documents.
+    `change` may change values, but not the document of a row.
     """
     return tuple(at_once(lambda piece: _write(root, name, change(read_stored_file(root, piece)), piece.bucket), pieces))
 
 
 def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:
-    """Split rows by the bucket of their document."""
+    """Split rows by the buckets of their documents."""
     numbers = _buckets_of(table, buckets)
     return {bucket: table.filter(pa.array(numbers == bucket)) for bucket in np.unique(numbers).tolist()}
 

@@ -1,1 +1,1 @@
-"""Upkeep: verify and repair, compact, and what removes files that nothing names."""
+"""Upkeep: verify and repair a store, compact it, and remove files that no snapshot names."""

@@ -1,4 +1,4 @@
-"""Compaction and vacuum: what the retention keeps no longer goes, and what is left lies in few files."""
+"""Compaction and vacuum: remove snapshots beyond the retention, and rewrite many small files as few large ones."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from docmill.storage.versions.candidates import expired as expired_candidates
 from docmill.storage.writer.commit import put
 
 SLACK = 16
-"""So many snapshots may be there beyond those that the retention keeps before they are removed unasked."""
+"""Expired snapshots that may accumulate before a run removes them by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What was done, or would be: snapshots removed, bytes freed, and the snapshot committed, None without one.
+    """The result, or the forecast: snapshots removed, bytes freed, and the number of the committed snapshot or None.
 
-    Where a snapshot is `damaged`, no file has gone that it may need.
+    If a snapshot is `damaged`, every file that it may need has stayed.
     """
 
     removed: tuple[int, ...]
@@ -39,9 +39,9 @@ class Compaction:
 
 
 def due(made: StoredSnapshot, retention: Retention) -> bool:
-    """Say whether a store has grown so many files or snapshots that a compaction pays.
+    """Return whether a store has so many files or expired snapshots that a compaction pays.
 
-    Not where a tag is damaged: that waits for a person, and a run does not.
+    A damaged tag makes it False: a person must mend the tag first, and a run does not wait for that.
     """
     try:
         tags.check(made.root)
@@ -56,9 +56,9 @@ def due(made: StoredSnapshot, retention: Retention) -> bool:
 def vacuum(
     store: str | Path | StoreFolder, retention: Retention, dry_run: bool = False, wait_s: float = 0.0
 ) -> Compaction:
-    """Remove the snapshots that the retention does not keep, and the files that none names any more.
+    """Remove the snapshots beyond the retention, and the files that no snapshot names any more.
 
-    What a tag names or a reader holds stays. A dry run counts and touches nothing.
+    Snapshots with a tag or a reader stay. A dry run only counts.
     """
     folder = open_folder(store).existing()
     if dry_run:
@@ -69,14 +69,14 @@ def vacuum(
 
 
 def compact(store: str | Path | StoreFolder, retention: Retention, wait_s: float = 0.0) -> Compaction:
-    """Do what `vacuum` does, and write anew in few files what many commits have left in many."""
+    """Do what `vacuum` does, and rewrite the many small files of many commits as few large ones."""
     folder = open_folder(store).existing()
     with folder.lock(wait_s):
         return compact_held(folder, retention, replace_all=True)
 
 
 def compact_held(folder: StoreFolder, retention: Retention, replace_all: bool = False) -> Compaction:
-    """Do the same for a caller that holds the writer's lock; unless `replace_all` leave what is large as it is."""
+    """Compact for a caller that holds the writer's lock; without `replace_all`, large files stay as they are."""
 
     def tidy(_gone: list[int]) -> tuple[int | None, list[int]]:
         done = _tidy(folder, retention, replace_all)
@@ -88,15 +88,15 @@ def compact_held(folder: StoreFolder, retention: Retention, replace_all: bool = 
 def _reduced(
     folder: StoreFolder, retention: Retention, tidy: Callable[[list[int]], tuple[int | None, list[int]]]
 ) -> Compaction:
-    """Remove what has expired, and the files that are named no more before and after `tidy`.
+    """Remove expired snapshots, and unnamed files before and after `tidy`.
 
-    That takes the snapshots removed, and returns the number of the one that it commits, and which it removes.
+    `tidy` takes the removed snapshots; it returns the number of the snapshot that it commits, and those it removes.
     """
     root = folder.root
     before = disk_use(root)
     discard_held(folder, expired_candidates(root, retention.keep_days))
     gone = folder.drop(removable(root, retention))
-    sweep(root)  # first, as it may be for want of room that somebody calls this
+    sweep(root)  # first, because a full disk may be the reason for this call
     done, more = tidy(gone)
     sweep(root)
     freed = folder.collect(retention.grace_hours)
@@ -105,7 +105,7 @@ def _reduced(
 
 
 def _drop_former(folder: StoreFolder, retention: Retention) -> list[int]:
-    """Remove what the snapshot just committed has made superfluous, so that nothing is there twice for long."""
+    """Remove the snapshots that the new one replaces, so that no data is stored twice for long."""
     root = folder.root
     gone = folder.drop(removable(root, retention))
     if gone:
@@ -115,7 +115,7 @@ def _drop_former(folder: StoreFolder, retention: Retention) -> list[int]:
 
 
 def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int | None:
-    """Commit the newest snapshot's content in fewer files; return its number, None where there was nothing to do."""
+    """Commit the content of the newest snapshot in fewer files; return its number, or None without work."""
     root = folder.root
     folder.complete(tables_of=snapshots.needed(root))
     base = folder.read()
@@ -136,23 +136,23 @@ def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int |
 
 
 def _kept_versions(base: StoredSnapshot, retention: Retention) -> dict[str, int]:
-    """Return the tags and versions of the vectors that snapshots need.
+    """Return the tags of the vector versions that snapshots need, with the versions.
 
-    A snapshot that is only kept for its tag is searched without the index: its version would keep all between.
+    A snapshot that only its tag keeps is searched without the index: its version would keep all versions in between.
     """
     root = base.root
     retired = {n for n in expired(root, retention) if n in tags.tags(root).values() and not is_held(root, n)}
     states = {vector_tag(state.number): state for state in snapshots.each(root) if state.number not in retired}
     states |= snapshots.held_back(root)
     lost = [*map(vector_tag, snapshots.damaged(root)), *snapshots.damaged_candidates(root)]
-    unknown = dict.fromkeys(lost, 0)  # so that no version goes
+    unknown = dict.fromkeys(lost, 0)  # so that no version is removed
     return unknown | {
         tag: s.vectors.version for tag, s in states.items() if s.vectors.table == base.snapshot.vectors.table
     }
 
 
 def _bytes(root: Path, gone: list[int]) -> int:
-    """Return the bytes of the files that only these snapshots name; what the vectors hold is not counted."""
+    """Return the bytes of the files that only these snapshots name, without the files of vectors."""
     if not snapshots.all_known(root):
         return 0
     states = [state for state in snapshots.each(root) if state.number not in gone]

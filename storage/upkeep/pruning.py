@@ -1,4 +1,4 @@
-"""Pruning: write packs anew without the artifacts that no kept snapshot names."""
+"""Pruning: rewrite artifact packs without the artifacts that no kept snapshot names."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,14 +16,14 @@ from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.tables.tables import read_stored_file
 
 MOST_PACKS = 32
-"""Packs of a kind that a snapshot may name. An artifact is looked for in one after the other; with fewer, packs are
-merged, which copies them, after every few ingests."""
+"""Packs of a kind that a snapshot may name. A reader searches them one after the other; a smaller number
+merges packs, which copies them, after every few ingests."""
 MOST_GARBAGE = 0.5
-"""Share of a pack's rows that nothing names above which it is written anew. A smaller share copies more than it
-frees; with a larger one a store keeps more than twice what it needs."""
+"""Share of unused rows above which a pack is rewritten. A smaller share copies more than it frees; with a larger one
+a store keeps more than twice what it needs."""
 _SMALL_BYTES = 32 << 20
-"""A pack up to this size merges with others for their number alone; larger ones take too long to copy for that."""
-_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 14}  # what is in memory while a pack is written
+"""A pack up to this size is merged to reduce the number of packs; larger ones take too long to copy for that."""
+_ROWS_AT_ONCE = {"texts": 256, "embeddings": 1 << 14}  # rows in memory while a pack is written
 _NAMED_BY = {
     "texts": (("documents", "text_key"), ("deleted", "text_key")),
     "embeddings": tuple((table, key) for table in ("chunks", "deleted_chunks") for key in KEYS),
@@ -31,14 +31,14 @@ _NAMED_BY = {
 
 
 def crowded(snapshot: Snapshot) -> bool:
-    """Say whether a snapshot names so many packs that finding an artifact takes long."""
+    """Return whether a snapshot names so many packs that finding an artifact is slow."""
     return any(len(pieces) > MOST_PACKS for pieces in snapshot.artifacts.values())
 
 
 def prune(stored: StoredSnapshot, kind: str, everything: bool = False) -> tuple[StoredFile, ...]:
-    """Return the packs of a kind with those that are small or mostly of no use written anew as one.
+    """Return the packs of a kind, in which small and mostly unused packs are rewritten as one.
 
-    Of use is what any kept snapshot names. `everything` writes all packs anew that hold anything of no use.
+    An artifact is used if any kept snapshot names it. `everything` rewrites every pack with an unused artifact.
     """
     root, pieces = stored.root, stored.snapshot.artifacts[kind]
     wanted = _wanted(root, kind)
@@ -52,7 +52,7 @@ def prune(stored: StoredSnapshot, kind: str, everything: bool = False) -> tuple[
 
 
 def _chosen(root: Path, pieces: Sequence[StoredFile], wanted: pa.Array, everything: bool) -> set[StoredFile]:
-    """Return the packs to write anew: those with too much of no use, and the small ones where they are too many."""
+    """Return the packs to rewrite: those with too many unused rows, and small ones if there are too many packs."""
     most_garbage, most_small = (0.0, 1) if everything else (MOST_GARBAGE, MOST_PACKS // 2)
     worn = {piece for piece in pieces if _garbage(root, piece, wanted) > most_garbage}
     small = [piece for piece in pieces if piece.file.bytes <= _SMALL_BYTES]
@@ -60,7 +60,7 @@ def _chosen(root: Path, pieces: Sequence[StoredFile], wanted: pa.Array, everythi
 
 
 def _by_schema(root: Path, pieces: Sequence[StoredFile]) -> list[list[StoredFile]]:
-    """Group packs that one file can hold: vectors of two spaces may differ in their dimension."""
+    """Group packs that fit into one file: vectors of two spaces may differ in their dimension."""
     groups: dict[str, list[StoredFile]] = {}
     for piece in pieces:
         groups.setdefault(str(pq.read_schema(root / piece.file.path)), []).append(piece)
@@ -68,7 +68,7 @@ def _by_schema(root: Path, pieces: Sequence[StoredFile]) -> list[list[StoredFile
 
 
 def _wanted(root: Path, kind: str) -> pa.Array:
-    """Return the keys that the tables of any kept snapshot, or one held back, name."""
+    """Return the artifact keys in the tables of all kept snapshots and candidate snapshots."""
     pieces = {
         (piece, column)
         for state in snapshots.needed(root)
@@ -88,7 +88,7 @@ def _keys(root: Path, piece: StoredFile) -> pa.ChunkedArray:
 
 
 def _garbage(root: Path, piece: StoredFile, wanted: pa.Array) -> float:
-    """Return the share of a pack's rows that nothing names."""
+    """Return the share of unused rows in a pack."""
     named = pc.sum(pc.is_in(_keys(root, piece), value_set=wanted)).as_py() or 0
     return 1 - named / piece.rows if piece.rows else 1.0
 

@@ -1,4 +1,4 @@
-"""Repair: rebuild what can be rebuilt from the tables and artifacts, and say what cannot."""
+"""Repair: rebuild damaged parts of a store from the tables and artifacts, and report what is lost."""
 
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,12 +32,12 @@ from docmill.storage.writer.commit import posting_rows, vector_rows
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 _OF_DOCUMENTS = ("documents", "chunks")
-"""The tables that an ingest can make again from the sources; they share their buckets."""
+"""The tables that an ingest can rebuild from the sources; they have the same buckets."""
 
 
 @dataclass(slots=True)
 class Repaired:
-    """What was done, one line each, and what is lost: only the sources can give it again."""
+    """What was done, one line each, and what is lost until an ingest reads the sources again."""
 
     done: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -47,8 +47,8 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0)
     """Mend the newest snapshot.
 
     A lost index is rebuilt from Parquet and committed as a new snapshot. `encode` is called only for
-    texts whose vector is in no pack any more. Documents whose rows or text are damaged leave the new
-    snapshot, so that the next ingest makes them again. Raises `StoreError` when something remains broken.
+    texts whose vector no pack holds. Documents with damaged rows or text are left out of the new
+    snapshot, so that the next ingest makes them again. Raises `StoreError` if anything is still broken afterwards.
     """
     result, folder = Repaired(), open_folder(store).existing()
     with folder.lock(wait_s):
@@ -66,11 +66,11 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0)
 
 
 def _without_damage(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
-    """Return the snapshot without its damaged files and without the documents that these hold a part of."""
+    """Return the snapshot without its damaged files and without the documents that have rows in them."""
     root, before = base.root, base.snapshot
     broken = {name: _damaged(root, pieces) for name, pieces in before.tables.items()}
     result.lost += _losses(broken)
-    # A bucket of one of these tables has the rows of the same documents in the other: both go, or neither fits.
+    # The same bucket of both tables has the rows of the same documents, so both files are dropped together.
     buckets = {piece.bucket for name in _OF_DOCUMENTS for piece in broken.get(name, ())}
     lost = dict.fromkeys(_OF_DOCUMENTS, buckets)
     tables = {name: _without(pieces, broken[name], lost.get(name, ())) for name, pieces in before.tables.items()}
@@ -89,14 +89,14 @@ def _without(
 
 
 def _losses(broken: dict[str, list[StoredFile]]) -> Iterator[str]:
-    """Say which rows are lost with the damaged files of each table."""
+    """Yield which rows are lost with the damaged files of each table."""
     for name in _OF_DOCUMENTS:
         yield from (f"the documents of {piece.file.path}" for piece in broken.get(name, ()))
     yield from (f"the rows of {name}" for name, pieces in broken.items() if pieces and name not in _OF_DOCUMENTS)
 
 
 def _without_textless(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
-    """Return the snapshot without the documents whose text no pack holds, or whose chunks are not in it."""
+    """Return the snapshot without documents whose text no pack holds or whose chunks do not match it."""
     documents = read_table(base, "documents", ["document_id", "uri", "text_key", "chunks"])
     absent = Packs(base.packs("texts")).missing(documents.column("text_key").to_pylist())
     chunks = read_table(base, "chunks", ["document_id"]).column(0)
@@ -107,7 +107,7 @@ def _without_textless(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
         if row["text_key"] in absent or counted.pop(row["document_id"], 0) != row["chunks"]
     }
     result.lost += gone.values()
-    leaving = {*gone, *counted}  # what is still counted has chunks and no document
+    leaving = {*gone, *counted}  # ids still counted have chunks but no document
     if not leaving:
         return base
     tables = {
@@ -119,7 +119,7 @@ def _without_textless(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
 
 
 def _mend(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Iterator[str]:
-    """Rebuild the broken kinds of parts and commit them; yield what was done, one line each."""
+    """Rebuild the broken kinds of parts and commit; yield what was done, one line each."""
     mended = yield from _rebuild(mended, kinds, encode)
     changed = mended is not base
     if changed:
@@ -132,12 +132,12 @@ def _mend(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str], encode:
 
 
 def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generator[str, None, StoredSnapshot]:
-    """Return the snapshot with the broken indexes rebuilt from its tables."""
+    """Return the snapshot with its broken indexes rebuilt from the tables."""
     chunks = read_table(mended, "chunks")
     if "embeddings" in kinds:
         packs, count = _restore_embeddings(mended, chunks, encode)
         mended = mended.changed(artifacts={**mended.snapshot.artifacts, "embeddings": packs})
-        yield f"embedded {count} texts again, whose vectors no pack holds any more"
+        yield f"embedded {count} texts again because no pack held their vectors"
     if "vectors" in kinds:
         rows, tag = vector_rows(mended.packs("embeddings"), chunks), vector_tag(mended.number + 1)
         mended = mended.changed(vectors=vectors.rebuild(mended.root, mended.snapshot.space, rows, tag))
@@ -149,9 +149,9 @@ def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generat
 
 
 def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> StoredSnapshot:
-    """Commit what was mended as the next snapshot."""
+    """Commit the mended snapshot as the next one."""
     number, before = base.number + 1, base.snapshot
-    if "vectors" not in kinds:  # every snapshot needs a tag of its own that keeps its version of the vectors
+    if "vectors" not in kinds:  # every snapshot needs its own tag, which keeps its version of the vectors
         same = vectors.update(base.root, before.vectors, before.space, (), (), vector_tag(number))
         mended = mended.changed(vectors=same)
     mended = mended.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
@@ -160,7 +160,7 @@ def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> St
 
 
 def _remove_unreadable(mended: StoredSnapshot, kinds: set[str]) -> Iterator[str]:
-    """Remove damaged files that the newest snapshot can do without."""
+    """Remove damaged files that the newest snapshot does not need."""
     for path in measurements.damaged(mended.root) if "evaluations" in kinds else ():
         remove(path)
         yield f"removed {path.name}, the results of an evaluation, which could not be read: measure again"
@@ -170,7 +170,7 @@ def _remove_unreadable(mended: StoredSnapshot, kinds: set[str]) -> Iterator[str]
 
 
 def _restore_embeddings(base: StoredSnapshot, chunks: pa.Table, encode: Encode) -> tuple[tuple[StoredFile, ...], int]:
-    """Return the packs that are whole and one more for the texts whose vector they lack, and how many these are."""
+    """Return the undamaged packs and one of the re-encoded vectors, with the number of these."""
     root = base.root
     whole = tuple(piece for piece in base.snapshot.artifacts["embeddings"] if not fault(root, piece.file))
     packs = Packs([root / piece.file.path for piece in whole])
@@ -186,7 +186,7 @@ def _restore_embeddings(base: StoredSnapshot, chunks: pa.Table, encode: Encode) 
 
 
 def _encoded(base: StoredSnapshot, rows: pa.Table, encode: Encode) -> npt.NDArray[np.float32]:
-    """Return the vectors of chunks; they are late ones where the snapshot has such."""
+    """Return the vectors of chunks, late vectors if the snapshot has these."""
     space = base.snapshot.space
     if space.late:
         encoder = load_encoder(space.model, space.revision)

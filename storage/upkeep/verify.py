@@ -1,4 +1,4 @@
-"""Verify: hold every part of the newest snapshot against every other, and say what mends a difference."""
+"""Verify: compare the parts of the newest snapshot with each other, and report each difference with its remedy."""
 
 import os
 import time
@@ -33,21 +33,21 @@ from docmill.storage.writer.commit import vector_rows
 
 Check = Callable[[StoredSnapshot], Iterator["Finding"]]
 Span = tuple[int, int, str]
-"""Of a chunk: start and end in the text of its document, and its own text."""
+"""Start and end of a chunk in the text of its document, and the chunk's own text."""
 
 _DOCUMENTS_AT_ONCE = 256
-"""Texts that are in memory together. With fewer, row groups of the packs are read more than once; with more, memory
-grows by a text each, and a text may be a whole book."""
+"""Texts in memory at a time. With fewer, row groups of packs are read more than once; with more, memory grows by one
+text each, and a text may be a whole book."""
 _LOOKS, _LOOK_S = 30, 0.1
-"""How often, and seconds apart, `current/` is looked at before it counts as outdated: a writer has that long, 3 s in
-all, from its commit to the moment that it shows it. Fewer looks would blame a store that is merely being written."""
+"""Number of looks at `current/` and seconds between them before it counts as outdated. A writer shows its commit within
+these 3 s. Fewer looks would report a store that is merely being written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A difference. `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations or past.
 
-    The newest snapshot does not need what is past. `mend` says what to do.
+    `past` concerns files that the newest snapshot does not need. `mend` says what to do.
     """
 
     kind: str
@@ -60,14 +60,14 @@ class Finding:
 
 
 def verify(store: str | Path | StoreFolder, deep: bool = False) -> list[Finding]:
-    """Return what is wrong with the newest snapshot; nothing, when all parts agree.
+    """Return the faults of the newest snapshot; an empty list means that all parts agree.
 
-    The files of older snapshots are looked for, too. `deep` also reads every file again to compare its content hash,
-    every key of a vector with its text, and every vector of the index with the one that was computed. Others may
-    write meanwhile: the snapshot is held as it is.
+    The files of older snapshots are checked for presence. `deep` also compares the content hash of every file,
+    every vector key with its text, and every vector of the index with the computed one. Other processes may
+    write meanwhile, because the snapshot is held.
     """
     folder = open_folder(store)
-    snapshot, handle = hold(folder.root, None, folder.name)  # as it is here, whether or not all of it was fetched
+    snapshot, handle = hold(folder.root, None, folder.name)  # as it is here, even if not all of it was fetched
     try:
         return _findings(StoredSnapshot(folder, snapshot), deep)
     finally:
@@ -77,7 +77,7 @@ def verify(store: str | Path | StoreFolder, deep: bool = False) -> list[Finding]
 def _findings(stored: StoredSnapshot, deep: bool) -> list[Finding]:
     findings = [Finding(kind, said, _repair(stored)) for kind, said in stored.folder.far_faults(stored.snapshot, deep)]
     findings += _check_files(stored, deep)
-    # A damaged file of the keyword index is not opened: it is mapped into memory, and reading it could end the process.
+    # Damaged files of the keyword index are not opened: they would be mapped, and reading them could end the process.
     unsafe = {finding.kind for finding in findings} & {"keywords"}
     checks = _CHECKS | (_DEEP_CHECKS if deep else {})
     for kind in [kind for kind in checks if kind not in unsafe]:
@@ -87,7 +87,7 @@ def _findings(stored: StoredSnapshot, deep: bool) -> list[Finding]:
 
 
 def _checked(stored: StoredSnapshot, kind: str, check: Check) -> Iterator[Finding]:
-    """Yield what a check finds; that it cannot be done is a finding, too."""
+    """Yield the findings of a check; a check that fails to run is a finding, too."""
     try:
         yield from check(stored)
     except (StoreError, OSError, pa.ArrowException, ValueError, KeyError) as error:
@@ -127,7 +127,7 @@ def _check_tables(stored: StoredSnapshot) -> Iterator[Finding]:
 
 
 def _check_texts(stored: StoredSnapshot) -> Iterator[Finding]:
-    """Compare every chunk with its place in the canonical text."""
+    """Compare every chunk with its span of the canonical text."""
     documents = read_table(stored, "documents", ["document_id", "uri", "text_key"]).to_pylist()
     spans = _spans(stored)
     packs = Packs(stored.packs("texts"))
@@ -153,7 +153,7 @@ def _spans(stored: StoredSnapshot) -> dict[str, list[Span]]:
 
 
 def _check_spans(stored: StoredSnapshot, uri: str, text: str, spans: list[Span]) -> Iterator[Finding]:
-    """Yield the first chunk of a document whose text is not at its place: one tells enough."""
+    """Yield the first chunk of a document whose text is not at its span: one is enough to report."""
     for start, end, chunk in spans:
         if text[start:end] != chunk:
             yield Finding("texts", f"{uri}[{start}:{end}] is not the text of its chunk", _mend(stored, "texts"))
@@ -177,7 +177,7 @@ def _check_vectors(stored: StoredSnapshot) -> Iterator[Finding]:
 
 
 def _check_values(stored: StoredSnapshot) -> Iterator[Finding]:
-    """Compare every vector of the index with the one in the packs."""
+    """Compare every vector of the index with the vector in the packs."""
     chunks = read_table(stored, "chunks")
     made = pa.Table.from_batches(
         vector_rows(stored.packs("embeddings"), chunks), schema(stored.snapshot.space.dimension)
@@ -185,14 +185,14 @@ def _check_values(stored: StoredSnapshot) -> Iterator[Finding]:
     index = VectorIndex(stored.root, stored.snapshot.vectors, stored.snapshot.space)
     ours, theirs = (_sorted(table) for table in (made, index.rows()))
     if ours.column("chunk_id") != theirs.column("chunk_id"):
-        return  # which `_check_vectors` says better
+        return  # `_check_vectors` reports it better
     wrong = len(ours) - pc.sum(pc.equal(ours.column("bytes"), theirs.column("bytes"))).as_py() if len(ours) else 0
     if wrong:
         yield Finding("vectors", f"{wrong} vectors of the index are not those of their texts", _mend(stored, "vectors"))
 
 
 def _sorted(vectors: pa.Table) -> pa.Table:
-    """Return the chunk and the bytes of each vector, sorted by both: LanceDB keeps no order within a chunk."""
+    """Return the chunk id and the bytes of each vector, sorted by both: LanceDB keeps no order within a chunk."""
     flat = vectors.column("vector").combine_chunks().flatten().to_numpy()
     rows = [row.tobytes() for row in flat.reshape(len(vectors), -1)] if len(vectors) else []
     table = pa.table({"chunk_id": vectors.column("chunk_id"), "bytes": pa.array(rows, pa.binary())})
@@ -200,7 +200,7 @@ def _sorted(vectors: pa.Table) -> pa.Table:
 
 
 def _check_space(stored: StoredSnapshot) -> Iterator[Finding]:
-    """Compare the key of every vector with that of its text in the snapshot's embedding space."""
+    """Compare every vector key with the key of its text in the snapshot's embedding space."""
     chunks, space = by_vector(read_table(stored, "chunks")), stored.snapshot.space
     if space.late:
         wanted = keys_of(windows_of(*late_rows(stored, chunks)), space.id)
@@ -218,7 +218,7 @@ def _check_space(stored: StoredSnapshot) -> Iterator[Finding]:
 
 def _check_keywords(stored: StoredSnapshot) -> Iterator[Finding]:
     if stored.snapshot.keywords.rows != stored.snapshot.rows("chunks"):
-        counts = f"{stored.snapshot.keywords.rows} chunks are counted, {stored.snapshot.rows('chunks')} there"
+        counts = f"{stored.snapshot.keywords.rows} chunks in the index, {stored.snapshot.rows('chunks')} in the table"
         yield Finding("keywords", counts, _mend(stored, "keywords"))
     chunks = read_table(stored, "chunks", ["chunk_id"])
     yield from _compare(
@@ -227,7 +227,7 @@ def _check_keywords(stored: StoredSnapshot) -> Iterator[Finding]:
 
 
 def _compare(stored: StoredSnapshot, kind: str, chunks: pa.ChunkedArray, indexed: pa.Array) -> Iterator[Finding]:
-    """Compare the ids of an index with those that belong there: a chunk's id as often as it has vectors."""
+    """Compare the ids of an index with the expected ids: each chunk's id once for each of its vectors."""
     wanted, here = Counter(chunks.to_pylist()), Counter(indexed.to_pylist())
     if more := len([key for key in here if 0 < wanted[key] < here[key]]):
         yield Finding(kind, f"{more} chunks are indexed twice", _mend(stored, kind))
@@ -238,9 +238,9 @@ def _compare(stored: StoredSnapshot, kind: str, chunks: pa.ChunkedArray, indexed
 
 
 def _check_current(stored: StoredSnapshot) -> Iterator[Finding]:
-    if not stored.folder.always_shows_newest:  # a mirror of readers shows none
+    if not stored.folder.always_shows_newest:  # a mirror without a writer has no current/
         return
-    for _look in range(_LOOKS):  # a commit is put before it is shown
+    for _look in range(_LOOKS):  # a commit takes effect before current/ shows it
         published, newest = current_folder.published(stored.root), snapshots.numbers(stored.root)[-1]
         if published == newest:
             return
@@ -250,7 +250,7 @@ def _check_current(stored: StoredSnapshot) -> Iterator[Finding]:
 
 def _check_evaluations(stored: StoredSnapshot) -> Iterator[Finding]:
     for path in measurements.damaged(stored.root):
-        message = f"{path.relative_to(stored.root)} cannot be read; what it says has to be measured again"
+        message = f"{path.relative_to(stored.root)} cannot be read; repeat the evaluation"
         yield Finding("evaluations", message, _mend(stored, "evaluations"))
 
 

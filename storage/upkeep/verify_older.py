@@ -1,4 +1,4 @@
-"""What is damaged that the newest snapshot does not need: older snapshots, candidates, tags, and the files of these."""
+"""Verify older: report damage outside the newest snapshot, in older snapshots, candidate snapshots, tags and files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +9,11 @@ from docmill.storage.history import snapshots, tags
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.garbage import named_files
 
-_MEND = "restore it from a copy of the store; the newest snapshot does not need it, and it goes with those that do"
+_MEND = "restore it from a copy of the store; only older snapshots need it, and it is removed with them"
 
 
 def faults(newest: StoredSnapshot, deep: bool) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong and what mends it, nothing where a repair does; `deep` reads the files again."""
+    """Yield each fault and its remedy, without faults that a repair mends; `deep` also reads the files."""
     root = newest.root
     lost = [snapshots.path_of(root, number) for number in snapshots.damaged(root)]
     lost += [snapshots.candidate_path(root, name) for name in snapshots.damaged_candidates(root)]
@@ -28,19 +28,19 @@ def faults(newest: StoredSnapshot, deep: bool) -> Iterator[tuple[str, str]]:
 
 
 def damaged_postings(newest: StoredSnapshot) -> list[FileRef]:
-    """Return the damaged files of the keyword indexes of older snapshots, whose searches do without them."""
+    """Return damaged files of the keyword indexes of older snapshots; their searches rebuild these."""
     return [file for file, _ in _damaged(newest, deep=True) if _holds_postings(file)]
 
 
 def _damaged(newest: StoredSnapshot, deep: bool) -> Iterator[tuple[FileRef, str]]:
-    """Yield files of older snapshots with what is wrong with them, without those that are missed by nobody."""
+    """Yield damaged files of older snapshots with their faults, without files that nobody needs."""
     root, far = newest.root, newest.folder.far_sizes()
     for file, states in _files(newest).items():
         missing = not (root / file.path).exists()
         if missing and (_holds_postings(file) or far.get(file.path) == file.bytes):
-            continue  # searches build them again; a mirror fetches what is asked for
+            continue  # searches rebuild them; a mirror fetches missing files
         said = fault(root, file, deep)
-        if said and any(map(Path.exists, states)):  # still, though others remove snapshots meanwhile
+        if said and any(map(Path.exists, states)):  # the snapshots still exist: others may remove them meanwhile
             yield file, f"{said}, named by {', '.join(path.stem for path in states)}"
 
 

@@ -1,1 +1,1 @@
-"""Versions: compare snapshots, tag them, hold them back for review, and bring deleted documents back."""
+"""Versions: compare snapshots, tag them, publish or discard candidate snapshots, and restore deleted documents."""

@@ -1,7 +1,7 @@
-"""Candidates: whole snapshots that the gate has held back, each under a name, until a person publishes or discards it.
+"""Candidates: candidate snapshots, which the gate has held back, until a person publishes or discards them.
 
-`candidates/candidate-43.json` says what `snapshots/000043.json` would have said. No reader takes it for the newest
-snapshot, no run builds on it, and no sweep takes its files. The next attempt at the same number replaces it.
+`candidates/candidate-43.json` has the content that `snapshots/000043.json` would have had. Readers do not take it for
+the newest snapshot, runs do not build on it, and sweeps keep its files. The next attempt at the number replaces it.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from docmill.storage.writer.commit import put
 
 
 def keep(made: StoredSnapshot) -> str:
-    """Keep a prepared snapshot under a name and return it; the caller holds the writer's lock."""
+    """Keep a prepared snapshot as a candidate snapshot and return its name; the caller holds the writer's lock."""
     root, folder, snapshot = made.root, made.folder, made.snapshot
     name = _free_name(root, snapshot.number)
     vectors.tag(root, snapshot.vectors, name)
@@ -37,7 +37,7 @@ def keep(made: StoredSnapshot) -> str:
 
 
 def _free_name(root: Path, number: int) -> str:
-    """Return the name for a number; a candidate that a reader has open keeps its own."""
+    """Return the name for a number; a candidate snapshot that a reader has open keeps its name."""
     name, more = f"candidate-{number}", 1
     while name in snapshots.candidates(root) and lock_is_held(snapshots.candidate_path(root, name)):
         more += 1
@@ -46,9 +46,9 @@ def _free_name(root: Path, number: int) -> str:
 
 
 def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wait_s: float = 0.0) -> Snapshot:
-    """Make a candidate the newest snapshot and return it.
+    """Make a candidate snapshot the newest snapshot and return it.
 
-    Raises `QueryError` where another run has committed since, whose work would be undone, unless `force` says so.
+    Raises `QueryError` if another run has committed since, because its work would be undone; `force` allows that.
     """
     folder = open_folder(store).existing()
     root = folder.root
@@ -57,7 +57,7 @@ def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wai
         folder.complete([candidate.snapshot])
         if not (force or _follows(candidate, newest)):
             raise QueryError(
-                f"snapshot {newest.number} was committed after {name}, which does not have what it changed; ingest"
+                f"snapshot {newest.number} was committed after {name}, which lacks its changes; ingest"
                 f" again, or go back to what {name} holds: docmill publish {name} --force --store {root}"
             )
         number = newest.number + 1
@@ -73,7 +73,7 @@ def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wai
 
 
 def _follows(candidate: StoredSnapshot, newest: StoredSnapshot) -> bool:
-    """Say whether the candidate's base is the newest snapshot; compaction and repair make no other run."""
+    """Return whether the candidate's base is the newest snapshot; compaction and repair do not count as another run."""
     before = pa.concat_tables([read_table(newest, "runs"), _own_run(candidate)])
     return bool(before.equals(read_table(candidate, "runs")))
 
@@ -84,14 +84,14 @@ def _own_run(candidate: StoredSnapshot) -> pa.Table:
 
 
 def _renumbered(run: pa.Table, number: int) -> pa.Table:
-    """Return the row of a run with the number that its snapshot has now."""
+    """Return the row of a run with the new number of its snapshot."""
     place = run.schema.get_field_index("snapshot")
     field = run.schema.field(place)
     return run.set_column(place, field, pa.array([number] * run.num_rows, field.type))
 
 
 def discard(store: str | Path | StoreFolder, name: str, wait_s: float = 0.0) -> None:
-    """Give a candidate up; the next compaction takes its files."""
+    """Discard a candidate snapshot; the next compaction removes its files."""
     folder = open_folder(store).existing()
     with folder.lock(wait_s):
         _check_name(folder.root, name)
@@ -99,11 +99,11 @@ def discard(store: str | Path | StoreFolder, name: str, wait_s: float = 0.0) -> 
 
 
 def discard_held(folder: StoreFolder, names: Iterable[str]) -> list[str]:
-    """Remove candidates that no reader has open, for a caller that holds the writer's lock; return those gone."""
+    """Remove candidate snapshots without a reader, for a caller with the writer's lock; return the removed names."""
     root = folder.root
     gone = [name for name in names if not lock_is_held(snapshots.candidate_path(root, name))]
     for name in gone:
-        with suppress(FileNotFoundError, StoreError):  # damaged; a later compaction takes the tag away
+        with suppress(FileNotFoundError, StoreError):  # damaged; a later compaction removes the tag
             vectors.untag(root, snapshots.read_candidate(root, name).vectors, name)
         folder.unshare(snapshots.CANDIDATES, name)
         remove(snapshots.candidate_path(root, name))
@@ -111,7 +111,7 @@ def discard_held(folder: StoreFolder, names: Iterable[str]) -> list[str]:
 
 
 def expired(root: Path, keep_days: float) -> list[str]:
-    """Return the candidates that are older than a retention keeps."""
+    """Return the candidate snapshots that are older than the retention allows."""
     horizon = datetime.now(UTC) - timedelta(days=keep_days)
     return [
         name for name, state in snapshots.held_back(root).items() if datetime.fromisoformat(state.created) < horizon

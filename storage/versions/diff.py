@@ -1,4 +1,4 @@
-"""Diff: what changed between two snapshots, document by document and chunk by chunk."""
+"""Diff: the changes between two snapshots, by document and by chunk."""
 
 import difflib
 from collections import deque
@@ -19,9 +19,9 @@ KINDS = ("added", "removed", "changed", "moved")
 class Change:
     """A document or a chunk that differs; `kind` is one of `KINDS`.
 
-    `before` and `after` name it: a document by its uri, a chunk as `uri[start:end]`. One that was added has no
-    `before`, one that was removed no `after`. `text` holds the lines of a unified diff for a changed chunk; it is
-    empty for all else.
+    `before` and `after` name it: a document by its uri, a chunk as `uri[start:end]`. An added one has no
+    `before`, a removed one no `after`. `text` holds the lines of a unified diff for a changed chunk and is
+    empty otherwise.
     """
 
     kind: str
@@ -31,12 +31,12 @@ class Change:
 
 
 Pair = tuple[ChunkRow | None, ChunkRow | None]
-"""A chunk of the old snapshot and the one in its place in the new; one of them is None where nothing stands there."""
+"""A chunk of the old snapshot and the one in its place in the new snapshot; one of them may be None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The changes from snapshot `old` to snapshot `new`, in the order of uris and positions."""
+    """The changes from snapshot `old` to snapshot `new`, ordered by uri and position."""
 
     old: int
     new: int
@@ -47,8 +47,8 @@ class Difference:
 def diff(old: StoredSnapshot, new: StoredSnapshot, texts: bool = False) -> Difference:
     """Compare two snapshots of a store.
 
-    A document has moved when its bytes are found under another uri. A chunk has moved when its text is found
-    elsewhere, in its own document or in another; it has changed when another text took its place. Only files that
+    A document has moved if its bytes are under another uri. A chunk has moved if its text is
+    elsewhere, in its own document or in another; it has changed if another text took its place. Only files that
     are not in both snapshots are read.
     """
     before, after = _documents(old, new), _documents(new, old)
@@ -117,7 +117,7 @@ def _chunk_changes(
 
 
 def _moved(was: ChunkRow, now: ChunkRow) -> Iterator[Change]:
-    """Yield the move of a chunk that kept its text, if it has another place."""
+    """Yield the move of a chunk that kept its text, if its place has changed."""
     if _place(was) != _place(now):
         yield Change("moved", _place(was), _place(now))
 
@@ -125,7 +125,7 @@ def _moved(was: ChunkRow, now: ChunkRow) -> Iterator[Change]:
 def _replaced(
     was: ChunkRow | None, now: ChunkRow | None, origins: dict[str, ChunkRow], taken: set[str], texts: bool
 ) -> Iterator[Change]:
-    """Yield what became of a place whose text is another one; a chunk that only moved is neither added nor removed."""
+    """Yield the changes at a place with a new text; a chunk that only moved is neither added nor removed."""
     if now and now.chunk_id in origins:
         yield Change("moved", _place(origins[now.chunk_id]), _place(now))
         now = None
@@ -140,9 +140,9 @@ def _replaced(
 
 
 def _origins(replaced: Iterable[Pair]) -> dict[str, ChunkRow]:
-    """Return the old chunk of equal text for each new chunk that has one, by the id of the new chunk.
+    """Return the old chunk of equal text for each new chunk that has one, by the new chunk's id.
 
-    `replaced` are the pairs of unequal texts. Each old chunk is the origin of one new chunk at most.
+    `replaced` are the pairs of unequal texts. Each old chunk is the origin of at most one new chunk.
     """
     replaced = list(replaced)
     gone: dict[str, deque[ChunkRow]] = {}
@@ -159,7 +159,7 @@ def _origins(replaced: Iterable[Pair]) -> dict[str, ChunkRow]:
 def _pairs(
     before: dict[str, list[ChunkRow]], after: dict[str, list[ChunkRow]], moved: dict[str, str]
 ) -> Iterator[Pair]:
-    """Yield each chunk of a document beside the one in its place in the other snapshot."""
+    """Yield each chunk of a document with the chunk in its place in the other snapshot."""
     left = set(moved.values())
     for uri in sorted(before.keys() | after.keys()):
         if uri not in left:
@@ -167,7 +167,7 @@ def _pairs(
 
 
 def _align(before: Sequence[ChunkRow], after: Sequence[ChunkRow]) -> Iterator[Pair]:
-    """Pair equal texts first, then what stands between them, in order."""
+    """Pair equal texts first, then the chunks between them, in order."""
     was, now = _keyed(before), _keyed(after)
     between = _between(was, now)
     anchor: object = None
@@ -184,9 +184,9 @@ def _align(before: Sequence[ChunkRow], after: Sequence[ChunkRow]) -> Iterator[Pa
 
 
 def _between(was: dict[object, ChunkRow], now: dict[object, ChunkRow]) -> dict[object, deque[ChunkRow]]:
-    """Return the old chunks that are gone, by the key of the last chunk before them that stayed."""
+    """Return the old chunks that are gone, by the key of the last remaining chunk before them."""
     between: dict[object, deque[ChunkRow]] = {}
-    anchor: object = None  # before the first chunk that stayed
+    anchor: object = None  # before the first remaining chunk
     for key, row in was.items():
         if key in now:
             anchor = key
@@ -196,7 +196,7 @@ def _between(was: dict[object, ChunkRow], now: dict[object, ChunkRow]) -> dict[o
 
 
 def _keyed(rows: Sequence[ChunkRow]) -> dict[object, ChunkRow]:
-    """Return chunks by their text and their number among equal ones: a text may stand in a document twice."""
+    """Return chunks by their text and their number among equal texts: a document may repeat a text."""
     seen: dict[str, int] = {}
     keyed: dict[object, ChunkRow] = {}
     for row in rows:
@@ -218,7 +218,7 @@ def _place(row: ChunkRow) -> str:
 
 
 def _lines(was: ChunkRow, now: ChunkRow) -> Iterator[str]:
-    """Yield a unified diff of two chunks with their contexts. The work is bounded, as the size of a chunk is."""
+    """Yield a unified diff of two chunks with their contexts. The work is bounded because chunks are."""
     old = [*was.context.splitlines(), "", *was.text.splitlines()]
     new = [*now.context.splitlines(), "", *now.text.splitlines()]
     yield from list(difflib.unified_diff(old, new, n=1, lineterm=""))[2:]

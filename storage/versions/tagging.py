@@ -1,4 +1,4 @@
-"""Tagging: a snapshot gets a name, which is written once, or loses it."""
+"""Tagging: give a snapshot a name, which is written once, and delete names."""
 
 import json
 import re
@@ -12,16 +12,16 @@ from docmill.storage.history.folder import StoreFolder
 from docmill.storage.mirror.mirror_folder import open_folder
 
 _NAME = re.compile(r"[^\W\d_][\w.-]{0,99}")
-_BYTES = 200  # with its suffix it is the name of a file, of 255 at most
+_BYTES = 200  # with its suffix it is a file name, which may have 255
 
 
 def set_tag(store: str | Path | StoreFolder, name: str, at: int | str | None = None, wait_s: float = 0.0) -> int:
-    """Give a snapshot, the newest unless `at` says which, a name; return its number."""
+    """Tag a snapshot, the newest or the one at `at`; return its number."""
     if not _NAME.fullmatch(name) or len(name.encode()) > _BYTES:
         said = "a tag begins with a letter and goes on with letters, digits, '.', '-' and '_'"
         raise QueryError(f"{said}, at most 100 of them in {_BYTES} bytes, got {name!r}")
     if name.startswith("candidate-"):
-        raise QueryError(f"candidate-… names what the gate has held back; take another name than {name!r}")
+        raise QueryError(f"names with candidate-… are reserved for candidate snapshots; choose another than {name!r}")
     folder = open_folder(store).existing()
     root = folder.root
     with folder.lock(wait_s):
@@ -36,7 +36,7 @@ def set_tag(store: str | Path | StoreFolder, name: str, at: int | str | None = N
 
 
 def delete_tag(store: str | Path | StoreFolder, name: str, wait_s: float = 0.0) -> None:
-    """Take a name away; the snapshot stays as long as the retention says."""
+    """Delete a tag; the retention then decides about the snapshot."""
     folder = open_folder(store).existing()
     root = folder.root
     with folder.lock(wait_s):

@@ -1,4 +1,4 @@
-"""Undelete: bring documents back that were deleted of late, with their chunks and vectors, at no cost."""
+"""Undelete: restore recently deleted documents with their chunks and vectors, without parsing or embedding."""
 
 import difflib
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from docmill.storage.writer.commit import Changes, commit
 def undelete(
     store: str | Path | StoreFolder, uris: Sequence[str], retention: Retention, wait_s: float = 0.0
 ) -> Snapshot:
-    """Commit a snapshot with the documents back as they were, their status `restored`.
+    """Commit a snapshot with the documents restored unchanged, with the status `restored`.
 
-    They stay although their files are gone; a file that is there again takes its document over.
+    They stay although their files are gone; if a file appears again, its document follows the file.
     """
     folder = open_folder(store).existing()
     with folder.lock(wait_s):

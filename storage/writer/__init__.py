@@ -1,1 +1,1 @@
-"""The writer: one commit over tables, postings and vectors, and the plain files of the newest snapshot."""
+"""The writer: one commit of tables, postings and vectors, and the plain files of the newest snapshot."""

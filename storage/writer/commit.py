@@ -1,7 +1,7 @@
-"""The commit: artifacts → tables → postings → vectors → snapshot → `current/`, in this order.
+"""Commit: artifacts → tables → postings → vectors → snapshot → `current/`, in this order.
 
-Nothing is visible before the snapshot is put. What a crash leaves behind is named by no snapshot:
-files that the next writer finds again by content, and a LanceDB version that it takes back.
+Readers see nothing before the snapshot file is written. No snapshot names what a crash leaves behind: files, which the
+next writer finds again by content, and a LanceDB version, which it reverts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,19 +45,19 @@ from docmill.storage.writer import current_folder
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_BATCH_ROWS = 4096  # rows that are in memory together on their way to vectors and postings
+_BATCH_ROWS = 4096  # rows in memory at a time on their way to vectors and postings
 _VECTORED = ["chunk_id", *KEYS]
-_ROWS_AT_ONCE = 5_000  # so many enter tables, vectors and postings side by side; more take turns, in less memory
+_ROWS_AT_ONCE = 5_000  # up to this, tables, vectors and postings are written in parallel; above, in turn to save memory
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What one run changes.
+    """The changes of one run.
 
-    `gone` are the ids of documents whose rows leave; `documents` and `chunks` are the rows that
-    come, those of a changed document included. `rejects` is the whole table after the run.
-    `artifacts` are packs that are already in the store. What is deleted can come back for `undelete_days`.
-    `costs` are those since the last commit; a row that the store has already is left out.
+    `gone` are the ids of documents whose rows leave. `documents` and `chunks` are the new
+    rows, including those of changed documents. `rejects` is the whole table after the run.
+    `artifacts` are packs that are already in the store. Deleted documents can be restored for `undelete_days`.
+    `costs` are the costs since the last commit; rows that the store already has are skipped.
     """
 
     gone: frozenset[str]
@@ -72,7 +72,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class ChunkMoves:
-    """Ids of chunks: what `removed` leaves both indexes, what `added` enters them, how many stay."""
+    """Ids of the chunks that leave both indexes (`removed`) and enter them (`added`), and how many stay."""
 
     removed: frozenset[str]
     added: pa.StringArray
@@ -83,7 +83,7 @@ NO_MOVES = ChunkMoves(frozenset(), pa.array([], pa.string()), 0)
 
 
 def check_space(base: StoredSnapshot | None, space: EmbeddingSpace) -> None:
-    """Refuse to mix vectors of two embedding spaces in one store."""
+    """Raise if the vectors of a run would be of another embedding space than those of the store."""
     if base is not None and base.snapshot.space.id != space.id:
         raise StoreError(
             f"the store holds vectors of {_name(base.snapshot.space)}, the settings name {_name(space)}; "
@@ -97,7 +97,7 @@ def _name(space: EmbeddingSpace) -> str:
 
 
 def compare_chunks(base: StoredSnapshot | None, changes: Changes) -> ChunkMoves:
-    """Return which chunks leave, enter and stay when `changes` are applied; with another vector one does both."""
+    """Return which chunks `changes` remove, add and keep; a chunk with a new vector is both removed and added."""
     old = {key: keys for key, *keys in _chunk_ids(base, changes.gone)}
     before = (base.snapshot.rows("chunks") if base else 0) - len(old)
     entering, staying = [pa.array([], pa.string())], set[str]()
@@ -138,7 +138,7 @@ def commit(
 
 
 def put(made: StoredSnapshot) -> None:
-    """Commit what was prepared."""
+    """Commit the prepared snapshot."""
     made.folder.commit(made.snapshot)
     current_folder.publish(made)
 
@@ -146,9 +146,9 @@ def put(made: StoredSnapshot) -> None:
 def prepare(
     folder: StoreFolder, base: StoredSnapshot | None, changes: Changes, run: RunRow
 ) -> tuple[StoredSnapshot, ChunkMoves]:
-    """Write all of a snapshot but the file that commits it; it can be opened as a `Store`.
+    """Write all of a snapshot except the file that commits it; a `Store` can open the result.
 
-    `run` gets its snapshot's number and its counts of chunks here.
+    `run` gets the snapshot's number and the counts of chunks here.
     """
     check_space(base, changes.space)
     before = base.snapshot if base else None
@@ -204,7 +204,7 @@ def prepare(
 
 
 def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Do some work and give back the memory that it took, if that is large."""
+    """Do some work and, if it is large, return its memory to the system afterwards."""
     try:
         return work(*arguments, **named)
     finally:
@@ -215,7 +215,7 @@ def _sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.k
 def join_artifacts(
     old: dict[str, tuple[StoredFile, ...]], new: dict[str, tuple[StoredFile, ...]]
 ) -> dict[str, tuple[StoredFile, ...]]:
-    """Return the packs of both, each once, the new ones last."""
+    """Return the packs of both, each once, new ones last."""
 
     def merged(kind: str) -> tuple[StoredFile, ...]:
         pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
@@ -256,7 +256,7 @@ def _costs(base: StoredSnapshot | None, added: tuple[CostRow, ...], number: int)
 def vector_rows(packs: Sequence[Path], chunks: Rows, wanted: pa.Array | None = None) -> Iterator[pa.RecordBatch]:
     """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from packs of embeddings.
 
-    A chunk with parts comes once for each.
+    A chunk with parts comes once for each part.
     """
     held = Packs(packs)
     for part in _some(chunks, ["chunk_id", "document_id", *KEYS], wanted):

@@ -1,7 +1,7 @@
-"""The newest snapshot's tables as plain files, for any Parquet reader: `current/chunks/*.parquet`.
+"""Current folder: the newest snapshot's tables as plain files, for any Parquet reader: `current/chunks/*.parquet`.
 
-`current` is a link that is swapped in one step; the folder it left stays until the next commit,
-so a reader that has listed its files can still open them.
+`current` is a link that is swapped in one step. The previous folder stays until the next commit,
+so that a reader that has listed its files can still open them.
 """
 
 from pathlib import Path
@@ -38,7 +38,7 @@ def _folder(root: Path, number: int) -> Path:
 
 
 def _write_views(root: Path) -> None:
-    """Make `views.sql` lead to where the store is now."""
+    """Write `views.sql` with the present path of the store."""
     measurements.prepare(root)
     script = views_sql(root).encode()
     path = root / "views.sql"
@@ -47,7 +47,7 @@ def _write_views(root: Path) -> None:
 
 
 def catch_up(store: StoreFolder) -> None:
-    """Show the newest snapshot where the run that committed it died before it could, or the store was moved since."""
+    """Show the newest snapshot if the run that committed it died too early, or if the store was moved since."""
     newest = store.newest()
     if newest is None:
         return

@@ -1,1 +1,1 @@
-"""Text analysis: from text to the terms that BM25 counts."""
+"""Analysis: from text to the terms that BM25 counts."""

@@ -1,13 +1,13 @@
-"""Text to terms: what BM25 counts.
+"""Analyser: turn a text into the terms that BM25 counts.
 
-A text is cut into words by Unicode, and a word becomes terms: NFKC, case folded, stemmed by
-Snowball for the language, then without accents, so that `resume` finds `résumé`. Stop words go.
-- Identifiers give their whole and their parts: parseHTTPHeader → parsehttphead, pars, http, header.
-- Dotted numbers give their whole and their parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
-- Scripts written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) give bigrams.
-- C++, C# and the like stay whole; of any longer run the first 64 characters count.
+Unicode word boundaries split a text into words. A word becomes terms by NFKC, case folding, the Snowball stemmer of the
+language, and removal of accents, so that `resume` finds `résumé`. Stop words are dropped.
+- Identifiers yield the whole and the parts: parseHTTPHeader → parsehttphead, pars, http, header.
+- Dotted numbers yield the whole and the parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
+- Scripts written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) yield bigrams.
+- C++, C# and the like stay whole; only the first 64 characters of a longer run count.
 
-Whatever changes the terms of some text raises ANALYSER_VERSION; postings of another version are rebuilt.
+Every change of the terms of any text raises ANALYSER_VERSION; postings of another version are rebuilt.
 """
 
 import re
@@ -19,15 +19,15 @@ from typing import Any
 from docmill.storage.errors import ConfigError
 from docmill.storage.keywords.analysis.stopwords import STOP_WORDS, without_accents
 
-ANALYSER_VERSION = 1  # raised when a text gives other terms: postings of another version are rebuilt
+ANALYSER_VERSION = 1  # raised when the terms of a text change: postings of another version are rebuilt
 LONGEST_TERM = 64
-"""Characters of a term; longer runs are hashes and encoded data, which nobody asks for whole."""
+"""Characters of a term; longer runs are hashes and encoded data, for which nobody searches as a whole."""
 
 _KEPT = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.,+#"
 _SEPARATE = bytes(byte if byte >= 128 or byte in _KEPT else 32 for byte in range(256))
-_LONGEST_CACHED = 32  # characters; longer pieces hardly repeat
+_LONGEST_CACHED = 32  # characters; longer pieces rarely repeat
 _CACHE_SIZE = 1 << 17
-"""Pieces whose terms are kept. A full cache is emptied, so a smaller one forgets the common words more often."""
+"""Pieces whose terms are cached. A full cache is emptied, so a smaller one forgets the common words more often."""
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
 _JOINERS = "\u00ad\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u20e3"  # soft hyphen, zero width, emoji style
@@ -41,8 +41,8 @@ _PARTS = re.compile("U+(?=Ul)|U?[lod]+|U+d*")
 _NUMBERED = re.compile(r"(\D{2,})(\d+)")
 _FEW_PARTS = 5
 _CRUMB = 2.5
-"""Characters a part, on the average, below which more than so few parts are crumbs: base64 and hashes change case and
-digits every one or two characters, names of code do not."""
+"""Average characters of a part. An identifier with shorter parts is not split: base64 and hashes change case and digits
+every one or two characters, names in code do not."""
 _PLURAL_ACRONYM = re.compile("[A-Z]{2,}s")
 _REMOVE_JOINERS = dict.fromkeys(map(ord, _JOINERS))
 
@@ -50,26 +50,26 @@ _REMOVE_JOINERS = dict.fromkeys(map(ord, _JOINERS))
 def analyse(text: str, language: str = "english") -> list[str]:
     """Return the terms of a text, in order, with repetitions.
 
-    `language` is one of Snowball's names or "none" (no stems, no stop words); another one is a ConfigError.
+    `language` is a name of a Snowball stemmer, or "none" for no stems and no stop words; others raise `ConfigError`.
     """
     analyser = load_analyser(language)
     return [term for word in separate(text).split() for term in analyser[word]]
 
 
 def separate(text: str) -> str:
-    """Return a text with a space for every ASCII character between words; what stays together is analysed together."""
+    """Return a text with spaces for each ASCII character between words; each remaining piece is analysed as a unit."""
     separated = text.encode("utf-8", "replace").translate(_SEPARATE)
     return separated.replace(b". ", b" ").replace(b", ", b" ").decode()
 
 
 @cache
 def load_analyser(language: str) -> "Analyser":
-    """Return the one analyser of a language in this process."""
+    """Return the analyser of a language, one object for each process."""
     return Analyser(language)
 
 
 class Analyser(dict[str, tuple[str, ...]]):
-    """The terms of the pieces of a separated text, by `[]`; those of short pieces are kept."""
+    """The terms of the pieces of a separated text, by `[]`; those of short pieces are cached."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
@@ -88,10 +88,10 @@ class Analyser(dict[str, tuple[str, ...]]):
         return terms
 
     def terms(self, piece: str) -> tuple[str, ...]:
-        """Return the terms of a piece, computed anew."""
+        """Return the terms of a piece, without the cache."""
         word = piece.strip(".,")
         if word.isascii() and word.isalpha() and word[1:].islower() and len(word) <= LONGEST_TERM:
-            return tuple(self._word_term(word))  # what most words are, without the costly search
+            return tuple(self._word_term(word))  # most words end here, without the costly regular expression
         return tuple(self._terms(unicodedata.normalize("NFKC", piece)))
 
     def _terms(self, text: str) -> Iterator[str]:
@@ -149,9 +149,9 @@ def _number_terms(number: str) -> Iterator[str]:
 
 
 def _split_identifier(word: str) -> list[str]:
-    """Return the parts of snake_case, camelCase and letters before digits; one part where there is nothing to split.
+    """Return the parts of snake_case, camelCase and letters before digits, or the word itself if it has one part.
 
-    Long runs and those that would fall to crumbs (base64) are left whole.
+    Long runs, and runs whose parts would be too short (base64), stay whole.
     """
     if len(word) > LONGEST_TERM or not word.isidentifier() or (word.isalpha() and (word.islower() or word.isupper())):
         return [word]

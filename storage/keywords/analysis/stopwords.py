@@ -1,6 +1,6 @@
-"""Stop words by Snowball language: function words, and what an apostrophe leaves of them (`don't` → don, t).
+"""Stop words: function words by Snowball language, and the pieces of contractions (`don't` → don, t).
 
-A language that is not here has none.
+Languages that are not listed have none.
 """
 # ruff: noqa: RUF001  Russian is written in Cyrillic
 
@@ -105,7 +105,7 @@ _RUSSIAN = """
 
 
 def without_accents(text: str) -> str:
-    """Return a text without the diacritics of Latin, Greek and Cyrillic letters; the marks of other scripts stay."""
+    """Return a text without the diacritics of Latin, Greek and Cyrillic letters; marks of other scripts stay."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", text)))

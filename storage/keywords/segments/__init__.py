@@ -1,1 +1,1 @@
-"""Segments: immutable postings files, how they are built, merged and marked with tombstones."""
+"""Segments: how immutable files of postings are built, merged and marked with tombstones."""

@@ -1,4 +1,4 @@
-"""Named arrays of different lengths in one Arrow file: one row, one list column for each array.
+"""Arrays: named arrays of different lengths in one Arrow file, as one row with one list column for each array.
 
 Files are uncompressed, so reading maps them into memory and copies nothing.
 """
@@ -27,7 +27,7 @@ def write_arrays(root: Path, suffix: str, arrays: Arrays) -> FileRef:
 
 
 def map_arrays(root: Path, arrays: Arrays) -> dict[str, Any]:
-    """Return arrays memory-mapped, from a file that loses its name at once: memory that the system can have back."""
+    """Return arrays, memory-mapped from a file that is unlinked at once, so that the system can page them out."""
     with temporary(root / FOLDER) as draft:
         with boundary(f"spill {FOLDER}"):
             _write(draft, arrays)
@@ -43,7 +43,7 @@ def _write(path: Path, arrays: Arrays) -> None:
 
 
 def read_arrays(root: Path, file: FileRef, names: Iterable[str]) -> dict[str, Any]:
-    """Return some memory-mapped arrays of a file by name: strings as Arrow has them, numbers for numpy."""
+    """Return some memory-mapped arrays of a file by name: strings as Arrow arrays, numbers as numpy arrays."""
     return _map(path_of(root, file), names)
 
 

@@ -1,4 +1,4 @@
-"""Texts to postings, as a stream: Arrow tells the words apart, Python sees each word of a batch once."""
+"""Build: turn a stream of texts into postings. Arrow finds the distinct words of a batch; Python analyses each once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -13,15 +13,15 @@ from docmill.storage.keywords.segments.merge_segments import merge
 from docmill.storage.keywords.segments.postings import Int32, Int64, Postings, make_postings, spill_postings
 
 TOKENS_PER_SEGMENT = 1 << 23
-"""Tokens after which a segment is closed, which bounds the memory of building it. Fewer leave small segments behind,
-which are written again when they merge."""
-_TOKENS_AT_ONCE = 1 << 19  # counting them takes 30 bytes for each; what comes of it waits on disk and is merged
-_BATCH_CHUNKS = 2048  # chunks whose words Arrow tells apart together; Python sees each word of them once
-_CACHED_WORDS = 1 << 18  # words whose terms are kept while a segment is built; the first are the common ones
+"""Tokens after which a segment is closed, which bounds the memory of the build. A smaller number leaves small segments,
+which are rewritten when they merge."""
+_TOKENS_AT_ONCE = 1 << 19  # counting takes 30 bytes for each; the postings wait on disk and are merged
+_BATCH_CHUNKS = 2048  # chunks in one batch, in which Python analyses each distinct word once
+_CACHED_WORDS = 1 << 18  # words whose terms are cached during a build; common words come first
 
 
 class _Numbers(dict[str, tuple[int, ...]]):
-    """The numbers of the terms of a word; terms are numbered as they come."""
+    """The numbers of the terms of a word; terms are numbered in the order of their first use."""
 
     def __init__(self, analyser: Analyser) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class _Numbers(dict[str, tuple[int, ...]]):
 
 
 class _PostingsDraft:
-    """Chunks on their way into postings: the numbers of their terms, and how many each has."""
+    """Chunks before they become postings: the numbers of their terms, and the count of terms of each chunk."""
 
     def __init__(self, numbers: _Numbers) -> None:
         self._numbers = numbers

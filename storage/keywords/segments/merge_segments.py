@@ -1,4 +1,4 @@
-"""Several segments as one, without the chunks that have left them; and when that is due."""
+"""Merge segments: decide when several segments become one, and write that one without dead rows."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,24 +10,24 @@ import pyarrow.compute as pc
 from docmill.storage.keywords.segments.postings import Int32, Int64, Postings, make_postings
 
 MOST_SEGMENTS = 8
-"""Small segments that may stand side by side. A query looks in every one of them; with fewer, postings are
-rewritten more often."""
+"""Small segments that may exist side by side. A query reads every one of them; a smaller number rewrites
+postings more often."""
 MOST_DEAD = 0.2
-"""Share of dead rows above which a segment is rewritten. Searches read the postings of dead rows and drop them; with a
-smaller share, few deletions rewrite a large segment."""
+"""Share of dead rows above which a segment is rewritten. Searches read the postings of dead rows and drop them; a
+smaller share rewrites a large segment after few deletions."""
 FULL_POSTINGS = 1 << 22
-"""A segment of so many postings no longer merges, which bounds the memory and the time of one merge."""
+"""Postings of a full segment, which no longer merges; this bounds the memory and the time of one merge."""
 _GROWTH = 3
-"""How many times larger than all before it together a segment may be and still merge with them. A smaller factor
-leaves more segments; with a larger one a big segment is rewritten for the sake of a few small ones."""
+"""A segment merges with all smaller ones if it is at most this many times as large as they are together. A smaller
+factor leaves more segments; a larger one rewrites a big segment to merge a few small ones."""
 
 
 def choose(sizes: Sequence[tuple[int, int, int]]) -> list[list[int]]:
-    """Return which segments to merge, or to rewrite alone, from (rows, dead rows, postings) of each.
+    """Return the groups of segments to merge, or to rewrite alone, from (rows, dead rows, postings) of each.
 
-    Above MOST_SEGMENTS the small ones merge, smallest first, up to one that is _GROWTH times as large as they
-    are together, so that a posting is rewritten a logarithmic number of times. Full segments stay as they are
-    until more than MOST_DEAD of their rows are dead.
+    If there are more than MOST_SEGMENTS small segments, they merge from the smallest up to one that is _GROWTH times as
+    large as they are together, so a posting is rewritten a logarithmic number of times. A full segment is rewritten
+    only when more than MOST_DEAD of its rows are dead.
     """
     postings = [size[2] for size in sizes]
     group = _small_ones(postings)
@@ -36,7 +36,7 @@ def choose(sizes: Sequence[tuple[int, int, int]]) -> list[list[int]]:
 
 
 def _small_ones(postings: Sequence[int]) -> list[int]:
-    """Return the small segments to merge into one, none where there are not too many of them."""
+    """Return the small segments to merge into one, or none if there are few enough."""
     small = sorted((i for i, size in enumerate(postings) if size < FULL_POSTINGS), key=postings.__getitem__)
     if len(small) <= MOST_SEGMENTS:
         return []
@@ -51,14 +51,14 @@ def _small_ones(postings: Sequence[int]) -> list[int]:
 
 
 def _fits(size: int, total: int) -> bool:
-    """Say whether a segment may join others of `total` postings."""
+    """Return whether a segment may join others of `total` postings."""
     return size <= _GROWTH * total and total + size <= 2 * FULL_POSTINGS
 
 
 def merge(parts: Iterable[tuple[Postings, Int32]]) -> Postings:
-    """Return one segment of the chunks of (postings, dead rows), in order, without the dead.
+    """Return one segment of the living chunks of (postings, dead rows) pairs, in order.
 
-    What a lazy iterable alone holds is let go as soon as it is copied.
+    Pass a lazy iterable to free each input as soon as it is copied.
     """
     trimmed = [_trim(postings, dead) for postings, dead in parts]
     terms = _join_terms([terms for terms, *_ in trimmed])
@@ -85,7 +85,7 @@ _Trimmed = tuple[pa.StringArray, Int64, Int32, "npt.NDArray[np.unsignedinteger]"
 
 
 def _trim(postings: Postings, dead: Int32) -> _Trimmed:
-    """Return terms, starts, rows, frequencies, chunk ids and lengths of what is alive."""
+    """Return terms, starts, rows, frequencies, chunk ids and lengths of the living rows."""
     if not len(dead):
         return (
             postings.terms,

@@ -1,4 +1,4 @@
-"""Postings of a run of chunks, the same in memory and in a mapped file: a sorted dictionary and CSR lists."""
+"""Postings: a sorted dictionary and CSR lists for a run of chunks, the same in memory and in a mapped file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from docmill.storage.keywords.segments.arrays import map_arrays, read_arrays, wr
 from docmill.storage.keywords.segments.sorted_strings import StringLookup
 
 SUFFIX = ".postings.arrow"
-_SLICE = 1 << 18  # postings that are worked on together, which bounds the memory of their copies
+_SLICE = 1 << 18  # postings processed at a time, which bounds the memory of their copies
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -25,11 +25,11 @@ Counts = npt.NDArray[np.unsignedinteger]
 
 @dataclass(frozen=True)
 class Postings:
-    """Chunks 0..n and the terms that they hold.
+    """Chunks 0..n and the terms that they contain.
 
-    Term `t` of the dictionary stands in chunks `rows[starts[t]:starts[t + 1]]`, ascending, each with its entry of
-    `frequencies`; `highest` and `shortest` are the greatest frequency and the least length among them, which
-    bound its scores. `order` sorts `chunk_ids`; `lengths` counts the terms of each chunk.
+    Term `t` of the dictionary occurs in chunks `rows[starts[t]:starts[t + 1]]`, ascending, as often as `frequencies`
+    says there. `highest` and `shortest` are the greatest frequency and the least length among them, which
+    bound the term's score. `order` sorts `chunk_ids`; `lengths` counts the terms of each chunk.
     """
 
     terms: pa.StringArray
@@ -44,16 +44,16 @@ class Postings:
 
     @cached_property
     def term_lookup(self) -> StringLookup:
-        """Where a term stands in the dictionary."""
+        """The position of a term in the dictionary."""
         return StringLookup(self.terms)
 
     @cached_property
     def chunk_lookup(self) -> StringLookup:
-        """Which row a chunk has."""
+        """The row of a chunk."""
         return StringLookup(self.chunk_ids, self.order)
 
     def entries_of(self, rows: Int32) -> Int64:
-        """Return where in `self.rows` any of the given rows stands, ascending: one pass over the postings."""
+        """Return the ascending positions in `self.rows` of the given rows, in one pass over the postings."""
         if not len(rows):
             return np.zeros(0, np.int64)
         wanted = np.zeros(len(self.lengths), bool)
@@ -75,7 +75,7 @@ def make_postings(
     chunk_ids: pa.StringArray,
     lengths: Int32,
 ) -> Postings:
-    """Return postings with what is derived from them; every term has at least one row."""
+    """Return postings with their derived arrays; every term has at least one row."""
     highest = np.maximum.reduceat(frequencies, starts[:-1]) if len(terms) else np.zeros(0, np.uint8)
     narrow = np.min_scalar_type(int(highest.max(initial=0)))
     order = pc.array_sort_indices(chunk_ids).to_numpy().astype(np.int32)
@@ -105,7 +105,7 @@ def _shortest(lengths: Int32, rows: Int32, starts: Int64) -> Int32:
 
 
 def check_distinct(parts: Sequence[Postings]) -> None:
-    """Refuse a chunk id that was added twice."""
+    """Raise `StoreError` for a chunk id that was added twice."""
     ids = pa.chunked_array([part.chunk_ids for part in parts], pa.string())
     if pc.count_distinct(ids).as_py() == len(ids):
         return
@@ -128,5 +128,5 @@ def read_postings(root: Path, file: FileRef) -> Postings:
 
 
 def spill_postings(root: Path, postings: Postings) -> Postings:
-    """Return the same postings, memory-mapped from a file without a name."""
+    """Return the same postings, memory-mapped from an unlinked file."""
     return Postings(**map_arrays(root, {name: getattr(postings, name) for name in _FIELDS}))

@@ -1,4 +1,4 @@
-"""Where strings stand in a sorted Arrow array, read in place: opening costs nothing, one look-up some 20 steps."""
+"""Sorted strings: look up strings in a sorted Arrow array in place; opening is free, a look-up takes about 20 steps."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _FEW = 256
-"""Values for each wanted string from which on one search each beats a pass over all values."""
+"""Number of values for each wanted string above which separate look-ups beat one pass over all values."""
 
 
 class StringLookup:
-    """Find strings in `values`, which are sorted by their UTF-8 bytes, or are in the order that `order` gives."""
+    """Find strings in `values`, which are sorted by their UTF-8 bytes, or which `order` sorts in this way."""
 
     def __init__(self, values: pa.StringArray, order: npt.NDArray[np.int32] | None = None) -> None:
         _, offsets, data = values.buffers()
@@ -39,12 +39,12 @@ class StringLookup:
         return -1
 
     def find_all(self, wanted: Sequence[str] | pa.StringArray) -> npt.NDArray[np.int64]:
-        """Return the positions of strings in `values`, -1 for those that are not there."""
+        """Return the positions of strings in `values`, -1 for absent ones."""
         if len(wanted) * _FEW <= len(self.values):
             strings = wanted.to_pylist() if isinstance(wanted, pa.Array) else wanted
             return np.fromiter(map(self.find, strings), np.int64, len(strings))
         encoded = pa.array(wanted, pa.string()).dictionary_encode()
-        found = pc.index_in(self.values, value_set=encoded.dictionary)  # a table of the few, not of all values
+        found = pc.index_in(self.values, value_set=encoded.dictionary)  # hashes the few strings, not all values
         here = np.flatnonzero(found.is_valid().to_numpy(zero_copy_only=False))
         places = np.full(len(encoded.dictionary), -1, np.int64)
         places[found.drop_null().to_numpy()] = here

@@ -1,4 +1,4 @@
-"""What a snapshot says of the keyword index: the immutable files that it consists of."""
+"""State: the immutable files that make up the keyword index of a snapshot."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ FOLDER = "keywords"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The postings of some chunks, and the tombstones of those that have left since.
+    """The postings of some chunks, and the tombstones of those that were removed later.
 
     `rows` and `dead` count chunks; `postings` counts pairs of a term and a chunk.
     """
@@ -27,7 +27,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class KeywordState:
-    """One state of the index: `rows` chunks that are alive and hold `tokens` terms.
+    """One state of the index: `rows` living chunks with `tokens` terms in total.
 
     `spectrum` is the file that counts terms by document frequency.
     """
@@ -50,7 +50,7 @@ class KeywordState:
 
 
 def check_analyser(state: KeywordState) -> None:
-    """Refuse postings whose terms another version of the analyser made."""
+    """Raise `StoreError` for postings of another version of the analyser."""
     if state.analyser != ANALYSER_VERSION:
         raise StoreError(
             f"the keyword index is of analyser version {state.analyser}, this docmill has version {ANALYSER_VERSION}; "
@@ -59,7 +59,7 @@ def check_analyser(state: KeywordState) -> None:
 
 
 def path_of(root: Path, file: FileRef) -> Path:
-    """Return where a file of the index lies, refusing one that is missing or cut short."""
+    """Return the path of a file of the index; raise `StoreError` if it is missing or truncated."""
     path = root / file.path
     size = path.stat().st_size if path.is_file() else -1
     if size != file.bytes:

@@ -1,4 +1,4 @@
-"""Chunks of a segment that have left since it was written, and how often each term loses a chunk by that."""
+"""Tombstones: the chunks of a segment that were removed after it was written, and how many chunks each term lost."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,26 +14,26 @@ SUFFIX = ".tombstones.arrow"
 
 @dataclass(frozen=True, slots=True)
 class Tombstones:
-    """Dead `rows`; term `terms[i]` of the segment's dictionary stands in `counts[i]` of them. Both ascend."""
+    """Dead `rows`; term `terms[i]` of the segment's dictionary occurs in `counts[i]` of them. Both arrays ascend."""
 
     rows: Int32
     terms: Int32
     counts: Int32
 
     def dead_in(self, terms: Int64) -> Int64:
-        """Return in how many dead rows each of some terms of the dictionary stands."""
+        """Return in how many dead rows each of some terms of the dictionary occurs."""
         if not len(self.terms):
             return np.zeros(len(terms), np.int64)
         place = np.searchsorted(self.terms, terms.astype(np.int32)).clip(max=len(self.terms) - 1)
         return np.where(self.terms[place] == terms, self.counts[place], 0).astype(np.int64)
 
     def dead_in_term(self, term: int) -> int:
-        """Return in how many dead rows one term of the dictionary stands."""
+        """Return in how many dead rows one term of the dictionary occurs."""
         place = int(self.terms.searchsorted(term))
         return int(self.counts[place]) if place < len(self.terms) and self.terms[place] == term else 0
 
     def bury(self, postings: Postings, rows: Int32) -> "Tombstones":
-        """Return tombstones for `rows` too; those that are dead already are not counted again."""
+        """Return tombstones that include `rows`; rows that are dead already are not counted again."""
         fresh = np.setdiff1d(rows, self.rows)
         holders = np.searchsorted(postings.starts, postings.entries_of(fresh), side="right") - 1
         terms, group = np.unique(np.concatenate([self.terms, holders.astype(np.int32)]), return_inverse=True)
@@ -53,7 +53,7 @@ def write_tombstones(root: Path, tombstones: Tombstones) -> FileRef:
 
 
 def read_tombstones(root: Path, file: FileRef | None) -> Tombstones:
-    """Return the tombstones in a file, none where there is no file."""
+    """Return the tombstones in a file, or none without a file."""
     if file is None:
         return NONE
     return Tombstones(**read_arrays(root, file, ("rows", "terms", "counts")))

@@ -1,1 +1,1 @@
-"""Candidates: what a search reads of a snapshot, and the fusion of both rankings."""
+"""Candidates: what a search reads from a snapshot, and the fusion of both rankings."""

@@ -1,4 +1,4 @@
-"""Places: of which document a chunk is and at which position, so that neighbours know each other."""
+"""Chunk ordinals: the document and the position of each chunk, so that a search finds the neighbours of a chunk."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -15,18 +15,18 @@ _COLUMNS = ["chunk_id", "document_id", "ordinal"]
 
 
 class Place(NamedTuple):
-    """A document's id and the position of a chunk in it, from 0."""
+    """The id of a document and the position of a chunk in it, from 0."""
 
     document: str
     ordinal: int
 
     def beside(self, step: int) -> "Place":
-        """Return the place so many chunks on."""
+        """Return the place `step` chunks further on."""
         return Place(self.document, self.ordinal + step)
 
 
 class ChunkOrdinals:
-    """The places of a snapshot's chunks; the bucket of a chunk is read when it is first asked for, and kept."""
+    """The places of a snapshot's chunks; each bucket is read on first use and cached."""
 
     def __init__(self, stored: StoredSnapshot) -> None:
         self._root = stored.root

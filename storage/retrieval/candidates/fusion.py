@@ -1,15 +1,15 @@
-"""Fusion: the rankings of two indexes become one score for each chunk."""
+"""Fusion: combine the rankings of two indexes into one score for each chunk."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 Ranking = Sequence[tuple[str, float]]
 Scores = dict[str, float]
 
-_RRF_K = 60  # of the paper that `reciprocal` cites; a larger one makes the first ranks count less
+_RRF_K = 60  # from the paper that `reciprocal` cites; with a larger one, the first ranks count less
 
 
 def linear(ranking: Ranking, weight: float) -> Scores:
-    """Scale scores to [0, weight] between the last candidate and the first; what is no candidate has 0."""
+    """Scale scores to [0, weight] from the last candidate to the first; chunks that are no candidates have 0."""
     if not ranking:
         return {}
     scores = [score for _, score in ranking]
@@ -23,7 +23,7 @@ def reciprocal(ranking: Ranking, _weight: float) -> Scores:
 
 
 def weighted_reciprocal(ranking: Ranking, weight: float) -> Scores:
-    """Reciprocal rank fusion with a weight for each ranking; with .5 it orders as that without."""
+    """Reciprocal rank fusion with a weight for each ranking; weight .5 gives the order of plain fusion."""
     return {key: weight * score for key, score in reciprocal(ranking, weight).items()}
 
 
@@ -32,10 +32,10 @@ FUSIONS: Mapping[str, Callable[[Ranking, float], Scores]] = {
     "rrf": reciprocal,
     "weighted_rrf": weighted_reciprocal,
 }
-"""What a ranking adds to the score of a chunk, given its weight."""
+"""The contribution of a ranking to the score of a chunk, given its weight."""
 
 
 def fuse(vector: Ranking, keyword: Ranking, fusion: str, weight: float) -> dict[str, tuple[float, float]]:
-    """Return what each of the two rankings adds to the score of each chunk."""
+    """Return the contributions of both rankings to the score of each chunk."""
     left, right = FUSIONS[fusion](vector, weight), FUSIONS[fusion](keyword, 1 - weight)
     return {key: (left.get(key, 0.0), right.get(key, 0.0)) for key in {**left, **right}}

@@ -1,4 +1,4 @@
-"""Hits: what a search gives, and what it says about how it came to that."""
+"""Hits: the results of a search, with their scores and what each step did with them."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from docmill.storage.schema import ChunkRow
 
 @dataclass(frozen=True, slots=True)
 class StepNote:
-    """What a step of a search did with a hit, in words, and the hit's score after it."""
+    """What a step of a search did with a hit: `said` tells it in words, `score` is the score of the hit afterwards."""
 
     step: str
     score: float
@@ -16,13 +16,35 @@ class StepNote:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that answers a query.
+    """One result of a search: a chunk with its rank, its text and its scores.
 
-    `vector_score` is the cosine similarity, `keyword_score` the BM25 score, the ranks are those of the two
-    indexes, from 1; None where the chunk was no candidate of that index. `terms` are the query's terms that
-    it holds with what each adds to its BM25 score; `steps` say the rest. `page` is None where the format has
-    no pages. `matched` is the id of the chunk that was found where its parent stands for it, whose scores
-    these are. A hit that was widened has more of the document in `text` than its chunk.
+    Attributes:
+        rank: The position among the hits, from 1.
+        score: The score after the last step of the search; compare it only within one search.
+        vector_score: The cosine similarity of chunk and query, or None if the vector index did not return the chunk.
+        keyword_score: The BM25 score, or None if the keyword index did not return the chunk.
+        chunk_id: The id of the chunk, 32 hex digits.
+        uri: The document that contains the chunk.
+        start_char: Where `text` starts in the canonical text, in code points.
+        end_char: Where `text` ends, exclusive.
+        text: The text of the chunk, or more of the document around it if the search widened the hit.
+        context: The text that says where the chunk comes from, such as the title and the headings above it.
+        headings: The headings above the chunk, outermost first.
+        page: The page, from 1, or None if the format has no pages.
+        content_type: What the chunk is, such as `code`, `table` or `narrative`.
+        strategy: The strategy that made the chunk.
+        role: The kind of chunk within its strategy, such as `section` or `summary`; "" if the strategy has one kind.
+        matched: The id of the chunk that the query found, if this hit is its parent; the scores are then those of
+            the found chunk. Else "".
+        vector_rank: The rank in the vector index, from 1, or None.
+        keyword_rank: The rank in the keyword index, from 1, or None.
+        terms: The terms of the query that the chunk contains, each with its share of the BM25 score.
+        steps: What each step of the search did with the hit, in order.
+
+    Example:
+        >>> hit = store.search("undo a commit", k=1)[0]
+        >>> store.document(hit.uri).text[hit.start_char : hit.end_char] == hit.text
+        True
     """
 
     rank: int
@@ -49,7 +71,7 @@ class Hit:
 
 @dataclass(slots=True)
 class Candidate:
-    """A chunk on its way through the steps; `span` and `text` are set where they are no longer the chunk's own."""
+    """A chunk on its way through the steps; a step that widens it sets `span` and `text`."""
 
     key: str
     score: float = 0.0
@@ -64,7 +86,7 @@ class Candidate:
     notes: list[StepNote] = field(default_factory=list)
 
     def note(self, step: str, said: str) -> None:
-        """Remember what a step did."""
+        """Record what a step did."""
         self.notes.append(StepNote(step, self.score, said))
 
 
@@ -74,7 +96,7 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def as_hit(rank: int, found: Candidate, row: ChunkRow) -> Hit:
-    """Return a candidate with its row as a hit."""
+    """Return the hit of a candidate and its row."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,

@@ -1,4 +1,4 @@
-"""Query: one question on its way through the steps, and what they read for it."""
+"""Query: one query on its way through the steps, with the data that the steps read for it."""
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
@@ -12,9 +12,9 @@ from docmill.storage.schema import ChunkRow
 
 
 class Query:
-    """A question with its options; `allowed` are the chunks that a filter leaves, None without one.
+    """A query with its options; `allowed` are the ids of the chunks that pass the filter, or None without a filter.
 
-    `vector` is that of the question where many were encoded at once.
+    `vector` is the vector of the query if several queries were encoded together.
     """
 
     def __init__(
@@ -34,18 +34,18 @@ class Query:
 
     @cached_property
     def vector(self) -> Vector:
-        """The vector of the question, (dim,) of unit L2 norm."""
+        """The vector of the query, (dim,) of unit L2 norm."""
         return self.sources.encoder.encode_query(self.text) if self._vector is None else self._vector
 
     def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
-        """Return the rows of chunks, each read once."""
+        """Return the rows of chunks; each is read once."""
         missing = [key for key in ids if key not in self._rows]
         if missing:
             self._rows |= self.sources.rows(missing)
         return {key: self._rows[key] for key in ids}
 
     def rank(self, vector: Vector | None, words: str) -> list[Candidate]:
-        """Return the candidates of both indexes, fused, best first; without a vector or words one is not asked."""
+        """Return the fused candidates of both indexes, best first; without a vector or words, skip that index."""
         options = self.options
         near = self.sources.nearest(vector, options.candidates, self.allowed) if vector is not None else []
         held = self.sources.matching(words, options.candidates, self.allowed) if words else []
@@ -63,7 +63,7 @@ class Query:
         return in_order(list(found.values()))
 
     def ask(self) -> list[Candidate]:
-        """Return the candidates for the question as it stands."""
+        """Return the candidates for the query itself."""
         mode = self.options.mode
         found = self.rank(self.vector if mode != "keyword" else None, self.text if mode != "vector" else "")
         if not found and mode == "keyword":

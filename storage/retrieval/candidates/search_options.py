@@ -1,4 +1,4 @@
-"""Options of a search; wrong ones cannot be built."""
+"""Search options: the options of a search, which are checked when they are built."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ Fusion = Literal["linear", "rrf", "weighted_rrf"]
 FUSION_NAMES: tuple[str, ...] = get_args(Fusion)
 Expansion = Literal["", "feedback", "model"]
 Rewrite = Callable[[str], Sequence[str]]
-"""Gives other wordings of a query."""
+"""Returns other wordings of a query."""
 
 CANDIDATES_PER_HIT = 10
 MIN_CANDIDATES = 50
-"""Candidates of each index: so many for each hit, and so many at least. A chunk beyond them has no score from that
-index; with more, a search takes longer."""
+"""Candidates that each index returns: so many for each hit, and at least the minimum. A chunk beyond them has no score
+from that index; more candidates make a search slower."""
 CHUNKS_PER_HIT = 4
-"""Chunks looked at for a hit where several become one: those of one parent, and neighbours that a hit grows by."""
+"""Chunks considered for each hit if several become one: chunks of one parent, and neighbours that widen a hit."""
 LONGEST_QUERY = 20_000
-"""Characters; a longer text is a document rather than a question, and all of it would be analysed."""
+"""Characters; a longer text is a document rather than a question, and the analyser would process all of it."""
 
 
 class SearchArguments(TypedDict, total=False):
-    """The options of a search by name, as `SearchOptions` describes them."""
+    """The options of a search by name; `SearchOptions` describes them."""
 
     weight: float
     fusion: Fusion
@@ -41,14 +41,14 @@ class SearchArguments(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """How a query is answered.
+    """How a search ranks and presents its hits.
 
-    `weight` is that of the vectors in a fusion that has weights. `spread` is the share of its neighbours' scores
-    that a chunk of a hybrid search is given. `distinct` leaves out what says the same as a better hit. `diversity`
-    weighs difference from better hits against the score (maximal marginal relevance). `rerank` is `late` or a
-    CrossEncoder, by path or hub name, and looks at `rerank_depth` candidates. `expand` searches again with the
-    words of the first hits (`feedback`) or with a model's wordings. `widen` lets hits grow by whole neighbours up to
-    so many tokens. `parents` gives of each chunk found its parent.
+    `weight` is the weight of the vectors in a weighted fusion. `spread` is the share of its neighbours' scores that
+    a chunk of a hybrid search gets. `distinct` drops hits that repeat a better hit. `diversity`
+    weighs difference from better hits against the score (maximal marginal relevance). `rerank` is `late` or the path or
+    hub name of a CrossEncoder, and scores `rerank_depth` candidates again. `expand` searches again with
+    words of the first hits (`feedback`) or with a language model's wordings (`model`). `widen` grows hits by whole
+    neighbouring chunks up to this number of tokens. `parents` returns the parent of each chunk found.
     """
 
     k: int = 5
@@ -82,21 +82,21 @@ class SearchOptions:
 
     @property
     def wanted(self) -> int:
-        """Return how many chunks are looked at for `k` hits."""
+        """Return how many chunks are considered for `k` hits."""
         return self.k * (CHUNKS_PER_HIT if self.parents or self.widen else 1)
 
     @property
     def candidates(self) -> int:
-        """Return how many candidates each index gives."""
+        """Return how many candidates each index returns."""
         return max(MIN_CANDIDATES, self.wanted * CANDIDATES_PER_HIT)
 
 
 def check_query(text: str) -> None:
-    """Raise `QueryError` for a query that no index can be asked."""
+    """Raise `QueryError` for a query that no index can answer."""
     if not isinstance(text, str):
         raise QueryError(f"the query must be a text, got {text!r}")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise QueryError("the query is not text: it holds half a character, as of bytes that are no UTF-8")
+        raise QueryError("the query is not valid text: it has a lone surrogate, as from bytes that are not UTF-8")
     if not text.strip():
         raise QueryError("the query is empty; ask for something")
     if not any(map(str.isalnum, text)):

@@ -1,4 +1,4 @@
-"""Sources: what a search reads of one snapshot: both indexes, the encoder, rows, places and texts."""
+"""Snapshot sources: what a search reads from one snapshot: both indexes, the encoder, rows, ordinals and texts."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
@@ -34,7 +34,7 @@ Vector = npt.NDArray[np.float32]
 
 
 class ChunkPiece(NamedTuple):
-    """A chunk as a piece of its document; those of one kind follow each other."""
+    """A chunk as a piece of its document; pieces of one kind are consecutive."""
 
     key: str
     start: int
@@ -45,7 +45,7 @@ class ChunkPiece(NamedTuple):
 
 
 class SnapshotReader:
-    """One snapshot as its searches see it. Each index is opened when it is first asked."""
+    """One snapshot as a search reads it. Each index is opened on first use."""
 
     def __init__(self, stored: StoredSnapshot) -> None:
         self.stored = stored
@@ -54,7 +54,7 @@ class SnapshotReader:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The store's own model; `StoreError` where it is not installed."""
+        """The model of the store; raises `StoreError` if it is not installed."""
         space = self.snapshot.space
         encoder = load_encoder(space.model, space.revision)
         if encoder.space.id != space.plain().id:
@@ -66,16 +66,16 @@ class SnapshotReader:
         return self._vectors.search(vector, k, allowed)
 
     def matching(self, text: str, k: int, allowed: Collection[str] | None) -> list[KeywordHit]:
-        """Return the chunks that hold terms of a text, best first."""
+        """Return the chunks that contain terms of a text, best first."""
         return self._keywords.search(text, k, allowed)
 
     def rarity(self, term: str) -> float:
-        """Return log(1 + chunks / chunks with a term), which is high for a rare one."""
+        """Return log(1 + chunks / chunks with the term), which is high for a rare term."""
         return float(np.log1p(self.snapshot.keywords.rows / max(1, self._keywords.frequency(term))))
 
     @property
     def language(self) -> str:
-        """The language whose stems the keywords have."""
+        """The language of the stems in the keyword index."""
         return self.snapshot.keywords.language
 
     def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
@@ -93,7 +93,7 @@ class SnapshotReader:
         ]
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of chunks, (dim,) of unit L2 norm; of one with parts that of their mean."""
+        """Return the vectors of chunks, (dim,) of unit L2 norm; for a chunk with parts, the mean of their vectors."""
         rows = self.rows(ids)
         keys = {key: (row.embedding_key, *row.part_keys) for key, row in rows.items()}
         packs = self._packs("embeddings")
@@ -116,7 +116,7 @@ class SnapshotReader:
 
     @cached_property
     def tokens(self) -> TokenMemory:
-        """The tokens of the store's texts, by its encoder."""
+        """The token vectors of the store's texts, made by its encoder."""
         return TokenMemory(self.encoder)
 
     @cached_property
@@ -126,7 +126,7 @@ class SnapshotReader:
         except StoreError:
             if self.snapshot.number == snapshots.numbers(self.stored.root)[-1]:
                 raise
-            # An old snapshot that is kept for its tag: its version of the index went with its neighbours.
+            # An old snapshot that only a tag keeps: its version of the index was removed with its neighbours.
             rows = vector_rows(self.stored.ensure_packs("embeddings"), read_table(self.stored, "chunks"))
             return FlatIndex(pa.Table.from_batches(rows, schema(self.snapshot.space.dimension)))
 
@@ -141,8 +141,8 @@ class SnapshotReader:
         except StoreError:
             if self.snapshot.number == snapshots.numbers(self.stored.root)[-1]:
                 raise
-            # No repair mends an old snapshot's postings: lost, or of an older analyser, they are built again.
-            with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # what is mapped outlives it
+            # A repair skips the postings of an old snapshot: if they are lost or outdated, rebuild them here.
+            with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # mapped files outlive it
                 rows = posting_rows(read_table(self.stored, "chunks"))
                 state = rebuild(Path(folder), rows, self.snapshot.keywords.language)
                 return KeywordIndex(Path(folder), state)

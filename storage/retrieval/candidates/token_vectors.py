@@ -1,4 +1,4 @@
-"""Tokens: the vectors of the tokens of texts, those read last remembered, as many queries find the same texts."""
+"""Token vectors: a cache of the vectors of the tokens of texts, because many queries find the same texts."""
 
 import threading
 from collections import OrderedDict
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from docmill.storage.embedding.encoder import Encoder, TokenVectors
 
 KEPT_BYTES = 128 * 2**20
-"""Of vectors of tokens; with 384 dimensions those of 87,000 tokens."""
+"""Bytes of cached token vectors: about 87,000 tokens at 384 dimensions."""
 
 
 class TokenMemory:
-    """What an encoder says of the tokens of texts, each text read once while there is room. Thread-safe."""
+    """Token vectors of texts from an encoder; each text is encoded once while the cache has room. Thread-safe."""
 
     def __init__(self, encoder: Encoder, room: int = KEPT_BYTES) -> None:
         self._encoder = encoder
@@ -20,7 +20,7 @@ class TokenMemory:
         self._lock = threading.Lock()
 
     def of(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """Return the vectors of each text's tokens, in the order of `texts`. Raises `StoreError` as an encoder does."""
+        """Return the vectors of each text's tokens, in the order of `texts`. Raises `StoreError` as `encode_tokens`."""
         with self._lock:
             found = {text: self._kept[text] for text in texts if text in self._kept}
         missing = [text for text in dict.fromkeys(texts) if text not in found]
@@ -30,7 +30,7 @@ class TokenMemory:
         return [found[text] for text in texts]
 
     def _keep(self, found: dict[str, TokenVectors]) -> None:
-        """Remember texts as the last that were asked for, and forget the first."""
+        """Cache texts as the most recently used, and drop the least recently used."""
         for text, vectors in found.items():
             if self._kept.pop(text, None) is None:
                 self._room -= vectors.vectors.nbytes

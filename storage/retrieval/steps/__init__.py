@@ -1,1 +1,1 @@
-"""Steps of a search: each takes candidates and gives them back changed."""
+"""Steps of a search: each takes candidates and returns them changed, reordered or reduced."""

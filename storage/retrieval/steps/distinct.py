@@ -1,4 +1,4 @@
-"""Distinct: of hits that overlap or say the same only the best stays."""
+"""Distinct: among hits that overlap or repeat each other, keep only the best."""
 
 import re
 import zlib
@@ -14,24 +14,25 @@ from docmill.storage.schema import ChunkRow
 Span = tuple[int, int]
 
 _OVERLAP = 0.5
-"""Share of the shorter span beyond which two hits show the same passage. With a smaller number, neighbours that were
-cut with an overlap hide each other; with a larger one, the same passage fills several hits."""
+"""Share of the shorter span above which two hits show the same passage. With a smaller share, neighbours that
+overlap by design hide each other; with a larger one, the same passage fills several hits."""
 _LIKENESS = 0.9
-"""Share of all words of two hits that both hold, from which on they say the same. A smaller number takes forms that
-differ in a figure or a name for repetitions."""
+"""Share of all words of two hits that both contain, from which on one repeats the other. A smaller share treats forms
+that differ in a figure or a name as repetitions."""
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
 _WORD = re.compile(r"\w+")
 
 
 def overlap(one: Span, other: Span, share: float = _OVERLAP) -> bool:
-    """Return whether two spans have more than a share of the shorter in common; of 0, whether anything."""
+    """Return whether two spans share more than this share of the shorter one; with share 0, whether they overlap."""
     return min(one[1], other[1]) - max(one[0], other[0]) > share * min(one[1] - one[0], other[1] - other[0])
 
 
 def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return the best candidates, as many as are wanted, none of which overlaps a better one or repeats its words.
+    """Return the best candidates, as many as wanted, none of which overlaps a better one or repeats its words.
 
-    To overlap is to share over half of the shorter span, to repeat to have nine tenths of all words of both in common.
+    Two hits overlap if they share over half of the shorter span. One repeats the other if nine tenths of all their
+    words are in both.
     """
     kept, seen = [], _KeptHits()
     for one, row in _rows(candidates, query):
@@ -47,7 +48,7 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 
 def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate, ChunkRow]]:
-    """Yield candidates with their rows, which are read as they are needed."""
+    """Yield candidates with their rows, which are read when they are needed."""
     step = query.options.wanted
     for first in range(0, len(candidates), step):
         some = candidates[first : first + step]
@@ -56,7 +57,7 @@ def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate
 
 
 class _KeptHits:
-    """The chunks kept so far, found by document and by their words."""
+    """The chunks kept so far, found by document and by words."""
 
     def __init__(self) -> None:
         self._spans: dict[str, list[tuple[int, int, Candidate]]] = defaultdict(list)
@@ -69,7 +70,7 @@ class _KeptHits:
             self._like[sign].append((words, one))
 
     def like(self, row: ChunkRow) -> Candidate | None:
-        """Return a kept chunk that makes this one needless."""
+        """Return a kept chunk that makes this one redundant, or None."""
         for start, end, one in self._spans[row.document_id]:
             if overlap((start, end), (row.start_char, row.end_char)):
                 return one
@@ -79,9 +80,9 @@ class _KeptHits:
 
 
 def _signs(words: frozenset[str]) -> list[tuple[int, int]]:
-    """Return signs of a set of words: two sets alike to nine tenths share one but in one of 10,000 cases.
+    """Return signatures of a set of words: sets that are nine tenths alike share one, except in one of 10,000 cases.
 
-    Each is the least hash under another function (Broder, "On the resemblance and containment of documents", 1997).
+    Each is the least hash under its own function (Broder, "On the resemblance and containment of documents", 1997).
     """
     if not words:
         return []

@@ -1,4 +1,4 @@
-"""Diverse: maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998)."""
+"""MMR: maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998)."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from docmill.storage.retrieval.candidates.query import Query
 
 
 def diversify(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return candidates so that each next one is good and unlike those before: (1 - d) · score - d · likeness.
+    """Return candidates so that each one scores well and differs from earlier ones: (1 - d) · score - d · likeness.
 
     Scores are scaled to [0, 1]; likeness is the greatest cosine to a better hit. Only the first candidates take part.
     """

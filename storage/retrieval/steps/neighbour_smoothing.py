@@ -1,4 +1,4 @@
-"""Spread: a chunk is given a share of the scores of its neighbours, since what answers a question stands together."""
+"""Neighbour smoothing: a chunk gets a share of its neighbours' scores, because an answer often spans chunks."""
 
 from docmill.storage.retrieval.candidates.hit import Candidate, in_order
 from docmill.storage.retrieval.candidates.query import Query
@@ -7,7 +7,7 @@ from docmill.storage.retrieval.candidates.query import Query
 def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return candidates by (score + share · scores of the chunks before and after) / (1 + 2 · share).
 
-    A neighbour that is no candidate has 0.
+    A neighbour that is no candidate counts as 0.
     """
     share = query.options.spread
     places = query.sources.places.of([one.key for one in candidates])

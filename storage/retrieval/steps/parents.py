@@ -1,4 +1,4 @@
-"""Climb and widen: give more of a document than the chunk that was found."""
+"""Parents: return more of a document than the chunk that was found, by its parent or by its neighbours."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from docmill.storage.retrieval.steps.distinct import Span, overlap
 
 
 def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return for each of the best candidates its parent, once; a chunk without one stands for itself."""
+    """Return the parent of each of the best candidates, each parent once; a chunk without a parent stays."""
     best = candidates[: query.options.wanted]
     rows = query.rows([one.key for one in best])
     found: dict[str, Candidate] = {}
@@ -26,10 +26,10 @@ def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 
 def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return the best candidates grown by whole chunks of the same document before and after, in turn.
+    """Return the best candidates, each grown by whole chunks of its document before and after, in turn.
 
-    A hit has at most `widen` tokens unless its own chunk has more, and what an earlier hit holds it does not.
-    A candidate that an earlier hit has taken in is no hit of its own.
+    A hit has at most `widen` tokens unless its own chunk has more. It takes no text that an earlier hit contains.
+    A candidate inside an earlier hit is dropped.
     """
     held: dict[str, list[Span]] = {}
     pieces: dict[str, list[ChunkPiece]] = {}
@@ -50,7 +50,7 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 
 def _grow(one: Candidate, pieces: Sequence[ChunkPiece], query: Query, earlier: Sequence[Span]) -> Span:
-    """Return the span of a candidate, which is set where it has grown; `earlier` are those of better hits."""
+    """Return the span of a candidate, and set it if it has grown; `earlier` are the spans of better hits."""
     own = next(piece for piece in pieces if piece.key == one.key)
     span, tokens, chunks, sides = (own.start, own.end), own.tokens, 1, [_after, _before]
     while sides:
@@ -70,9 +70,9 @@ def _grow(one: Candidate, pieces: Sequence[ChunkPiece], query: Query, earlier: S
 
 
 def _after(pieces: Sequence[ChunkPiece], span: Span, own: ChunkPiece) -> ChunkPiece | None:
-    """Return the nearest chunk after a span: of the own kind where there is one, which may begin within, as windows do.
+    """Return the nearest chunk after a span, of the same kind if there is one; it may begin inside, as windows do.
 
-    So neither a parent nor a part or a summary of it is its neighbour, nor what another strategy made of the same text.
+    So the neighbour is never a parent, part or summary of the chunk, nor a chunk of another strategy for the same text.
     """
     some = (one for one in pieces if one.end > span[1] and not one.summary)
     found = (one for one in some if one.start >= span[1] or one.kind == own.kind)
@@ -80,7 +80,7 @@ def _after(pieces: Sequence[ChunkPiece], span: Span, own: ChunkPiece) -> ChunkPi
 
 
 def _before(pieces: Sequence[ChunkPiece], span: Span, own: ChunkPiece) -> ChunkPiece | None:
-    """Return the nearest chunk before a span, likewise."""
+    """Return the nearest chunk before a span, in the same way."""
     some = (one for one in pieces if one.start < span[0] and not one.summary)
     found = (one for one in some if one.end <= span[0] or one.kind == own.kind)
     return max(found, key=lambda one: (one.end, one.kind == own.kind), default=None)

@@ -1,7 +1,7 @@
-"""Expand: ask once more, in more words.
+"""Query expansion: search a second time with more words.
 
-Feedback takes the best hits of a first search for right: Rocchio (1971) for vectors, and for keywords terms by
-their weight in those hits. A language model's wordings come from a function that is given.
+Feedback assumes that the best hits of a first search are relevant. It moves the vector as Rocchio (1971) does, and adds
+the heaviest terms of those hits to the keywords. A language model's wordings come from a function argument.
 """
 
 from collections import Counter
@@ -14,14 +14,14 @@ from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import indexed_text
 
-_HITS = 3  # first hits taken for right; each further one is more likely wrong, and its words lead away
+_HITS = 3  # first hits assumed relevant; each further one is less likely to be
 _TERMS = 10  # words added at most
-_SHARE = 0.3  # of the hits' mean vector that is added to the question's; with more, the question counts less
-_REPEATED = 3  # how often the question's words are said, so that they weigh more than the words added
+_SHARE = 0.3  # of the hits' mean vector, added to the query's; with more, the query counts less
+_REPEATED = 3  # repetitions of the query's words, so that they weigh more than the added words
 
 
 def by_feedback(query: Query) -> list[Candidate]:
-    """Return the candidates for the question with what its first hits say."""
+    """Return the candidates for the query expanded by words and vectors of its first hits."""
     first = query.ask()
     rows = query.rows([one.key for one in first[:_HITS]])
     texts = [indexed_text(row.context, row.text) for row in rows.values()]
@@ -42,13 +42,13 @@ def by_feedback(query: Query) -> list[Candidate]:
 
 
 def _terms(query: Query, texts: list[str]) -> list[str]:
-    """Return the words of texts, the heaviest first, that the question lacks; those in several texts weigh more."""
+    """Return the words of texts that the query lacks, heaviest first; words in several texts weigh more."""
     language = query.sources.language
     asked = set(analyse(query.text, language))
     counts: Counter[str] = Counter()
     forms: dict[str, str] = {}
     for text in texts:
-        for word in dict.fromkeys(text.split()):  # in their order, which decides what form of a term is asked for
+        for word in dict.fromkeys(text.split()):  # in order: the first form of a term is searched
             for term in analyse(word, language)[:1]:
                 if term.isalpha() and term not in asked:
                     counts[term] += 1
@@ -58,7 +58,7 @@ def _terms(query: Query, texts: list[str]) -> list[str]:
 
 
 def by_model(query: Query, rewrite: Rewrite) -> list[Candidate]:
-    """Return the candidates for the question and for other wordings of it, each by the wording that suits it best."""
+    """Return the candidates for the query and its other wordings, each with its score for the best wording."""
     found = {one.key: one for one in query.ask()}
     for words in rewrite(query.text):
         vector = query.sources.encoder.encode_query(words) if query.options.mode != "keyword" else None

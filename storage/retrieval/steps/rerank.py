@@ -1,7 +1,7 @@
-"""Rerank: look at the best candidates again, closer.
+"""Rerank: score the best candidates again, more precisely.
 
-`late` needs no other model: each token of the question is compared with each token of a chunk, and the best matches
-are added up (Khattab and Zaharia, "ColBERT", SIGIR 2020), rare tokens counting more.
+`late` needs no other model: it compares each token of the query with each token of a chunk and sums the best matches
+(Khattab and Zaharia, "ColBERT", SIGIR 2020). Rare tokens weigh more.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from docmill.storage.schema import ChunkRow, indexed_text, part_texts
 
 LATE = "late"
 _SHARE = 0.35
-"""The share of late interaction in the score, beside the fused one; from `python -m tests.bench.finding.retrieval`."""
+"""The share of late interaction in the score next to the fused one; see `python -m tests.bench.finding.retrieval`."""
 
 Floats = npt.NDArray[np.float64]
 
 
 def rerank(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return the best candidates in the order of their new scores, which lie in [0, 1], and the others after them."""
+    """Return the best candidates by their new scores, in [0, 1], followed by the others."""
     name = query.options.rerank
     some, rest = candidates[: query.options.rerank_depth], candidates[query.options.rerank_depth :]
     rows = query.rows([one.key for one in some])
@@ -40,13 +40,13 @@ def rerank(candidates: list[Candidate], query: Query) -> list[Candidate]:
         some[i].score = float(scores[i])
         some[i].note("rerank", f"{name} gives {found[i]:.3f}: from place {i + 1} to {place}")
     highest = max((one.score for one in rest), default=0.0)
-    for one in rest:  # below all that were looked at
+    for one in rest:  # below all rescored candidates
         one.score -= highest
     return [some[i] for i in order] + rest
 
 
 def _tokens_of(query: Query, rows: Sequence[ChunkRow]) -> tuple[TokenVectors, list[TokenVectors]]:
-    """Return the vectors of the tokens of a question and of each chunk, whose parts are read one by one."""
+    """Return the token vectors of a query and of each chunk; the parts of a long chunk are encoded one by one."""
     parts = [[indexed_text(row.context, text) for text in part_texts(row.text, row.parts)] for row in rows]
     question = query.sources.encoder.encode_query_tokens(query.text)
     left = iter(query.sources.tokens.of(list(chain.from_iterable(parts))))
@@ -59,7 +59,7 @@ def _joined(parts: Sequence[TokenVectors]) -> TokenVectors:
 
 
 def late_interaction(question: TokenVectors, chunks: Sequence[TokenVectors]) -> Floats:
-    """Return for each chunk the mean of the best cosine of each token of the question, weighted by its rarity."""
+    """Return for each chunk the mean of the best cosine of each query token, weighted by the token's rarity."""
     held = [set(chunk.ids) for chunk in chunks]
     weights = np.array([np.log1p(len(held) / (1 + sum(token in own for own in held))) for token in question.ids])
     best = [(chunk.vectors @ question.vectors.T).max(axis=0, initial=-1.0) for chunk in chunks]

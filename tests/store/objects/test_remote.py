@@ -223,7 +223,7 @@ def test_an_index_that_is_lost_everywhere_is_built_again(laid: FarBench) -> None
 def test_an_object_of_another_content_is_not_let_in(laid: FarBench) -> None:
     (key,) = laid.keys("tables/documents")
     laid.objects.put(key, b"x" * len(laid.objects.read(key)))
-    with pytest.raises(StoreError, match="another content than was written"):
+    with pytest.raises(StoreError, match="not have the content that was written"):
         open_store(laid.on("two").root)
 
 

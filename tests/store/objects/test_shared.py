@@ -61,7 +61,7 @@ def test_replies_that_could_not_be_put_are_put_by_the_next_run(
     before = len(server.requests)
     with caplog.at_level(logging.WARNING, "docmill.remote"):
         assert asking.on("two").ingest().documents.added == 1
-    assert "another content than was written" in caplog.text
+    assert "not have the content that was written" in caplog.text
     assert len(server.requests) == before
 
 
