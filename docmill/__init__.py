@@ -94,7 +94,7 @@ def ingest(
         >>> report.snapshot, report.documents.added, report.exit_status
         (1, 3, 0)
     """
-    from docmill.flows.hosting.start_run import start_run
+    from docmill.flows.hosting.run_on_engine import start_run
     from docmill.flows.runs.run_options import RunOptions
 
     loaded = _settings(store, options, settings, config)
@@ -121,7 +121,7 @@ def plan(
         >>> docmill.plan("docs", store="store").embedded  # texts that a run would embed
         0
     """
-    from docmill.flows.hosting.start_run import start_run
+    from docmill.flows.hosting.run_on_engine import start_run
     from docmill.flows.runs.run_options import RunOptions
 
     loaded = _settings(store, options, settings, config)

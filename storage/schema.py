@@ -1,4 +1,4 @@
-"""Schema: the frozen dataclass of each kind of row; `storage/columns.py` holds the Arrow schemas.
+"""Schema: the frozen dataclass of each kind of row; `storage/arrow_schema.py` holds the Arrow schemas.
 
 `SCHEMA_VERSION` is the version of the Parquet schema. `storage/schema_evolution.py` reads the files of an older
 docmill: it renames columns, and fills a column that an older file lacks with "", 0 or [], never with null.

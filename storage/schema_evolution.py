@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docmill.storage.columns import SCHEMAS
+from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.first_format import as_today, is_first
 from docmill.storage.keys import key_of

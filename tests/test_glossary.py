@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from docmill.flows.cli.app import app
-from docmill.storage.columns import SCHEMAS
+from docmill.storage.arrow_schema import SCHEMAS
 from tests.kit.house import MODULES, ROOT, syntax
 
 SETTINGS = "flows/config/settings.py"

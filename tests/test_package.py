@@ -159,10 +159,11 @@ def test_each_public_name_is_documented(name: str) -> None:
 
 
 def examples() -> list[doctest.DocTest]:
-    """Return the examples of the public names, those that fill the store first."""
-    finder = doctest.DocTestFinder(recurse=False)
-    names = ("ingest", "plan", "open_store", "Store")
-    return [found for name in names for found in finder.find(getattr(docmill, name), name, globs={"docmill": docmill})]
+    """Return the examples of the public names and their methods, those that fill the store first."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    names = ("ingest", "plan", "open_store", "Store", "Hit")
+    found = [one for name in names for one in finder.find(getattr(docmill, name), name)]
+    return [one for one in found if one.examples]
 
 
 def test_the_examples_of_the_public_names_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_model: str) -> None:
@@ -172,9 +173,11 @@ def test_the_examples_of_the_public_names_run(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "docs").mkdir()
     for name, text in DOCUMENTS.items():
         (tmp_path / "docs" / name).write_text(text)
-    assert len(examples()) == 4
+    assert {example.name.split(".")[0] for example in examples()} == {"ingest", "plan", "open_store", "Store", "Hit"}
     runner = doctest.DocTestRunner(verbose=False)
     for example in examples():
-        assert example.examples, f"{example.name} has no example"
-        runner.run(example, clear_globs=False)
+        example.globs = {"docmill": docmill}
+        if (tmp_path / "store").exists():
+            example.globs["store"] = docmill.open_store("store")
+        runner.run(example)
     assert runner.summarize(verbose=False).failed == 0

@@ -5,15 +5,15 @@ import typer
 from docmill.flows.cli.commands import (
     evaluate_group,
     explain_document,
-    ingest_plan,
+    ingest_and_plan,
     init_file,
     maintenance,
-    search_sql,
-    status_repair,
-    tag_diff,
+    search_and_sql,
+    status_and_repair,
+    tag_and_diff,
     tune_settings,
 )
-from docmill.storage.allocator import prefer_system_pool
+from docmill.storage.malloc_tuning import prefer_system_pool
 
 app = typer.Typer(
     name="docmill",
@@ -24,14 +24,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for module in (
-    ingest_plan,
-    search_sql,
+    ingest_and_plan,
+    search_and_sql,
     explain_document,
-    tag_diff,
+    tag_and_diff,
     maintenance,
     evaluate_group,
     tune_settings,
-    status_repair,
+    status_and_repair,
     init_file,
 ):
     module.register(app)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from docmill.flows.hosting.server_process import ADDRESS, LEASES, SERVER, SHUTDOWN_S
+from docmill.flows.hosting.server_main import ADDRESS, LEASES, SERVER, SHUTDOWN_S
 from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.files import flocked
 
@@ -96,7 +96,7 @@ def _start(home: Path, port: int) -> subprocess.Popen[bytes]:
     (home / ADDRESS).unlink(missing_ok=True)
     with (home / LOG).open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "docmill.flows.hosting.server_process", str(home), str(port)],
+            [sys.executable, "-m", "docmill.flows.hosting.server_main", str(home), str(port)],
             cwd=Path(__file__).parents[2],
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -11,7 +11,7 @@ import pyarrow as pa
 from docmill.flows.config.settings import Settings
 from docmill.flows.measure.evaluation import EvaluationSubject, keep_values
 from docmill.flows.measure.needle import find_needles
-from docmill.storage.columns import CHUNKS, from_table, to_table
+from docmill.storage.arrow_schema import CHUNKS, from_table, to_table
 from docmill.storage.reader.store import Store
 from docmill.storage.schema import ChunkRow, Parsed
 from docmill.storage.tables.tables import read_table

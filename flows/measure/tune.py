@@ -17,8 +17,8 @@ from docmill.flows.config.settings import GateSettings, RetentionSettings, Route
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.artifacts import staging
+from docmill.storage.artifacts.multi_vector_rows import KEYS, vector_keys
 from docmill.storage.artifacts.packs import Packs, write_pack
-from docmill.storage.artifacts.part_vectors import KEYS, vector_keys
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import TEMPORARY, remove
 from docmill.storage.history import snapshots

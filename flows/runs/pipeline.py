@@ -26,13 +26,13 @@ from docmill.flows.runs.engine import Engine
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run
-from docmill.storage.allocator import spare_memory
+from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
-from docmill.storage.columns import from_table
 from docmill.storage.errors import SourceError
 from docmill.storage.files import explain_full_disk
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
+from docmill.storage.malloc_tuning import spare_memory
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import REFUSED, STALE, RejectRow, RunRow
 from docmill.storage.tables.tables import read_table

@@ -18,9 +18,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from docmill.storage.arrow_schema import CHUNKS
+from docmill.storage.arrow_schema import DOCUMENTS as COMMITTED
 from docmill.storage.artifacts.packs import TEXTS
-from docmill.storage.columns import CHUNKS
-from docmill.storage.columns import DOCUMENTS as COMMITTED
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import TEMPORARY, adopt, link, remove, settle
 from docmill.storage.history.snapshots import StoredFile

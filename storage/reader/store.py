@@ -13,8 +13,8 @@ from weakref import finalize
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.arrow_schema import SCHEMAS, from_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed
-from docmill.storage.columns import SCHEMAS, from_table
 from docmill.storage.errors import QueryError
 from docmill.storage.files import disk_use
 from docmill.storage.history import measurements, snapshots, tags
@@ -257,8 +257,8 @@ class Store:
             docmill.errors.StoreError: A file of the snapshot is damaged.
 
         Example:
-            >>> store.sql("SELECT uri, count(*) AS chunks FROM chunks GROUP BY uri").to_pylist()
-            [{'uri': 'git.md', 'chunks': 4}]
+            >>> store.sql("SELECT uri, chunks FROM documents ORDER BY uri LIMIT 1").to_pylist()
+            [{'uri': 'git.md', 'chunks': 1}]
         """
         files = {name: self.stored.paths(name) for name in SCHEMAS}
         extra = {

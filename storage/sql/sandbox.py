@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from docmill.storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
+from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from docmill.storage.columns import SCHEMAS
+from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.first_format import both_schemas, either_sql
 from docmill.storage.schema_evolution import blank_sql, sql_type
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.columns import CHUNKS, DELETED
+from docmill.storage.arrow_schema import CHUNKS, DELETED
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import bucket_of

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from docmill.storage.columns import SCHEMAS
+from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import write_immutable
 from docmill.storage.first_format import former, is_first

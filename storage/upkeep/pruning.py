@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from docmill.storage.artifacts.multi_vector_rows import KEYS
 from docmill.storage.artifacts.packs import Packs, stream_pack
-from docmill.storage.artifacts.part_vectors import KEYS
 from docmill.storage.files import write_immutable
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot

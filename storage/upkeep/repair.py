@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.artifacts.late_vectors import encode_windows, late_rows, windows_of
+from docmill.storage.artifacts.multi_vector_rows import by_vector
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.artifacts.part_vectors import by_vector
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault, remove, write_immutable

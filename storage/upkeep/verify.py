@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.artifacts.late_vectors import keys_of, late_rows, windows_of
+from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, vector_keys
 from docmill.storage.artifacts.packs import Packs, decode_parsed
-from docmill.storage.artifacts.part_vectors import KEYS, by_vector, vector_keys
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault
 from docmill.storage.history import measurements, snapshots

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from docmill.storage.columns import from_table
+from docmill.storage.arrow_schema import from_table
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.schema import ChunkRow, DocumentRow, indexed_text
 from docmill.storage.tables.tables import read_stored_file

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.columns import DOCUMENTS, RUNS, from_table
+from docmill.storage.arrow_schema import DOCUMENTS, RUNS, from_table
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.retention import Retention

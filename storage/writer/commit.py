@@ -14,10 +14,9 @@ from typing import ParamSpec, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.allocator import give_back
+from docmill.storage.arrow_schema import COSTS, RUNS, from_table, to_table
+from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.artifacts.packs import Packs
-from docmill.storage.artifacts.part_vectors import KEYS, by_vector
-from docmill.storage.columns import COSTS, RUNS, from_table, to_table
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
@@ -26,6 +25,7 @@ from docmill.storage.history.snapshots import Snapshot, StoredFile, vector_tag
 from docmill.storage.keys import bucket_of
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
+from docmill.storage.malloc_tuning import give_back
 from docmill.storage.schema import CostRow, RunRow, indexed_text
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from docmill.storage.columns import SCHEMAS
+from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import link, remove, sync_folder, write_whole
 from docmill.storage.history import measurements

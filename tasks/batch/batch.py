@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from docmill.storage.arrow_schema import to_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_texts
 from docmill.storage.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
-from docmill.storage.columns import to_table
 from docmill.storage.keys import key_of
 from docmill.tasks.batch.orders import load_order, passwords_of
 from docmill.tasks.batch.resolve_lookups import LookupSources, answer

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.late_vectors import encode_windows, windows_of
+from docmill.storage.artifacts.multi_vector_rows import by_vector
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.artifacts.part_vectors import by_vector
 from docmill.storage.artifacts.staging import DRAFTS, Batch
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.failpoints import boundary

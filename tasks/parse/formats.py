@@ -76,7 +76,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="odt",
             version=2,
-            parse=_by("pandoc.formats.rich_text.parse_odt"),
+            parse=_by("pandoc.formats.odt_rtf.parse_odt"),
             suffixes=frozenset({".odt", ".ott"}),
             files="OpenDocument text",
             by="pandoc",
@@ -84,7 +84,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="rtf",
             version=2,
-            parse=_by("pandoc.formats.rich_text.parse_rtf"),
+            parse=_by("pandoc.formats.odt_rtf.parse_rtf"),
             suffixes=frozenset({".rtf"}),
             files="rich text",
             by="pandoc",
@@ -100,7 +100,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="rst",
             version=2,
-            parse=_by("pandoc.formats.markup.parse_rst"),
+            parse=_by("pandoc.formats.rst_org_latex.parse_rst"),
             suffixes=frozenset({".rst", ".rest"}),
             files="reStructuredText",
             by="pandoc: headings, lists, tables, code, directives",
@@ -108,7 +108,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="org",
             version=2,
-            parse=_by("pandoc.formats.markup.parse_org"),
+            parse=_by("pandoc.formats.rst_org_latex.parse_org"),
             suffixes=frozenset({".org"}),
             files="Org",
             by="pandoc",
@@ -116,7 +116,7 @@ FORMATS: dict[str, Format] = {
         Format(
             name="latex",
             version=2,
-            parse=_by("pandoc.formats.markup.parse_latex"),
+            parse=_by("pandoc.formats.rst_org_latex.parse_latex"),
             suffixes=frozenset({".tex", ".latex", ".ltx"}),
             files="LaTeX",
             by="pandoc; macros that it does not know keep their arguments",

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from docmill.storage.arrow_schema import RUNS, from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.late_vectors import encode_windows, keys_of, windows_of
+from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, with_keys
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.artifacts.part_vectors import KEYS, by_vector, with_keys
-from docmill.storage.columns import RUNS, from_table
 from docmill.storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
 from docmill.storage.artifacts.staging import DRAFTS, Batch
-from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keys import bucket_of, chunk_keys, document_key
 from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text

@@ -20,7 +20,7 @@ from docmill.flows.cli.terminal.output import aligned, plain
 from docmill.flows.cli.terminal.progress import waiting
 from docmill.flows.cli.terminal.snippet import WIDTH, snippet
 from docmill.flows.config.configuration import keys
-from docmill.storage.columns import SCHEMAS
+from docmill.storage.arrow_schema import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (

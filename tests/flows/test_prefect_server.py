@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from docmill.flows.hosting.server_process import ADDRESS, SERVER
+from docmill.flows.hosting.server_main import ADDRESS, SERVER
 from docmill.storage.history.snapshots import numbers
 from docmill.storage.reader.store import open_store
 from tests.kit.far_bench import FarBench

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.flows.hosting.cron import alone, deployment_name
+from docmill.flows.hosting.scheduled_runs import alone, deployment_name
 from docmill.storage.errors import Locked
 
 

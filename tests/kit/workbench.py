@@ -10,7 +10,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.flows.runs.report import Report
-from docmill.storage.columns import CHUNKS, from_table
+from docmill.storage.arrow_schema import CHUNKS, from_table
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import newest
 from docmill.storage.mirror.mirror_folder import open_folder

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.flows.config.settings import Settings
-from docmill.storage.artifacts.part_vectors import by_vector, vector_keys, with_keys
-from docmill.storage.columns import CHUNKS
+from docmill.storage.arrow_schema import CHUNKS
+from docmill.storage.artifacts.multi_vector_rows import by_vector, vector_keys, with_keys
 from docmill.storage.embedding import encoder, space
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.embedding.space import describe_model

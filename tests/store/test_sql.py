@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from docmill.storage.columns import CHUNKS, DOCUMENTS, SCHEMAS
+from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.history import measurements
 from docmill.storage.sql.sandbox import SqlLimits, query, select_ids

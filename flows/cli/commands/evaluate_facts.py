@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.commands.evaluate_questions import save_rows
-from docmill.flows.cli.commands.search_sql import At, Mode
+from docmill.flows.cli.commands.search_and_sql import At, Mode
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_rows
 
 if TYPE_CHECKING:
-    from docmill.flows.measure.answer_facts import Facts
+    from docmill.flows.measure.fact_recall import Facts
     from docmill.storage.reader.store import Store
     from docmill.tasks.evaluate.questions import Question
     from docmill.tasks.model.client import ModelClient
@@ -44,7 +44,7 @@ def facts(
     """Have a language model list the facts of the right answers and check which of them the hits state."""
     settings = settings_of(context)
     from docmill.flows.config.from_settings import model_access_of, search_method_of
-    from docmill.flows.measure import answer_facts as flow
+    from docmill.flows.measure import fact_recall as flow
     from docmill.flows.measure.evaluation import subject_of
     from docmill.storage.reader.store import open_store
     from docmill.tasks.evaluate.questions import load_questions
@@ -71,7 +71,7 @@ def facts(
 
 def _known(kept: Path | None, store: "Store", asked: Sequence["Question"], model_client: "ModelClient") -> "Facts":
     """Return the facts in the file `kept`. If it does not exist, have the model list them and write the file."""
-    from docmill.flows.measure import answer_facts as flow
+    from docmill.flows.measure import fact_recall as flow
 
     if kept and kept.exists():
         return flow.read_kept(kept)

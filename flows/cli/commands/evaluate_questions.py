@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.commands.search_sql import Mode
+from docmill.flows.cli.commands.search_and_sql import Mode
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_rows
 

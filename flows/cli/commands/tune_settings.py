@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.commands.ingest_plan import Sources
+from docmill.flows.cli.commands.ingest_and_plan import Sources
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_rows, print_text
 from docmill.storage.errors import ConfigError

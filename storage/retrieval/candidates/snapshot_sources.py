@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed
-from docmill.storage.columns import from_table
 from docmill.storage.embedding.encoder import Encoder, load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots

@@ -4,7 +4,7 @@ import ctypes
 from dataclasses import dataclass, field
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.blocks.bullets import may_hold_bullets, with_bullets
+from docmill.tasks.parse.pdf.blocks.drawn_bullets import may_hold_bullets, with_bullets
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import Item, may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.text.fields import fields, with_fields

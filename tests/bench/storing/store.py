@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
 from docmill.storage.artifacts.packs import pack_embeddings, pack_texts, write_pack
-from docmill.storage.columns import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
 from docmill.storage.files import write_immutable
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.retention import Retention

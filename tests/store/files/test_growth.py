@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from docmill.storage.arrow_schema import CHUNKS, SCHEMAS
 from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.packs import TEXTS
-from docmill.storage.columns import CHUNKS, SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import hash_file
 from docmill.storage.mirror.mirror_folder import open_folder

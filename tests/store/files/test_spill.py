@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from docmill.storage.columns import CHUNKS
+from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.tables import tables
 from docmill.storage.tables.spill import parts, spill
 from docmill.storage.tables.tables import replace_documents

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from docmill.storage.columns import CHUNKS
+from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.embedding.space import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder

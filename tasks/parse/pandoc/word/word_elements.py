@@ -10,7 +10,7 @@ from lxml import etree
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import table_rows
-from docmill.tasks.parse.pandoc.pandoc_blocks import reads_as_heading
+from docmill.tasks.parse.pandoc.markdown_writer import reads_as_heading
 from docmill.tasks.parse.sentence_words import install
 
 _MARKER = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)])\s+(?=\S)")

@@ -1,4 +1,4 @@
-"""Pandoc blocks: drawn as Markdown by one walk for all formats that pandoc reads."""
+"""Markdown writer: pandoc's blocks, drawn as Markdown by one walk for all formats that pandoc reads."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

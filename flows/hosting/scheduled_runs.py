@@ -45,7 +45,7 @@ def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
             check_reachable(url, "or unset PREFECT_API_URL")
         page = url.removesuffix("/api")
         print(f"ingest/{name}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
-        from docmill.flows.hosting.polling import poll
+        from docmill.flows.hosting.due_runs import poll
 
         poll(name, schedule, {"sources": list(sources), "store": absolute(settings.store)})
 

@@ -1,4 +1,4 @@
-"""Part vectors: a long chunk has one vector for each of its parts, so that a query can match a short passage in it."""
+"""Multi-vector rows: a long chunk has one vector for each of its parts, so that a query matches a short passage."""
 
 from collections.abc import Iterable
 from itertools import chain, islice

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.ingest_plan import print_report, run
+from docmill.flows.cli.commands.ingest_and_plan import print_report, run
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
 

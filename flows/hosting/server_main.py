@@ -1,6 +1,6 @@
 """The process of the embedded Prefect server: it serves as long as somebody holds a lease, then ends.
 
-`docmill.flows.hosting.prefect_server` starts it as `python -m docmill.flows.hosting.server_process HOME PORT`. A lease
+`docmill.flows.hosting.prefect_server` starts it as `python -m docmill.flows.hosting.server_main HOME PORT`. A lease
 is a shared `flock`. The kernel releases it however its holder dies, so no run leaves a server behind.
 """
 

@@ -1,4 +1,4 @@
-"""Markup: reStructuredText, Org and LaTeX, read by pandoc.
+"""RST, Org, LaTeX: reStructuredText, Org and LaTeX, read by pandoc.
 
 Such a document is drawn as Markdown, not kept as written: readers want the meaning of a directive, a macro or a grid
 table, which pandoc knows better than line rules would.

@@ -69,18 +69,18 @@ def serve(
     sources: Sources = None,
 ) -> None:
     """Ingest on a schedule with Prefect, in this process."""
-    from docmill.flows.hosting.start_run import sources_of
+    from docmill.flows.hosting.run_on_engine import sources_of
 
     settings = settings_of(context)
     named = sources_of(settings, sources or ())
-    from docmill.flows.hosting.cron import serve as serve_flow
+    from docmill.flows.hosting.scheduled_runs import serve as serve_flow
 
     serve_flow(settings, named, cron)
 
 
 def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> "Report":
     """Run the ingest with a progress bar, and print which engine was chosen."""
-    from docmill.flows.hosting.start_run import engine_of, sources_of, start_run
+    from docmill.flows.hosting.run_on_engine import engine_of, sources_of, start_run
 
     named = sources_of(settings, sources)
     if settings.engine == "auto" and not options.dry_run:

@@ -1,4 +1,4 @@
-"""Rich text: OpenDocument and RTF, by pandoc."""
+"""ODT and RTF: OpenDocument and RTF, by pandoc."""
 
 import re
 import zipfile

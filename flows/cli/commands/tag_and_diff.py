@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.search_sql import At
+from docmill.flows.cli.commands.search_and_sql import At
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import plain, print_found, print_json
 from docmill.storage.errors import QueryError

@@ -1,4 +1,4 @@
-"""Allocator: return freed memory to the system, so that a long run does not keep the memory of its peak."""
+"""Malloc tuning: return freed memory to the system, so that a long run does not keep the memory of its peak."""
 
 import ctypes
 import os

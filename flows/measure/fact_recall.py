@@ -1,4 +1,4 @@
-"""Answer facts: have a model list the facts of the right answers, search, and have it check the hits for each fact."""
+"""Fact recall: have a model list the facts of the right answers, search, and have it check the hits for each fact."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

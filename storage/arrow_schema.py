@@ -1,4 +1,4 @@
-"""Columns: the Arrow schema of each row class in `storage/schema.py`, and the conversion between rows and tables."""
+"""Arrow schema: the schema of each row class in `storage/schema.py`, and the conversion between rows and tables."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields

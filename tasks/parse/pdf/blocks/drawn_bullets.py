@@ -1,4 +1,4 @@
-"""PDF bullets: signs before list items that are drawn as shapes, as browsers print them."""
+"""PDF drawn bullets: signs before list items that are drawn as shapes, as browsers print them."""
 
 from bisect import bisect_left
 from collections import Counter
