@@ -10,6 +10,7 @@ A batch is written under a temporary name and renamed when it is complete. The n
 an earlier one, so that a killed run loses only the batches that are not finished.
 """
 
+import errno
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,7 +65,10 @@ class Batch:
 
 
 def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.Table) -> Batch:
-    """Write a batch atomically."""
+    """Write a batch atomically. A batch that is finished already is kept.
+
+    An engine may run a step again if it lost the step's answer. Equal steps write equal batches, so either will do.
+    """
     assert documents.schema.equals(DOCUMENTS)
     assert chunks.schema.equals(DRAFTS)
     assert texts.schema.equals(TEXTS)
@@ -76,8 +80,13 @@ def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.T
             pq.write_table(
                 table, draft / f"{name}.parquet", compression="zstd", row_group_size=64 if name == "texts" else None
             )
-    with boundary("rename batch"):
-        draft.replace(folder)
+    try:
+        with boundary("rename batch"):
+            draft.replace(folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        remove(draft)
     return Batch(folder)
 
 

@@ -248,6 +248,7 @@ def test_the_page_draws_each_way(bench: Workbench) -> None:
     assert html.count('class="dot"') == 3
     assert "indistinguishable" in html
     assert "<script" not in html
+    assert "default-src 'none'" in html
 
 
 def test_a_scale_begins_at_nothing_at_least_and_its_ticks_differ() -> None:

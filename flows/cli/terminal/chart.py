@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
+from docmill.flows.cli.terminal.html_page import CLOSING, opening
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 
 _STYLE = """
@@ -32,12 +33,8 @@ class Compared(NamedTuple):
 def chart(heading: str, note: str, found: Sequence[Compared]) -> str:
     """Return a self-contained HTML page without scripts. Differences are relative to the first entry."""
     body = "".join(_measure(name, found) for name in found[0].values)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(heading)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f'<h1>{escape(heading)}</h1>\n<p class="soft">{escape(note)}</p>\n{body}</body>\n</html>\n'
-    )
+    head = f'<h1>{escape(heading)}</h1>\n<p class="soft">{escape(note)}</p>\n'
+    return opening(heading, _STYLE) + head + body + CLOSING
 
 
 def _measure(name: str, found: Sequence[Compared]) -> str:

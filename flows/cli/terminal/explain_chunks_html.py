@@ -10,6 +10,8 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from docmill.flows.cli.terminal.html_page import CLOSING, opening
+
 if TYPE_CHECKING:
     from docmill.flows.explain import Explanation, Split
     from docmill.storage.schema import Draft
@@ -54,19 +56,16 @@ sup { font: 600 .65rem/1 system-ui, sans-serif; color: var(--back); background: 
 
 def page(found: "Explanation") -> str:
     """Return the explanation as an HTML page."""
-    name = escape(found.uri)
     return "".join(
         [
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n",
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            f"<title>{name}: chunks</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n",
+            opening(f"{found.uri}: chunks", _STYLE),
             *_head(found),
             _regions(found.routed),
             f'<div class="grid" style="--ways: {len(found.splits)}">\n',
             *(_way(found.document.parsed.text, split) for split in found.splits),
             *_rows(found),
-            "</div>\n</body>\n</html>\n",
+            "</div>\n",
+            CLOSING,
         ]
     )
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_embeddings, pack_texts, write_pack
 from docmill.storage.errors import StoreError
 from docmill.storage.schema import Element, Parsed
@@ -60,3 +61,14 @@ def test_a_parsed_document_comes_back_equal(tmp_path: Path) -> None:
     )
     write_pack(tmp_path / "a", pack_texts([("k", parsed)]), "texts")
     assert decode_parsed(Packs([tmp_path / "a"]).take(["k"]).to_pylist()[0]) == parsed
+
+
+def test_a_batch_that_is_written_again_is_kept_as_it_was(tmp_path: Path) -> None:
+    tables = [staging.DOCUMENTS.empty_table(), staging.DRAFTS.empty_table(), pack_texts([])]
+    folder = tmp_path / "batch-00000"
+    first = staging.write_batch(folder, *tables)
+    before = {path: path.stat().st_ino for path in folder.iterdir()}
+    again = staging.write_batch(folder, tables[0], tables[1], pack_texts([("key", Parsed("text", ()))]))
+    assert again == first
+    assert {path: path.stat().st_ino for path in folder.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["batch-00000"], "the draft is gone"
