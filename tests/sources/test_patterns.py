@@ -23,27 +23,7 @@ from docmill.tasks.sources.discover import discover, open_source
 from docmill.tasks.sources.source import DiscoverOptions
 print([file.uri for file in discover(open_source(sys.argv[1]), DiscoverOptions()).found])
 """
-ATOMS = (
-    "a",
-    "b",
-    "-",
-    "*",
-    "**",
-    "?",
-    "/",
-    "!",
-    "\\",
-    " ",
-    "#",
-    "\\*",
-    "[",
-    "]",
-    "[ab]",
-    "[a-b]",
-    "[]a]",
-    "[b-]",
-    "[\\]",
-)
+ATOMS = (*"ab-*?/!\\ #[]", "**", "\\*", "[ab]", "[a-b]", "[]a]", "[b-]", "[\\]")
 NEGATED = ("[!a]", "[^ab]", "[!]]", "[^-b]")
 NAMES = st.text("ab-*]\\! #", min_size=1, max_size=4)
 DEEP = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
