@@ -57,7 +57,8 @@ class Incoming:
         for key in entries:
             if PurePosixPath(key).name == options.ignore_file:
                 folder = key.rpartition("/")[0]
-                rules.add(folder, objects.read(key).decode("utf-8", "replace"))
+                text = objects.read(key).decode("utf-8", "replace")
+                rules.add(folder, text, f"{source.url}/{key}")
         kept = (entry for entry in entries.values() if source.covers(source.prefix + entry.key))
         found = [self._offer(source, objects, entry) for entry in kept if not _left_out(entry.key, rules)]
         return Listing(sorted(found, key=lambda file: file.uri), [], rules)

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
+from docmill.tasks.sources.patterns import PathPatterns, patterns_in, patterns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class Source:
     def covers(self, uri: str) -> bool:
         """Return whether a document with this uri would come from this source."""
         inner = uri.removeprefix(self.prefix)
-        return uri.startswith(self.prefix) and (not self.pattern or self._spec.match_file(inner))
+        return uri.startswith(self.prefix) and (not self.pattern or self._patterns.match(inner))
 
     @cached_property
-    def _spec(self) -> GitIgnoreSpec:
-        return GitIgnoreSpec.from_lines([f"/{self.pattern}"])
+    def _patterns(self) -> PathPatterns:
+        return patterns_of([f"/{self.pattern}"], f"source {self.root}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,9 @@ class PathRules:
 
     def __init__(self, options: DiscoverOptions) -> None:
         self.options = options
-        self._include = GitIgnoreSpec.from_lines(options.include) if options.include else None
-        self._exclude = GitIgnoreSpec.from_lines(options.exclude) if options.exclude else None
-        self._local: list[tuple[str, GitIgnoreSpec]] = []
+        self._include = patterns_of(options.include, "[discover] include") if options.include else None
+        self._exclude = patterns_of(options.exclude, "[discover] exclude")
+        self._local: list[tuple[str, PathPatterns]] = []
         self._store = options.store.stat() if options.store and options.store.is_dir() else None
 
     def is_store(self, folder: os.stat_result) -> bool:
@@ -119,11 +119,12 @@ class PathRules:
 
     def enter(self, folder: Path, uri: str, names: list[str]) -> None:
         if self.options.ignore_file in names:
-            self.add(uri, (folder / self.options.ignore_file).read_text("utf-8", "replace"))
+            file = folder / self.options.ignore_file
+            self.add(uri, file.read_text("utf-8", "replace"), readable(str(file)))
 
-    def add(self, uri: str, text: str) -> None:
-        """Apply the text of an ignore file below a folder of the source."""
-        self._local.append((f"{uri}/" if uri else "", GitIgnoreSpec.from_lines(text.splitlines())))
+    def add(self, uri: str, text: str, file: str) -> None:
+        """Apply the text of an ignore file, named `file` in errors, below a folder of the source."""
+        self._local.append((f"{uri}/" if uri else "", patterns_in(text, file)))
 
     def drop(self, uri: str, name: str, is_folder: bool) -> bool:
         """Return whether the patterns exclude a path whose folders they include."""
@@ -140,14 +141,14 @@ class PathRules:
         return name.startswith(_HIDDEN) and not self.options.hidden
 
     def _is_excluded(self, path: str) -> bool:
-        return self._exclude is not None and bool(self._exclude.match_file(path))
+        return self._exclude.match(path)
 
     def _is_included(self, path: str) -> bool:
-        return self._include is None or bool(self._include.match_file(path))
+        return self._include is None or self._include.match(path)
 
     def _is_ignored(self, path: str) -> bool:
         """Return whether an ignore file in a folder above excludes a path."""
-        return any(path.startswith(folder) and spec.match_file(path[len(folder) :]) for folder, spec in self._local)
+        return any(path.startswith(folder) and rules.match(path[len(folder) :]) for folder, rules in self._local)
 
     def drop_inner(self, container: str, inner: str) -> bool:
         """Return whether the patterns exclude the path `inner` inside a container."""
