@@ -70,7 +70,7 @@ def test_what_is_held_back_is_read_by_its_name(bench: Workbench) -> None:
     held = open_store(bench.root, "candidate-2")
     assert held.search("when does the shop open", k=1)[0].uri == "new.md"
     assert {row["uri"] for row in held.sql("SELECT uri FROM documents").to_pylist()} >= {"new.md"}
-    with pytest.raises(QueryError, match="another name"):
+    with pytest.raises(QueryError, match="reserved for candidate snapshots; choose another"):
         set_tag(bench.root, "candidate-7")
     with pytest.raises(StoreError, match="candidate-2"):
         open_store(bench.root, "candidate-3")

@@ -211,7 +211,7 @@ def test_other_wordings_find_what_the_query_does_not_say(store: Store) -> None:
     hits = store.search("grain", mode="keyword", expand="model", rewrite=lambda query: [query, "rye mill"])
     assert hits[0].uri == "mills.md"
     assert "asked as 'rye mill'" in hits[0].steps[-1].said
-    with pytest.raises(QueryError, match="needs one"):
+    with pytest.raises(QueryError, match="needs a language model"):
         store.search("grain", expand="model")
 
 
@@ -260,7 +260,7 @@ def test_many_queries_are_encoded_at_once(store: Store, monkeypatch: pytest.Monk
         (" \n\t", "the query is empty"),
         ("🔥🔥", "the query '🔥🔥' has no word in it"),
         ("?!", "has no word in it"),
-        ("heron \udcff", "the query is not text"),
+        ("heron \udcff", "the query is not valid text"),
         ("heron " * LONGEST_QUERY, "characters, 20,000 at most"),
         ("heron " * 2_000, "the query has 2002 tokens"),
     ],
