@@ -127,7 +127,7 @@ def test_tags_that_differ_in_case_name_their_own_snapshots(bench: Workbench) -> 
 
 def test_sql_says_that_a_snapshot_is_not_there(bench: Workbench) -> None:
     for name, said in (("9", "9"), ("'x'", "x"), ("1 + 1", "2"), ("'é'", "é")):
-        with pytest.raises(QueryError, match=rf"no snapshot {said} .* give the number or tag of a kept one: chunks_at\(41\)"):
+        with pytest.raises(QueryError, match=rf"no snapshot {said} .* number or tag of a kept one: chunks_at\(41\)"):
             bench.store.sql(f"FROM chunks_at({name})")
 
 
