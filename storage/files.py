@@ -16,6 +16,7 @@ from stat import S_ISREG
 from docmill.storage.errors import Transient
 from docmill.storage.failpoints import boundary
 from docmill.storage.keys import KEY_BYTES
+from docmill.storage.names import check_file
 
 TEMPORARY = ".tmp-"
 _SYNCS_AT_ONCE = 16
@@ -26,11 +27,17 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 @dataclass(frozen=True, slots=True)
 class FileRef:
-    """An immutable file: `path` relative to the store, size in `bytes`, BLAKE2b-128 `hash` of its content."""
+    """An immutable file: `path` relative to the store, size in `bytes`, BLAKE2b-128 `hash` of its content.
+
+    Raises `UnsafeName` for a path or a hash that no file of a store has: it may come from a bucket.
+    """
 
     path: str
     bytes: int
     hash: str
+
+    def __post_init__(self) -> None:
+        check_file(self.path, self.hash)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from docmill.storage.files import FileRef
 from docmill.storage.keys import hash_bytes
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance.vectors import VectorState
+from docmill.storage.names import UnsafeName, check_table
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -204,8 +205,10 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
         )
     try:
         _check_sum(data)
-        return _adapter().validate_json(data)
-    except ValueError as error:
+        found = _adapter().validate_json(data)
+        check_table(found.vectors.table)
+        return found
+    except (ValueError, UnsafeName) as error:
         raise StoreError(f"{where} is damaged: {error}") from error
 
 

@@ -9,6 +9,7 @@ from docmill.storage.history import snapshots
 from docmill.storage.history.garbage import named_files
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.inventory import vector_files
+from docmill.storage.names import placed
 from docmill.storage.objects.bucket import Objects, Vanished
 from docmill.storage.objects.transfer import fetch, key_of_file, send
 
@@ -52,7 +53,7 @@ def _complete(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> d
     for _ in ("what it names", "what its inventory names"):
         files = [file for _, file in _kinds(root, snapshot)]
         for file in files if deep else ():
-            path = root / file.path
+            path = placed(root, file.path)
             if path.is_file() and hash_file(path) != file.hash:
                 path.unlink()
         try:

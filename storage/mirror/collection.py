@@ -12,6 +12,7 @@ from docmill.storage.history import snapshots
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import needed_files, vector_files
+from docmill.storage.names import is_listed
 from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished
 from docmill.storage.objects.lease import confirm
 from docmill.storage.objects.transfer import VECTORS, fetch, key_of_file, sized
@@ -55,7 +56,7 @@ def collect(objects: Objects, root: Path, grace_hours: float) -> int:
 def _garbage(objects: Objects, root: Path, horizon: datetime) -> list[ObjectEntry]:
     """Return the objects that no machine can still be fetching: older than `horizon`, and named by no live snapshot."""
     entries = objects.listing()
-    dropped = [entry for entry in entries if entry.key.startswith(f"{DROPPED}/")]
+    dropped = [entry for entry in entries if is_listed(entry.key, DROPPED)]
     young = [entry.key for entry in dropped if entry.modified > horizon]
     named = set(_named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)]))
     garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]

@@ -13,6 +13,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, hash_file, write_immutable
 from docmill.storage.history.garbage import named_files
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.names import UnsafeName
 from docmill.storage.objects.lance_manifest import version_files
 from docmill.storage.objects.transfer import VECTORS
 
@@ -55,9 +56,18 @@ def vector_files(root: Path, snapshot: Snapshot) -> list[FileRef]:
         raise StoreError(f"snapshot {snapshot.number} names no inventory: it was not committed on an object store")
     path = root / snapshot.inventory.path
     try:
-        return [FileRef(*row) for row in json.loads(path.read_bytes())]
-    except (ValueError, TypeError) as error:
+        files = [FileRef(*row) for row in json.loads(path.read_bytes())]
+        for file in files:
+            _check(file, snapshot)
+        return files
+    except (ValueError, TypeError, UnsafeName) as error:
         raise StoreError(f"{path} is no inventory: {error}; see: docmill verify") from error
+
+
+def _check(file: FileRef, snapshot: Snapshot) -> None:
+    """Raise `UnsafeName` for a file that is not of the snapshot's own table of vectors."""
+    if not file.path.startswith(f"{VECTORS}/{snapshot.vectors.table}.lance/"):
+        raise UnsafeName(f"it names {file.path}, which is not of the table {snapshot.vectors.table}")
 
 
 def needed_files(snapshot: Snapshot) -> Iterator[FileRef]:

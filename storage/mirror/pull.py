@@ -1,6 +1,7 @@
 """Pull: fetch the list of snapshots, and the files of snapshots in use, from the object store into the mirror."""
 
 import fcntl
+import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +19,13 @@ from docmill.storage.history.retention import forget, hold, lock_is_held
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import all_files, vector_files
+from docmill.storage.names import is_listed, shown
 from docmill.storage.objects.bucket import Objects, Vanished
 from docmill.storage.objects.shared_files import level
 from docmill.storage.objects.transfer import INCOMING, VECTORS, fetch
 
 IDENTITY = "store.json"
+_log = logging.getLogger("docmill.remote")
 _MIRRORED = (
     snapshots.FOLDER,
     snapshots.CANDIDATES,
@@ -92,7 +95,7 @@ def complete(objects: Objects, root: Path, others: Iterable[Snapshot], tables_of
 def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
     """Update the mirror's snapshots, candidate snapshots and tags from its object store."""
     _recognise(objects, root, mark_of(root) or mark)  # another refresh may have recorded the store meanwhile
-    listed = {Path(entry.key).name for entry in objects.listing(snapshots.FOLDER)}
+    listed = _listed(objects, snapshots.FOLDER)
     here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda name: _fetch_snapshot(objects, root, name), sorted(listed - here)))
@@ -105,6 +108,15 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
             tidy(root)
 
 
+def _listed(objects: Objects, folder: str) -> set[str]:
+    """Return the names of the objects in a folder; one that docmill has not given is left where it is."""
+    keys = [entry.key for entry in objects.listing(folder)]
+    for key in keys:
+        if key != folder and not is_listed(key, folder):
+            _log.warning("%s has the object %s, which is none of docmill's; it is left there", objects.url, shown(key))
+    return {Path(key).name for key in keys if is_listed(key, folder)}
+
+
 def _fetch_snapshot(objects: Objects, root: Path, name: str) -> None:
     key = f"{snapshots.FOLDER}/{name}"
     with suppress(Vanished):  # removed since it was listed
@@ -113,7 +125,7 @@ def _fetch_snapshot(objects: Objects, root: Path, name: str) -> None:
 
 def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
     """Update files that may appear, change and vanish under one name; a file that a reader has open stays for now."""
-    listed = {Path(entry.key).name for entry in objects.listing(folder)}
+    listed = _listed(objects, folder)
     for path in (root / folder).glob("*.json"):
         if path.name not in listed and not lock_is_held(path):
             remove(path)

@@ -170,6 +170,9 @@ class Objects:
         except (PermissionError, exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
             what = "refuses the credentials of the environment (AWS_ACCESS_KEY_ID and related variables)"
             raise StoreError(f"{self.url}/{key} {what}: {_first_line(error)}") from error
+        except exceptions.InvalidPathError as error:
+            what = "an object there has a name that is no path; rename or delete it"
+            raise StoreError(f"{self.url}: {what}: {_first_line(error)}") from error
         except (exceptions.BaseError, ConnectionError, TimeoutError) as error:
             if _ROLE.search(str(error)):
                 what = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role"
@@ -180,7 +183,8 @@ class Objects:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0][:300]
+    line = str(error).strip().split("\n", 1)[0][:300]
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)  # it may quote the key of an object
 
 
 def connect(url: str) -> Objects:

@@ -10,6 +10,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 from docmill.storage.errors import StoreError
+from docmill.storage.names import fault, shown
 
 _MAGIC = b"LANC"
 _FOOTER = struct.Struct("<QHH4s")  # offset of the manifest, major and minor version, magic
@@ -41,7 +42,7 @@ def version_files(table: Path, version: int) -> list[Path]:
     data = path.read_bytes()
     manifest = _message(data, _FOOTER.unpack_from(data, len(data) - _FOOTER.size)[0])
     found = [path, *_fragments(table, manifest), *_indices(table, data, manifest)]
-    transactions = [table / "_transactions" / name.decode() for name in _texts(manifest, _TRANSACTION)]
+    transactions = [_below(table, "_transactions", name) for name in _texts(manifest, _TRANSACTION)]
     lost = [file for file in found if not file.is_file()]
     if data[-len(_MAGIC) :] != _MAGIC or _number(manifest, _VERSION) != version or lost:
         raise StoreError(f"{path} is not the manifest of version {version}, or {lost[:1]} is missing")
@@ -51,12 +52,20 @@ def version_files(table: Path, version: int) -> list[Path]:
 def _fragments(table: Path, manifest: bytes) -> Iterator[Path]:
     for fragment in _texts(manifest, _FRAGMENTS):
         for file in _texts(fragment, _DATA_FILES):
-            yield from (table / "data" / name.decode() for name in _texts(file, _DATA_PATH))
+            yield from (_below(table, "data", name) for name in _texts(file, _DATA_PATH))
         for deletion in _texts(fragment, _DELETION_FILE):
             number, read = _number(fragment, _FRAGMENT_ID), _number(deletion, _READ_VERSION)
             stem = f"{number}-{read}-{_number(deletion, _DELETION_ID)}"
             files = list((table / "_deletions").glob(f"{stem}.*"))
             yield from files or [table / "_deletions" / stem]
+
+
+def _below(table: Path, folder: str, name: bytes) -> Path:
+    """Return the path of a file in a folder of the table; raise `StoreError` if its name leads elsewhere."""
+    path = f"{folder}/{name.decode('utf-8', 'replace')}"
+    if found := fault(path, folder):
+        raise StoreError(f"a manifest of {table} names the file {shown(path)}, {found}")
+    return table / path
 
 
 def _indices(table: Path, data: bytes, manifest: bytes) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import hash_file, write_whole
 from docmill.storage.keys import hash_bytes
+from docmill.storage.names import is_listed
 from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished
 
 _OBJECT = re.compile(r"[^/]+/(?P<name>.+)-(?P<hash>[0-9a-f]{32})\.parquet")
@@ -67,6 +68,7 @@ def _newest(objects: Objects, folder: str) -> dict[str, tuple[str, ObjectEntry]]
     """Return the hash and the object of each name; of two objects put at the same time, the later one."""
     found: dict[str, tuple[str, ObjectEntry]] = {}
     for entry in sorted(objects.listing(folder), key=lambda entry: (entry.modified, entry.key)):
-        if named := _OBJECT.fullmatch(entry.key):
+        named = _OBJECT.fullmatch(entry.key)
+        if named and is_listed(entry.key, folder):
             found[named["name"]] = (named["hash"], entry)
     return found

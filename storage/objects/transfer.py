@@ -9,6 +9,7 @@ from pathlib import Path
 from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import FileRef, hash_file, temporary
+from docmill.storage.names import placed
 from docmill.storage.objects.bucket import Objects
 
 INCOMING = "incoming"
@@ -47,13 +48,13 @@ def fetch(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
 
 
 def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
+    final = placed(root, file.path)
     with temporary(root / INCOMING) as path:
         key = key_of_file(file)
         objects.download(key, path)
         if hash_file(path) != file.hash:
             raise StoreError(f"{objects.url}/{key} does not have the content that was written; see: docmill verify")
         path.chmod(0o644)
-        final = root / file.path
         final.parent.mkdir(parents=True, exist_ok=True)
         with boundary("remote fetch"):
             path.replace(final)

@@ -1,21 +1,14 @@
 """Member names: a path that stays within the archive, or the reason why a name is rejected."""
 
 import re
-from collections.abc import Callable
 
 from docmill.storage.errors import Rejected
+from docmill.storage.names import fault, steps
 
-_MAX_CHARACTERS = 1_000  # of a path: in UTF-8 at most 4,000 bytes, and Linux allows 4,096
 _MAX_SHOWN = 200  # characters of a rejected name in a message: enough to find the member by
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = re.compile(r"[A-Za-z]:")  # archives alone come from systems with drives, and with backslashes between folders
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|xz|lzma|zst|z)$", re.IGNORECASE)
 _BUNDLED = re.compile(r"\.(?:tgz|tbz2?|txz|tzst)$", re.IGNORECASE)
-
-_FAULTS: dict[str, Callable[[str], bool]] = {
-    "an absolute path": lambda path: path.startswith("/") or _DRIVE.match(path) is not None,
-    "which leads out of the archive": lambda path: ".." in _steps(path),
-    "which is no path of a file": lambda path: not _steps(path) or "\0" in path or len(path) > _MAX_CHARACTERS,
-}
 
 
 def inner_path(name: str) -> str:
@@ -24,14 +17,10 @@ def inner_path(name: str) -> str:
     Raise Rejected `unsafe_path` for a name that leads outside, or that no file could have.
     """
     path = name.replace("\\", "/")
-    for fault, has_fault in _FAULTS.items():
-        if has_fault(path):
-            raise Rejected("unsafe_path", f"the archive names it {shown(name)!r}, {fault}")
-    return _as_unicode("/".join(_steps(path)))
-
-
-def _steps(path: str) -> list[str]:
-    return [step for step in path.split("/") if step not in ("", ".")]
+    found = "an absolute path" if _DRIVE.match(path) else fault(path)
+    if found:
+        raise Rejected("unsafe_path", f"the archive names it {shown(name)!r}, {found}")
+    return _as_unicode("/".join(steps(path)))
 
 
 def shown(name: str) -> str:

@@ -11,8 +11,9 @@ from docmill.storage.address import url_of
 from docmill.storage.errors import SourceError
 from docmill.storage.files import remove, temporary
 from docmill.storage.keys import key_of
+from docmill.storage.names import fault
 from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, connect
-from docmill.tasks.sources.source import DiscoverOptions, Listing, PathRules, Source, SourceFile
+from docmill.tasks.sources.source import DiscoverOptions, Listing, PathRules, Skipped, Source, SourceFile
 
 _AT_ONCE = 16
 """Concurrent downloads: each waits for the store, so fewer leave the line idle; more only share it."""
@@ -60,8 +61,12 @@ class Incoming:
                 text = objects.read(key).decode("utf-8", "replace")
                 rules.add(folder, text, f"{source.url}/{key}")
         kept = (entry for entry in entries.values() if source.covers(source.prefix + entry.key))
-        found = [self._offer(source, objects, entry) for entry in kept if not _left_out(entry.key, rules)]
-        return Listing(sorted(found, key=lambda file: file.uri), [], rules)
+        listing = Listing([], [], rules)
+        for entry in kept:
+            if not _left_out(entry.key, rules):
+                self._admit(source, objects, entry, listing)
+        listing.found.sort(key=lambda file: file.uri)
+        return listing
 
     def bring(self, paths: Iterable[str]) -> None:
         """Download objects, given their future paths; skip paths that are not objects, exist, or have vanished."""
@@ -72,6 +77,12 @@ class Incoming:
     def remove(self) -> None:
         """Remove the downloads: what a later run needs of them is in the store."""
         remove(self._folder)
+
+    def _admit(self, source: Source, objects: Objects, entry: ObjectEntry, listing: Listing) -> None:
+        if why := fault(entry.key):
+            listing.skipped.append(Skipped(source.prefix + entry.key, "unsafe_path", f"a key {why}"))
+        else:
+            listing.found.append(self._offer(source, objects, entry))
 
     def _offer(self, source: Source, objects: Objects, entry: ObjectEntry) -> SourceFile:
         changed = int(entry.modified.timestamp() * _NS)

@@ -55,7 +55,10 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A path that is not read: `loop`, `store`, `special`, `broken_link`, `unreadable`, in an archive `duplicate`."""
+    """A path that is not read, and the reason.
+
+    `loop`, `store`, `special`, `broken_link`, `unreadable`; in archives `duplicate`, on object stores `unsafe_path`.
+    """
 
     uri: str
     reason: str

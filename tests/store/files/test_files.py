@@ -26,12 +26,12 @@ def test_put_if_absent_writes_once_and_never_overwrites(tmp_path: Path) -> None:
 
 
 def test_an_immutable_file_is_named_by_its_content(tmp_path: Path) -> None:
-    ref = write_immutable(tmp_path, "things", ".bin", write_content)
-    again = write_immutable(tmp_path, "things", ".bin", write_content)
+    ref = write_immutable(tmp_path, "tables", ".bin", write_content)
+    again = write_immutable(tmp_path, "tables", ".bin", write_content)
     assert ref == again
     assert ref.hash == hash_bytes(b"content") == hash_file(tmp_path / ref.path)
-    assert (ref.path, ref.bytes) == (f"things/{ref.hash}.bin", 7)
-    assert names(tmp_path / "things") == [f"{ref.hash}.bin"]
+    assert (ref.path, ref.bytes) == (f"tables/{ref.hash}.bin", 7)
+    assert names(tmp_path / "tables") == [f"{ref.hash}.bin"]
 
 
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
@@ -40,8 +40,8 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        write_immutable(tmp_path, "things", ".bin", fail)
-    assert names(tmp_path / "things") == []
+        write_immutable(tmp_path, "tables", ".bin", fail)
+    assert names(tmp_path / "tables") == []
 
 
 def test_write_whole_replaces_a_file_in_one_step(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_write_whole_replaces_a_file_in_one_step(tmp_path: Path) -> None:
 
 def test_adopting_a_file_moves_it_under_its_content_name(tmp_path: Path) -> None:
     (tmp_path / "draft").write_bytes(b"pack")
-    ref = adopt(tmp_path, "packs", ".bin", tmp_path / "draft")
+    ref = adopt(tmp_path, "artifacts", ".bin", tmp_path / "draft")
     assert not (tmp_path / "draft").exists()
     assert (tmp_path / ref.path).read_bytes() == b"pack"
     assert os.access(tmp_path / ref.path, os.R_OK)

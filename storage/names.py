@@ -1,0 +1,91 @@
+"""Names: the one grammar for names that come from outside, checked before a name becomes a path on disk.
+
+Whoever can write to a bucket chooses the names in its listings, snapshots and inventories; whoever packs an archive
+chooses those of its members. docmill gave the names in a store, so their grammar is narrow. A name that a person gave
+may have almost any character, but must not lead elsewhere.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from docmill.storage.errors import StoreError
+
+MOST_CHARACTERS = 1_024
+"""Characters of a name: an object store allows a key no more bytes, and Linux a path four times as many."""
+FILES = ("tables", "artifacts", "keywords", "inventories", "vectors")
+"""The folders of a store whose files a snapshot or its inventory may name."""
+PARQUET = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,160}-[0-9a-f]{32}\.parquet"
+_STEP = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}"  # not hidden, and with a suffix still a file name
+_PLAIN = re.compile(rf"{_STEP}(?:/{_STEP}){{1,6}}")  # below a table of vectors, an index has folders of its own
+_STEM = re.compile(_STEP)
+_HASH = re.compile(r"[0-9a-f]{32}")
+_SNAPSHOT = r"[0-9]{6,18}\.json"
+_LISTED = {
+    "snapshots": _SNAPSHOT,
+    "dropped": _SNAPSHOT,
+    "candidates": r"candidate-[0-9]{1,18}(?:-[0-9]{1,9})?\.json",
+    "tags": r"[^\W\d_][\w.-]{0,99}\.json",
+}
+_SHOWN = 200  # characters of a refused name in a message: enough to find it by
+
+_FAULTS: dict[str, Callable[[str], bool]] = {
+    "an absolute path": lambda name: name.startswith("/"),
+    "which leads out of its folder": lambda name: ".." in name.split("/"),
+    "which is no path of a file": lambda name: "\0" in name or len(name) > MOST_CHARACTERS or not steps(name),
+}
+
+
+def steps(name: str) -> list[str]:
+    """Return the steps of a path, without those that stay where they are."""
+    return [step for step in name.split("/") if step not in ("", ".")]
+
+
+class UnsafeName(StoreError):
+    """A file of a store names a file that cannot be one of the store's."""
+
+
+def fault(name: str, *folders: str) -> str:
+    """Return why a name from outside is refused, or "" for a good one.
+
+    With `folders`, it must be the name of a file that docmill made below one of them; else a person gave it.
+    """
+    found = next((why for why, has_fault in _FAULTS.items() if has_fault(name)), "")
+    if found or not folders:
+        return found
+    if name.split("/")[0] not in folders:
+        return f"which is not below {', '.join(folders)}"
+    return "" if _PLAIN.fullmatch(name) else "which no file of a store has"
+
+
+def check_file(path: str, digest: str) -> None:
+    """Raise `UnsafeName` if a reference to a file of a store has another path or hash than docmill gives."""
+    if found := fault(path, *FILES):
+        raise UnsafeName(f"it names the file {shown(path)}, {found}")
+    if not _HASH.fullmatch(digest):
+        raise UnsafeName(f"it names {shown(path)} with the hash {shown(digest)}, which is none")
+
+
+def check_table(name: str) -> None:
+    """Raise `UnsafeName` if a snapshot's table of vectors has another name than docmill gives."""
+    if not _STEM.fullmatch(name):
+        raise UnsafeName(f"it names the table of vectors {shown(name)}, which no table of a store has")
+
+
+def is_listed(key: str, folder: str) -> bool:
+    """Return whether the key of a listing is one that docmill gives to an object in `folder`."""
+    above, _, name = key.rpartition("/")
+    return above == folder and re.fullmatch(_LISTED.get(folder, PARQUET), name) is not None
+
+
+def placed(root: Path, name: str) -> Path:
+    """Return the path of a file of a store; raise `UnsafeName` if a link among its folders leads out of `root`."""
+    path = root / name
+    if not path.parent.resolve().is_relative_to(root.resolve()):
+        raise UnsafeName(f"{path.parent} leads out of {root} by a link; remove the link and run again")
+    return path
+
+
+def shown(name: str) -> str:
+    """Return a refused name, quoted and cut, without characters that a terminal obeys."""
+    return repr(name[:_SHOWN])
