@@ -15,8 +15,8 @@ from docmill.tasks.parse.plain import is_prose, paragraphs
 
 LINE_BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
 _DROPPED_WORDS = """
-    script style noscript template svg iframe object embed applet canvas audio video head select option textarea
-    button input datalist meter progress map noembed noframes rp
+    script style noscript template svg iframe object applet canvas audio video head select option textarea
+    button input datalist meter progress noembed noframes rp
 """
 _DROPPED = frozenset(_DROPPED_WORDS.split())
 _BLOCK_WORDS = """

@@ -14,6 +14,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.html.foreign_content import end_foreign
 from docmill.tasks.parse.markup.html.html_head import head_metadata
 from docmill.tasks.parse.markup.html.html_inline import make_plain
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
@@ -48,7 +49,10 @@ def parse_html(data: bytes, _: ParseOptions) -> Parsed:
 
 def page_tree(page: str) -> Any:
     """Return the root of a page's tree, or None if it has no element."""
-    return _tree(page.replace(LINE_BREAK, "").encode("utf-8", "replace"))
+    root = _tree(page.replace(LINE_BREAK, "").encode("utf-8", "replace"))
+    if root is not None:
+        end_foreign(root)
+    return root
 
 
 def draw_tree(root: Any) -> Parsed:
