@@ -43,7 +43,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="html",
-            version=2,
+            version=3,
             parse=_by("markup.html.hypertext.parse_html"),
             suffixes=frozenset({".html", ".htm", ".xhtml", ".shtml"}),
             files="HTML and XHTML",
@@ -171,7 +171,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="eml",
-            version=2,
+            version=3,
             parse=_by("mail.messages.parse_mail"),
             suffixes=frozenset({".eml", ".p7s"}),
             files="mail",
@@ -179,7 +179,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="msg",
-            version=2,
+            version=3,
             parse=_by("mail.messages.parse_outlook"),
             suffixes=frozenset({".msg"}),
             files="Outlook's mail",
@@ -187,7 +187,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="mbox",
-            version=2,
+            version=3,
             parse=_by("mail.messages.parse_mbox"),
             suffixes=frozenset({".mbox"}),
             files="mailboxes",
@@ -195,7 +195,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="xml",
-            version=2,
+            version=3,
             parse=_by("markup.xml.generic_xml.parse_xml"),
             suffixes=frozenset({".xml", ".nxml", ".rss", ".atom", ".tei", ".dbk", ".dita"}),
             files="XML of any kind, feeds",
@@ -219,7 +219,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=2,
+            version=3,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",
