@@ -14,6 +14,7 @@ from pathlib import Path
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import put_if_absent, write_whole
 from docmill.storage.keys import key_of
+from docmill.storage.names import fault, shown, steps
 
 MARKER = "remote.json"
 VARIABLE = "DOCMILL_MIRRORS"
@@ -36,7 +37,10 @@ def url_of(store: str | Path) -> str | None:
         if str(store).startswith("s3:"):
             raise ConfigError(f"a store on an object store is s3://BUCKET/PREFIX, got {str(store)!r}")
         return None
-    return "/".join(filter(None, (f"s3://{found['bucket']}", found["prefix"])))
+    prefix = found["prefix"] or ""
+    if "/".join(steps(prefix)) != prefix or (prefix and fault(prefix)) or not prefix.isprintable():
+        raise ConfigError(f"the prefix of an address is a plain path without '.', '..' and '//', got {shown(prefix)}")
+    return "/".join(filter(None, (f"s3://{found['bucket']}", prefix)))
 
 
 def is_address(name: str) -> bool:

@@ -110,11 +110,12 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
 
 def _listed(objects: Objects, folder: str) -> set[str]:
     """Return the names of the objects in a folder; one that docmill has not given is left where it is."""
-    keys = [entry.key for entry in objects.listing(folder)]
-    for key in keys:
-        if key != folder and not is_listed(key, folder):
-            _log.warning("%s has the object %s, which is none of docmill's; it is left there", objects.url, shown(key))
-    return {Path(key).name for key in keys if is_listed(key, folder)}
+    keys = {entry.key for entry in objects.listing(folder)} - {folder}  # consoles put an object for a folder
+    own = {key for key in keys if is_listed(key, folder)}
+    if strange := sorted(keys - own):
+        what = "%s: %d objects have names that docmill does not give, such as %s; they are left there"
+        _log.warning(what, objects.url, len(strange), shown(strange[0]))
+    return {Path(key).name for key in own}
 
 
 def _fetch_snapshot(objects: Objects, root: Path, name: str) -> None:

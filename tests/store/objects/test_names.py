@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from docmill.storage.errors import DocmillError, QueryError, StoreError
+from docmill.storage.address import url_of
+from docmill.storage.errors import ConfigError, DocmillError, QueryError, StoreError
 from docmill.storage.files import hash_file
 from docmill.storage.keys import hash_bytes
 from docmill.storage.objects.lance_manifest import version_files
@@ -193,6 +194,13 @@ def test_a_manifest_that_names_a_file_outside_of_its_table_is_refused(tmp_path: 
     assert (table / "data" / outward).is_file()
     with pytest.raises(StoreError, match=r"\.\./docs"):
         version_files(table, (1 << 64) - 1 - int(manifest.stem))
+
+
+@pytest.mark.parametrize("prefix", ["../x", "a/../x", "a//b", "./a", "a\x1bb"])
+def test_an_address_whose_prefix_is_no_path_is_explained(prefix: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        url_of(f"s3://bucket/{prefix}")
+    assert repr(prefix) in str(caught.value)
 
 
 STEPS = [
