@@ -11,7 +11,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Literal
 
-from docmill.tasks.sources.patterns import PathPatterns, patterns_in, patterns_of
+from docmill.tasks.paths.patterns import PathPatterns, patterns_in, patterns_of
 
 OUTSIDE = "outside"
 """The reason of links that lead out of the source, in `Skipped`."""
