@@ -45,7 +45,7 @@ REASONS = {
     "timeout": "took longer than [parse.timeout_s]",
     "too_large": "over a limit of [discover], [parse] or [archives]",
     "undecodable": "called a text, but in no encoding that a text could be in",
-    "unreadable": "the file itself cannot be opened or read",
+    "unreadable": "the file, or the folder, cannot be opened or read",
     "unsafe_path": "a member of an archive whose name leads out of it",
     "unsupported": "of a kind that has no parser",
 }

@@ -56,7 +56,7 @@ ORDER = (  # each folder imports only those before it
     "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/writer", "storage/versions",
     "storage/retrieval/candidates", "storage/retrieval/steps", "storage/retrieval", "storage/upkeep",
     "storage/reader",
-    "tasks/counting", "tasks/model/clients", "tasks/model",
+    "tasks/paths", "tasks/counting", "tasks/model/clients", "tasks/model",
     "tasks/parse", "tasks/parse/markup", "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md",
     "tasks/parse/office", "tasks/parse/office/sheets", "tasks/parse/office/slides",
     "tasks/parse/pandoc", "tasks/parse/pandoc/formats", "tasks/parse/pandoc/word", "tasks/parse/records",

@@ -197,6 +197,7 @@ def discover_options(settings: Settings, may_be_empty: bool) -> DiscoverOptions:
         chosen.exclude,
         chosen.ignore_file,
         hidden=chosen.hidden,
+        follow_links=chosen.follow_links,
         may_be_empty=may_be_empty,
         store=settings.store,
     )

@@ -51,6 +51,10 @@ class DiscoverSettings(ConfigSection):
         description="Name of files with patterns that exclude files in the same folder and below.",
     )
     hidden: bool = Field(default=False, description="Include hidden files and folders (names that begin with a dot).")
+    follow_links: Literal["inside", "none", "all"] = Field(
+        default="inside",
+        description="Follow links to what is inside the source, each file and folder once; or none; or all.",
+    )
     max_file_bytes: int = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
 
 

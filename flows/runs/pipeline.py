@@ -48,7 +48,10 @@ from docmill.tasks.sources.discover import discover, open_source
 from docmill.tasks.sources.expand import Expansion, expand
 from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
 from docmill.tasks.sources.listings import Listings
-from docmill.tasks.sources.source import Listing, Source, SourceFile
+from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Listing, Source, SourceFile
+
+_TOLD = 3
+"""Links out of a source that a report names; it counts them all."""
 
 
 def ingest(
@@ -152,7 +155,7 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
     with run.step("plan"):
         state = _state(run, how.refresh_contexts)
         todo = plan(state, expanded.listings, expanded.hashes, run.recipe, how.retry)
-        check_losses(state, todo.lost, most)
+        _check_losses(state, todo.lost, most, expanded)
     with run.step("discover"):
         run.incoming.bring(work.path for work in todo.works)
     run.report.problems += _skipped(expanded)
@@ -161,7 +164,7 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
         now = run.started.isoformat("T", "seconds")
         outcome = settle(run.base, state, todo, run.batches, run.recipe, now)
         # Check again: which documents gave no text is known only now.
-        check_losses(state, todo.lost | {*outcome.gone}, most)
+        _check_losses(state, todo.lost | {*outcome.gone}, most, expanded)
         _count(run.report, state, todo, outcome, embedded)
         if todo.empty:
             return None
@@ -169,9 +172,28 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
 
 
 def _skipped(expanded: Expansion) -> Iterator[str]:
-    """Yield messages about skipped files."""
+    """Yield messages about skipped files; what could not be looked at is told among the rejects."""
     for _, listing in expanded.listings:
-        yield from (f"{one.uri}: skipped, {one.reason}: {one.message}" for one in listing.skipped)
+        told = (one for one in listing.skipped if one.reason not in (UNREADABLE, OUTSIDE))
+        yield from (f"{one.uri}: skipped, {one.reason}: {one.message}" for one in told)
+    yield from _links_out(expanded)
+
+
+def _links_out(expanded: Expansion) -> Iterator[str]:
+    """Yield one message for all links that lead out of a source."""
+    for source, listing in expanded.listings:
+        links = sorted(one.uri for one in listing.skipped if one.reason == OUTSIDE)
+        if links:
+            some = ", ".join(links[:_TOLD]) + (", ..." if len(links) > _TOLD else "")
+            yield f"{source.name}: {len(links)} link(s) out of the source not followed: {some} (discover.follow_links)"
+
+
+def _check_losses(state: StoreState, lost: set[str], most: float, expanded: Expansion) -> None:
+    """Raise `SourceError` if too many documents would go, and name the links whose documents may be among them."""
+    try:
+        check_losses(state, lost, most)
+    except SourceError as error:
+        raise SourceError("; ".join([str(error), *_links_out(expanded)])) from None
 
 
 def _listing(run: Run, source: Source, how: RunOptions) -> Listing:

@@ -281,9 +281,9 @@ class Store:
         """Return counts and properties of the snapshot.
 
         Returns:
-            `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`,
-            of `stale` documents, of `chunks` and of `rejects`, counts of documents by `sources` and by
-            `content_types`, the embedding `model` and its `dimension`, and `bytes`, the disk use of the folder.
+            `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`, of
+            `stale` ones, of `chunks` and `rejects`, `unreadable` files and folders with the reason, counts of documents
+            by `sources` and `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use.
         """
         documents = read_table(self.stored, "documents", ["content_type", "status", "source"])
         return {
@@ -294,6 +294,7 @@ class Store:
             "stale": pc.sum(pc.equal(documents.column("status"), "stale")).as_py() or 0,
             "chunks": self.snapshot.rows("chunks"),
             "rejects": self.snapshot.rows("rejects"),
+            "unreadable": _unreadable(read_table(self.stored, "rejects", ["uri", "reason", "message"])),
             "sources": _counts(documents.column("source")),
             "content_types": _counts(documents.column("content_type")),
             "model": self.snapshot.space.model,
@@ -311,6 +312,10 @@ class Store:
         """
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows
+
+
+def _unreadable(rejects: pa.Table) -> dict[str, str]:
+    return {row["uri"]: row["message"] for row in rejects.to_pylist() if row["reason"] == "unreadable"}
 
 
 def _named_snapshots(root: Path, statement: str) -> dict[str, int]:

@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from pathspec import GitIgnoreSpec
-
 from docmill.storage.errors import ConfigError
 from docmill.tasks.context.contextualizers import contextualizer_of
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.scores import CONTENT_TYPES
+from docmill.tasks.paths.patterns import PathPatterns, patterns_of
 from docmill.tasks.split.strategies import nearest, options_of
 
 OWN_KEY = "docmill"
@@ -108,14 +107,14 @@ class RouteTable:
         """Return the route and the rule that chose it, in words."""
         route, rule = self._decide(uri, content_type, metadata)
         named = () if route.contextualizer else self.contexts
-        context = next((name for glob, name in named if _compile(glob).match_file(uri)), "")
+        context = next((name for glob, name in named if _compile(glob).match(uri)), "")
         return (replace(route, contextualizer=context) if context else route), rule
 
     def _decide(self, uri: str, content_type: str, metadata: Mapping[str, Any]) -> tuple[Route, str]:
         if own := self._own(metadata):
             return own, "the front matter of the document"
         for glob, route in self.by_glob:
-            if _compile(glob).match_file(uri):
+            if _compile(glob).match(uri):
                 return route, f"[[routes]] glob = {json.dumps(glob)}"
         if content_type in self.chosen:
             return self.by_type[content_type], f"[[routes]] type = {json.dumps(content_type)}"
@@ -129,7 +128,7 @@ class RouteTable:
 
     def matching(self, uri: str) -> tuple[str, ...]:
         """Return the globs that match a uri, in the order of the table."""
-        return tuple(glob for glob, _ in self.by_glob if _compile(glob).match_file(uri))
+        return tuple(glob for glob, _ in self.by_glob if _compile(glob).match(uri))
 
     def _own(self, metadata: Mapping[str, Any]) -> Route | None:
         """Return the route that a document's front matter sets under `docmill`, or None."""
@@ -151,11 +150,8 @@ _GLOBS = 256
 
 
 @lru_cache(maxsize=_GLOBS)
-def _compile(glob: str) -> GitIgnoreSpec:
-    try:
-        return GitIgnoreSpec.from_lines([glob])
-    except ValueError as error:
-        raise ConfigError(f"glob {glob!r}: {error}") from None
+def _compile(glob: str) -> PathPatterns:
+    return patterns_of([glob], "[[routes]] glob")
 
 
 _STRATEGIES = {

@@ -13,7 +13,7 @@ from docmill.storage.schema import RejectRow, StagedDocument
 from docmill.tasks.document.process import WorkItem, reject
 from docmill.tasks.document.recipe import Recipe, suffix_of
 from docmill.tasks.parse.format import FileType
-from docmill.tasks.sources.source import Listing, Source, SourceFile
+from docmill.tasks.sources.source import UNREADABLE, Listing, Source, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ class Plan:
 
     `rechunked` are those of `planned` with unchanged content that are split again by another route. `orphaned` maps a
     document whose archive is no longer an archive to that file: the outcome of the file decides that of the document.
+    `hidden` are good documents below a folder that cannot be looked at, which become stale.
     """
 
     unchanged: list[str] = field(default_factory=list)
@@ -77,6 +78,7 @@ class Plan:
     moved: dict[str, str] = field(default_factory=dict)
     rechunked: list[str] = field(default_factory=list)
     orphaned: dict[str, str] = field(default_factory=dict)
+    hidden: list[str] = field(default_factory=list)
 
     @property
     def works(self) -> list[WorkItem]:
@@ -86,7 +88,7 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Return whether there is nothing to commit."""
-        return not (self.planned or self.deleted or self.forgotten or self.orphaned)
+        return not (self.planned or self.deleted or self.forgotten or self.orphaned or self.hidden)
 
     @property
     def lost(self) -> set[str]:
@@ -100,9 +102,9 @@ def plan(
     """Return the plan for `sources`, given the content hash of each uri; `retry` tries rejects again."""
     result = Plan()
     contents = KnownContents(state, recipe)
-    files = _unique(file for _, listing in sources for file in listing.found)
+    files = _unique(file for source, found in sources for file in (*found.found, *found.unseen_files(source)))
     for uri, file in files.items():
-        row, content_hash = state.documents.get(uri), hashes[uri]
+        row, content_hash = state.documents.get(uri), hashes.get(uri, "")
         _check_owner(file, row)
         if not retry and _still_rejected(state.rejects.get(uri), file, content_hash, recipe):
             (result.stale if row else result.rejected).append(uri)
@@ -111,6 +113,7 @@ def plan(
         else:
             _place(file, content_hash, row, contents, result)
     _place_absent(_absent(state.documents, files, sources), state, files, result)
+    _place_hidden(state, files, sources, result)
     result.forgotten = _absent(state.rejects, files, sources)
     result.moved = _pair_moves(state, result)
     return result
@@ -120,7 +123,7 @@ def _unique(found: Iterable[SourceFile]) -> dict[str, SourceFile]:
     files: dict[str, SourceFile] = {}
     for file in found:
         other = files.setdefault(file.uri, file)
-        if (other.path, other.place) != (file.path, file.place):
+        if (other.path, other.place) != (file.path, file.place) and not other.reason == file.reason == UNREADABLE:
             raise SourceError(
                 f"{file.uri!r} comes from {other.path} and from {file.path}; give one source a name: NAME=PATH"
             )
@@ -229,6 +232,24 @@ def _is_expected(uri: str, row: KnownDocument | RejectRow, sources: Sequence[tup
     if getattr(row, "status", "") == "restored":  # restored by undelete; stays until its file is back
         return False
     return any(s.name == row.source and s.covers(uri) and not listing.hides(uri) for s, listing in sources)
+
+
+def _place_hidden(
+    state: StoreState,
+    files: Mapping[str, SourceFile],
+    sources: Sequence[tuple[Source, Listing]],
+    result: Plan,
+) -> None:
+    """Keep the documents that may still exist where the sources could not be looked at, as stale ones."""
+    partly_seen = [(source, listing) for source, listing in sources if listing.unseen]
+    for uri, row in state.documents.items() if partly_seen else ():
+        if uri not in files and row.status != "restored" and _is_hidden(uri, row, partly_seen):
+            (result.stale if row.status == "stale" else result.hidden).append(uri)
+
+
+def _is_hidden(uri: str, row: KnownDocument, sources: Sequence[tuple[Source, Listing]]) -> bool:
+    """Return whether a document comes from a source that could not look at its place."""
+    return any(s.name == row.source and s.covers(uri) and listing.hides(uri) for s, listing in sources)
 
 
 def _place_absent(absent: Sequence[str], state: StoreState, files: Mapping[str, SourceFile], result: Plan) -> None:

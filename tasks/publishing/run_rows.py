@@ -64,7 +64,7 @@ def settle(
     """Return the outcome of every planned file, given the finished batches; one batch is in memory at a time.
 
     A document that was good and is now rejected keeps its last good version as stale. The same holds for documents in
-    an archive that is now rejected.
+    an archive that is now rejected, or in a folder that cannot be looked at.
     """
     tables: list[pa.Table] = []
     rejects: list[RejectRow] = []
@@ -101,7 +101,7 @@ def _fallen(state: StoreState, plan: Plan, rejects: Sequence[RejectRow]) -> tupl
     """Return the documents that become stale, and those that are removed with an archive that is now empty."""
     bad = {row.uri for row in rejects} | {*plan.rejected, *plan.stale}
     stale = [row.uri for row in rejects if row.uri in state.documents]
-    stale += [uri for uri, owner in plan.orphaned.items() if owner in bad]
+    stale += [*plan.hidden, *(uri for uri, owner in plan.orphaned.items() if owner in bad)]
     return stale, [uri for uri, owner in plan.orphaned.items() if owner not in bad]
 
 

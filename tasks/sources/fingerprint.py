@@ -16,7 +16,7 @@ from docmill.storage.address import is_address
 from docmill.storage.files import write_whole
 from docmill.storage.keys import KEY_BYTES
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
-from docmill.tasks.sources.source import SourceFile
+from docmill.tasks.sources.source import SourceFile, may_exist
 
 _SCHEMA = pa.schema(
     [
@@ -74,7 +74,7 @@ class Fingerprints:
         here = {file.known_as for file in present}
 
         def stays(name: str) -> bool:
-            return name in here or (not name.startswith(listed) if is_address(name) else Path(name).exists())
+            return name in here or (not name.startswith(listed) if is_address(name) else may_exist(name))
 
         kept = {name: known for name, known in self._seen.items() if stays(name)}
         merged = kept | self._fresh

@@ -1,12 +1,24 @@
 """Source: what a source is, the files found in it, and the patterns that select them."""
 
+import errno
 import os
+import re
+import stat
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
+from typing import Literal
 
-from docmill.tasks.sources.patterns import PathPatterns, patterns_in, patterns_of
+from docmill.tasks.paths.patterns import PathPatterns, patterns_in, patterns_of
+
+OUTSIDE = "outside"
+"""The reason of links that lead out of the source, in `Skipped`."""
+UNREADABLE = "unreadable"
+"""The reason of what cannot be looked at, in `Skipped` and in rejects."""
+
+FollowLinks = Literal["inside", "none", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +27,8 @@ class DiscoverOptions:
 
     A glob that matches no file, and an object-store prefix without objects, are errors unless it `may_be_empty`.
     `store` is the folder of the store, which is not a document; nor are `ignore_file` and `settings_file`, which may
-    contain passwords.
+    contain passwords. Of links, `follow_links` follows "all", "none", or those to what is "inside" the source, which
+    is listed once: under its own name if the patterns select that, else under the name of the first link.
     """
 
     include: tuple[str, ...] = ()
@@ -23,6 +36,7 @@ class DiscoverOptions:
     ignore_file: str = ".docmillignore"
     settings_file: str = "docmill.toml"
     hidden: bool = False
+    follow_links: FollowLinks = "inside"
     may_be_empty: bool = False
     store: Path | None = None
 
@@ -55,9 +69,10 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A path that is not read, and the reason.
+    """A path that is not read, and why.
 
-    `loop`, `store`, `special`, `broken_link`, `unreadable`; in archives `duplicate`, on object stores `unsafe_path`.
+    The reason is `loop`, `store`, `special`, `broken_link`, `outside`, `unreadable`; in an archive `duplicate`, on an
+    object store `unsafe_path`.
     """
 
     uri: str
@@ -84,12 +99,29 @@ class Source:
         inner = uri.removeprefix(self.prefix)
         return uri.startswith(self.prefix) and (not self.pattern or self._patterns.match(inner))
 
+    def leads_to(self, inner: str) -> bool:
+        """Return whether documents may lie below a folder, given by its path in the source."""
+        names = inner.split("/")[: len(self._leading)]
+        return not self._leading or self._leading[len(names) - 1].match("/".join(names))
+
+    def is_file(self, inner: str) -> bool:
+        """Return whether the source is one file, of this name."""
+        return bool(self.pattern) and self.pattern == literal(inner)
+
     @cached_property
     def _patterns(self) -> PathPatterns:
         return patterns_of([f"/{self.pattern}"], f"source {self.root}")
 
+    @cached_property
+    def _leading(self) -> tuple[PathPatterns, ...]:
+        """The pattern up to its first name, its second one, and so on; not beyond a `**`, which is any folders."""
+        names = self.pattern.split("/") if self.pattern else []
+        fixed = names[: names.index("**")] if "**" in names else names
+        ends = range(1, len(fixed) + 1)
+        return tuple(patterns_of([f"/{'/'.join(fixed[:end])}"], f"source {self.root}") for end in ends)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Listing:
     """The result of a walk: files in the order of their uris, and the paths that were skipped."""
 
@@ -97,9 +129,23 @@ class Listing:
     skipped: list[Skipped]
     rules: "PathRules | None" = None
 
+    @cached_property
+    def unseen(self) -> dict[str, Skipped]:
+        """The paths that could not be looked at, by uri."""
+        return {one.uri: one for one in self.skipped if one.reason == UNREADABLE}
+
+    def unseen_files(self, source: Source) -> list[SourceFile]:
+        """Return what could not be looked at as files to reject."""
+        return [
+            SourceFile(uri, str(source.root / uri.removeprefix(source.prefix)), source.name, 0, 0, (), "", *why)
+            for uri, why in ((uri, (one.reason, one.message)) for uri, one in self.unseen.items())
+        ]
+
     def hides(self, uri: str) -> bool:
-        """Return whether a document may exist in a place that the walk could not read."""
-        return any(s.reason == "unreadable" and (uri == s.uri or uri.startswith(f"{s.uri}/")) for s in self.skipped)
+        """Return whether a document may exist in a place that could not be looked at."""
+        while uri and uri not in self.unseen:
+            uri = uri.rpartition("/")[0]
+        return bool(uri)
 
 
 _HIDDEN = (".", "~$")  # the latter marks documents open in Office
@@ -120,10 +166,18 @@ class PathRules:
         """Return whether a folder is the store, by whichever path it was reached."""
         return self._store is not None and os.path.samestat(folder, self._store)
 
-    def enter(self, folder: Path, uri: str, names: list[str]) -> None:
-        if self.options.ignore_file in names:
-            file = folder / self.options.ignore_file
-            self.add(uri, file.read_text("utf-8", "replace"), readable(str(file)))
+    def enter(self, folder: Path, uri: str, names: Container[str]) -> None:
+        """Apply the ignore file of a folder, if it is among `names`; raise OSError if it cannot be read."""
+        file = folder / self.options.ignore_file
+        if file.name not in names or not os.path.lexists(file):
+            return
+        try:
+            if not stat.S_ISREG(file.stat().st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            text = file.read_text("utf-8", "replace")
+        except OSError as error:  # without it, documents would come in that it keeps out
+            raise OSError(errno.EIO, f"its {self.options.ignore_file} cannot be read: {error.strerror}") from error
+        self.add(uri, text, readable(str(file)))
 
     def add(self, uri: str, text: str, file: str) -> None:
         """Apply the text of an ignore file, named `file` in errors, below a folder of the source."""
@@ -165,6 +219,22 @@ class PathRules:
         )
 
 
+def may_exist(path: str) -> bool:
+    """Return whether a path exists or cannot be looked at."""
+    try:
+        Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def readable(name: str) -> str:
     """Return a file name as valid Unicode, with invalid bytes escaped."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def literal(name: str) -> str:
+    """Return the pattern that matches one name."""
+    return re.sub(r"([*?\[\]!#\\ ])", r"\\\1", name)

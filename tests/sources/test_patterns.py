@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from docmill.storage.errors import ConfigError
+from docmill.tasks.paths.patterns import patterns_of
 from docmill.tasks.sources.discover import discover, open_source
-from docmill.tasks.sources.patterns import patterns_of
 from docmill.tasks.sources.source import DiscoverOptions
 
 SOON = 30  # seconds; the walk takes a moment, the interpreter up to some seconds on a busy machine

@@ -1,5 +1,8 @@
 """Documents are told apart by what is in them, and sent to the strategy that the table names."""
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from docmill.storage.errors import ConfigError
@@ -64,6 +67,22 @@ def test_the_first_glob_decides_then_the_type_then_the_default() -> None:
     assert table.route("notes/b.txt", "legal").options == {"size": 50}
     assert table.route("notes/b.md", "legal").options == {"size": 100}
     assert table.route("notes/b.md", "faq") == STRUCTURE
+
+
+def test_globs_of_routes_and_contexts_are_matched_in_good_time() -> None:
+    glob = "/" + "*a" * 12 + "*b"
+    table = RouteTable(by_glob=((glob, RECURSIVE),), by_type={}, default=STRUCTURE, contexts=((glob, "structural"),))
+    before = time.perf_counter()
+    assert table.route("a" * 30, "prose") == STRUCTURE
+    assert time.perf_counter() - before < 2, "an expression that goes back to each star takes five seconds and more"
+    assert table.route("a" * 200 + "b", "prose") == replace(RECURSIVE, contextualizer="structural")
+
+
+@pytest.mark.parametrize("contexts", [False, True])
+def test_a_wrong_glob_is_refused_with_the_glob(contexts: bool) -> None:
+    by_glob, by_context = ((), (("docs/\\", "structural"),)) if contexts else ((("docs/\\", STRUCTURE),), ())
+    with pytest.raises(ConfigError, match=r"\[\[routes\]\] glob: a backslash must be followed by .*: 'docs/"):
+        RouteTable(by_glob, {}, STRUCTURE, contexts=by_context)
 
 
 def test_every_kind_has_a_route() -> None:

@@ -1,0 +1,242 @@
+"""Walk: the files below the folder of a source, and the paths that are passed over or cannot be looked at.
+
+Folders may come and go meanwhile. A vanished name is gone only if its folder, listed again, lacks it. What cannot be
+looked at is skipped as `unreadable`, so that its documents are not taken for deleted.
+"""
+
+import errno
+import os
+import stat
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, PathRules, Skipped, Source, SourceFile, readable
+
+_STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
+"""Files and folders of every store with a snapshot."""
+
+_LOOKS = 3
+"""Listings of a folder with vanished names: one that is replaced, rather than removed, is there again at the next."""
+
+Entry = os.DirEntry[str]
+
+
+class _Identity(NamedTuple):
+    """What distinguishes a file or folder from all others, whatever its names."""
+
+    device: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class _WalkedFolder:
+    """A folder and, by `above`, the folders through which the walk reached it."""
+
+    uri: str
+    path: Path
+    identity: _Identity
+    above: "_WalkedFolder | None"
+
+    def uri_of(self, name: str) -> str:
+        return f"{self.uri}/{readable(name)}" if self.uri else readable(name)
+
+    def is_within(self, identity: _Identity) -> bool:
+        """Return whether this is the folder `identity`, or was reached through it."""
+        folder: _WalkedFolder | None = self
+        while folder and folder.identity != identity:
+            folder = folder.above
+        return folder is not None
+
+
+@dataclass(slots=True)
+class _Visit:
+    """A folder with its entries `left` to look at, last one first; `vanished` are names that were not found.
+
+    `by_link` says that a link inside the source leads to it, so that its content may be listed already; `links` says
+    that its links are followed now.
+    """
+
+    folder: _WalkedFolder
+    left: list[Entry]
+    by_link: bool = False
+    links: bool = False
+    vanished: set[str] = field(default_factory=set)
+    looks: int = 1
+
+
+class Walk:
+    """One walk over a source: `found` are its files, by uri, and `skipped` the paths that are not read."""
+
+    def __init__(self, source: Source, rules: PathRules) -> None:
+        self.found: dict[str, SourceFile] = {}
+        self.skipped: dict[str, Skipped] = {}
+        self._source, self._rules = source, rules
+        self._follow = rules.options.follow_links
+        self._met: dict[int, set[int]] = defaultdict(set)  # inodes by device, as there may be millions
+        self._links: list[tuple[_WalkedFolder, Entry]] = []
+
+    def run(self) -> None:
+        """Walk; raise OSError if the source's own folder cannot be listed, or is replaced meanwhile.
+
+        Links wait until everything is listed under its own name. They are followed in the order of their uris.
+        """
+        path = self._source.root
+        root = self._open("", path, path.stat(), None)
+        self._visit(root)
+        while self._links:
+            due, self._links = self._links, []
+            for folder, entry in sorted(due, key=lambda link: link[0].uri_of(link[1].name)):
+                self._visit(_Visit(folder, [entry], by_link=True, links=True))
+
+    def _visit(self, first: _Visit | None) -> None:
+        """Look at all entries of a folder and of those below; a stack, as folders may lie deeper than Python calls."""
+        stack = [first] if first else []
+        while stack:
+            visit = stack[-1]
+            if visit.left:
+                deeper = self._look(visit, visit.left.pop())
+                stack += [deeper] if deeper else []
+            elif visit.vanished:
+                self._look_again(stack)
+            else:
+                stack.pop()
+
+    def _look(self, visit: _Visit, entry: Entry) -> _Visit | None:
+        """Look at an entry of a folder; return the visit of a folder to list."""
+        uri = visit.folder.uri_of(entry.name)
+        try:
+            return self._take(visit, entry, uri)
+        except FileNotFoundError:
+            if entry.is_symlink() and os.path.lexists(entry.path):
+                self._skip(uri, "broken_link", "a link to nothing")
+            else:
+                visit.vanished.add(entry.name)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                self._skip(uri, "loop", "links that lead to each other")
+            elif not self._leads_out(entry, uri):
+                self._skip(uri, UNREADABLE, error.strerror or str(error))
+        return None
+
+    def _take(self, visit: _Visit, entry: Entry, uri: str) -> _Visit | None:
+        """Add a file to those found, or return the visit of a folder; raise OSError if it cannot be looked at."""
+        if entry.is_symlink() and not self._is_due(visit, entry, uri):
+            return None
+        if not self._is_wanted(entry, uri):
+            return None
+        status = entry.stat()
+        if self._leads_out(entry, uri):
+            return None
+        if stat.S_ISDIR(status.st_mode):
+            return self._open(uri, Path(entry.path), status, visit)
+        if not stat.S_ISREG(status.st_mode):
+            self._skip(uri, "special", "not a regular file")
+        elif not self._is_known(_identity(status), visit):
+            full = self._source.prefix + uri
+            self.found[full] = SourceFile(full, entry.path, self._source.name, status.st_size, status.st_mtime_ns)
+            self._remember(_identity(status))
+        return None
+
+    def _is_due(self, visit: _Visit, entry: Entry, uri: str) -> bool:
+        """Return whether to follow a link now; one that stays inside the source waits for its turn."""
+        if self._follow == "all" or self._source.is_file(uri) or visit.links:
+            return True
+        if self._follow == "inside":
+            self._links.append((visit.folder, entry))
+        return False
+
+    def _is_wanted(self, entry: Entry, uri: str) -> bool:
+        """Return whether the patterns select a path; of unknown kind, whether they select it as a folder."""
+        try:
+            is_folder = entry.is_dir()
+        except OSError:
+            is_folder = True
+        if self._rules.drop(uri, readable(entry.name), is_folder):
+            return False
+        return self._source.leads_to(uri) if is_folder else self._source.covers(self._source.prefix + uri)
+
+    def _leads_out(self, entry: Entry, uri: str) -> bool:
+        """Skip a link that leads out of the source, unless the settings or the source ask for it."""
+        if self._follow != "inside" or not entry.is_symlink() or self._source.is_file(uri):
+            return False
+        leads_out = os.path.commonpath([self._source.root, os.path.realpath(entry.path)]) != str(self._source.root)
+        if leads_out:
+            self._skip(uri, OUTSIDE, "a link that leads out of the source")
+        return leads_out
+
+    def _is_known(self, identity: _Identity, visit: _Visit | None) -> bool:
+        """Return whether a link leads to what is listed already; hard links are names of their own."""
+        return visit is not None and visit.by_link and identity.inode in self._met[identity.device]
+
+    def _remember(self, identity: _Identity) -> None:
+        if self._follow == "inside":
+            self._met[identity.device].add(identity.inode)
+
+    def _open(self, uri: str, path: Path, status: os.stat_result, above: _Visit | None) -> _Visit | None:
+        """Return the visit of a folder, unless it is above itself, a store, or listed already."""
+        folder = _WalkedFolder(uri, path, _identity(status), above.folder if above else None)
+        if above and above.folder.is_within(folder.identity):
+            self._skip(uri, "loop", "a link leads back to a folder above it")
+        elif self._rules.is_store(status):
+            self._skip(uri, "store", "it is where the documents go")
+        elif not self._is_known(folder.identity, above):
+            entries = _entries(path)
+            names = {entry.name for entry in entries}
+            self._rules.enter(path, uri, names)
+            if names >= _STORE:
+                self._skip(uri, "store", "it is a store of docmill's")
+                return None
+            self._remember(folder.identity)
+            return _Visit(folder, entries, above is not None and above.by_link)
+        return None
+
+    def _look_again(self, stack: list[_Visit]) -> None:
+        """List a folder again for the names that vanished; leave those that are there to be looked at again."""
+        visit = stack[-1]
+        folder, vanished = visit.folder, visit.vanished
+        visit.vanished = set()
+        try:
+            is_same = _identity(folder.path.stat()) == folder.identity
+            entries = [entry for entry in _entries(folder.path) if entry.name in vanished]
+        except FileNotFoundError as error:
+            stack.pop()
+            if not stack:
+                self._lose(folder, error)
+            else:
+                stack[-1].vanished.add(folder.path.name)  # the folder above says whether it is gone
+        except OSError as error:
+            self._lose(folder, error)
+        else:
+            self._try_again(visit, entries, is_same)
+
+    def _try_again(self, visit: _Visit, entries: list[Entry], is_same: bool) -> None:
+        if not is_same:
+            self._lose(visit.folder, OSError(errno.ESTALE, "another folder took its place while it was listed"))
+        elif visit.looks < _LOOKS:
+            visit.looks += 1
+            visit.left = entries
+        else:
+            for entry in entries:
+                self._skip(visit.folder.uri_of(entry.name), UNREADABLE, "it is listed, but cannot be found")
+
+    def _lose(self, folder: _WalkedFolder, error: OSError) -> None:
+        """Name a folder that can no longer be listed; without the folder of the source, nothing is certain."""
+        if not folder.uri:
+            raise error
+        self._skip(folder.uri, UNREADABLE, error.strerror or str(error))
+
+    def _skip(self, uri: str, reason: str, message: str) -> None:
+        full = self._source.prefix + uri
+        self.skipped[full] = Skipped(full, reason, message)
+
+
+def _identity(status: os.stat_result) -> _Identity:
+    return _Identity(status.st_dev, status.st_ino)
+
+
+def _entries(path: Path) -> list[Entry]:
+    """Return the entries of a folder, last name first."""
+    with os.scandir(path) as entries:
+        return sorted(entries, key=lambda entry: entry.name, reverse=True)
