@@ -18,6 +18,8 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.keys import KEY_BYTES
 
 TEMPORARY = ".tmp-"
+OWNER_ONLY = 0o700
+"""The mode of a folder that holds a user's data when we create it. To share it, create it beforehand or change it."""
 _SYNCS_AT_ONCE = 16
 """How many files are synced at the same time: a disk takes several syncs together, and more threads only wait."""
 _unsettled: set[Path] = set()

@@ -13,13 +13,12 @@ from pathlib import Path
 from docmill.flows.hosting.server_main import ADDRESS, LEASES, SERVER, SHUTDOWN_S
 from docmill.flows.hosting.server_secret import CLIENT_VARIABLE, open_private, secret_of
 from docmill.storage.errors import ConfigError, Transient
-from docmill.storage.files import flocked
+from docmill.storage.files import OWNER_ONLY, flocked
 
 STARTING = "docmill-starting.lock"  # held by the run that looks for a server or starts one
 LOG = "docmill-server.log"
 STARTUP_S = 180.0
 """Seconds for the server to answer. It creates its database first, which is slow on a slow disk."""
-PRIVATE = 0o700  # the mode of the server's folder
 _POLL_S = 0.1  # seconds between checks for an answer
 
 
@@ -52,9 +51,9 @@ def prefect_home() -> Path:
     named, cache = os.environ.get("PREFECT_HOME"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     home = Path(named or f"{cache}/docmill/prefect").expanduser().absolute()
     try:
-        home.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        home.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
         if not named:
-            home.chmod(PRIVATE)  # earlier versions left it open
+            home.chmod(OWNER_ONLY)  # earlier versions left it open
     except OSError as error:
         raise ConfigError(
             f"{home} cannot be created ({error.strerror}); set PREFECT_HOME to a writable folder"
