@@ -97,8 +97,16 @@ def test_a_pipe_is_given_csv_as_it_is(store: Path) -> None:
     assert on_a_terminal(*asked, cwd=store).count(b"\n") == 2
 
 
-@pytest.mark.parametrize("command", [["status"], ["search", "esc", "--mode", "keyword", "--json"], ["rejects"],
-                                     ["rejects", "--json"], ["search", "esc \x1b[1m", "--mode", "keyword"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["status"],
+        ["rejects"],
+        ["rejects", "--json"],
+        ["search", "esc", "--mode", "keyword", "--json"],
+        ["search", "esc \x1b[1m", "--mode", "keyword"],
+    ],
+)
 def test_other_commands_steer_no_terminal(store: Path, command: list[str]) -> None:
     said = on_a_terminal(*command, "--store", str(store), cwd=store).replace(b"\x1b[33m\x1b[1mesc\x1b[0m", b"esc")
     assert is_harmless(said), said
