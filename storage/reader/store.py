@@ -256,8 +256,7 @@ class Store:
             The result, an Arrow table.
 
         Raises:
-            docmill.errors.QueryError: The statement is not one SELECT, is wrong or not valid text, or names a snapshot
-                that is not kept.
+            docmill.errors.QueryError: The statement is not one SELECT, is wrong, or names a snapshot that is not kept.
             docmill.errors.StoreError: A file of the snapshot is damaged.
 
         Example:
