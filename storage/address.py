@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from docmill.storage.errors import ConfigError, StoreError
-from docmill.storage.files import put_if_absent, write_whole
+from docmill.storage.files import OWNER_ONLY, put_if_absent, write_whole
 from docmill.storage.keys import key_of
 from docmill.storage.names import fault, shown, steps
 
@@ -65,6 +65,7 @@ def at_hand(store: str | Path, mirrors: str | Path = "") -> Path:
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     root = above / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', url.removeprefix('s3://'))[-60:]}-{key_of(url, endpoint)[:8]}"
     if not (root / MARKER).exists():
+        root.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
         put_if_absent(root / MARKER, json.dumps(asdict(MirrorMark(url, secrets.token_hex(8)))).encode())
     return root
 

@@ -19,6 +19,8 @@ from docmill.storage.keys import KEY_BYTES
 from docmill.storage.names import check_file
 
 TEMPORARY = ".tmp-"
+OWNER_ONLY = 0o700
+"""The mode of a folder that holds a user's data when we create it. To share it, create it beforehand or change it."""
 _SYNCS_AT_ONCE = 16
 """How many files are synced at the same time: a disk takes several syncs together, and more threads only wait."""
 _unsettled: set[Path] = set()

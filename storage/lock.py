@@ -13,6 +13,7 @@ from pathlib import Path
 
 from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
+from docmill.storage.files import OWNER_ONLY
 
 _POLL_S = 0.1  # seconds between two tries to get the lock
 
@@ -41,7 +42,7 @@ def locked(root: Path, name: str, deadline: float) -> Iterator[None]:
 def _open(root: Path) -> int:
     try:
         with boundary("lock"):
-            root.mkdir(parents=True, exist_ok=True)
+            root.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
             return os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except (FileExistsError, NotADirectoryError):
         raise StoreError(f"{root} cannot be a store: a file has the name of a folder; name another") from None

@@ -11,8 +11,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from docmill.flows.hosting.server_main import ADDRESS, LEASES, SERVER, SHUTDOWN_S
+from docmill.flows.hosting.server_secret import CLIENT_VARIABLE, open_private, secret_of
 from docmill.storage.errors import ConfigError, Transient
-from docmill.storage.files import flocked
+from docmill.storage.files import OWNER_ONLY, flocked
 
 STARTING = "docmill-starting.lock"  # held by the run that looks for a server or starts one
 LOG = "docmill-server.log"
@@ -37,16 +38,22 @@ def embedded_server(port: int = 0) -> Iterator[str]:
             if not _is_alive(home):
                 started.append(_start(home, port))
             url = _address(home, started)
-        stack.enter_context(environment({"PREFECT_HOME": str(home), "PREFECT_API_URL": url, **_no_proxy()}))
+        access = {"PREFECT_API_URL": url, CLIENT_VARIABLE: secret_of(home)}
+        stack.enter_context(environment({"PREFECT_HOME": str(home), **access, **_no_proxy()}))
         yield url
 
 
 def prefect_home() -> Path:
-    """Return the folder of the embedded server's database: PREFECT_HOME, else a folder in the user's cache."""
-    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    home = Path(os.environ.get("PREFECT_HOME") or f"{cache}/docmill/prefect").expanduser().absolute()
+    """Return the folder of the embedded server's database: PREFECT_HOME, else a folder in the user's cache.
+
+    Only the user can enter the folder, except a PREFECT_HOME that was there before: its mode stays.
+    """
+    named, cache = os.environ.get("PREFECT_HOME"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    home = Path(named or f"{cache}/docmill/prefect").expanduser().absolute()
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
+        if not named:
+            home.chmod(OWNER_ONLY)  # earlier versions left it open
     except OSError as error:
         raise ConfigError(
             f"{home} cannot be created ({error.strerror}); set PREFECT_HOME to a writable folder"
@@ -94,7 +101,7 @@ def _is_alive(home: Path) -> bool:
 
 def _start(home: Path, port: int) -> subprocess.Popen[bytes]:
     (home / ADDRESS).unlink(missing_ok=True)
-    with (home / LOG).open("wb") as log:
+    with os.fdopen(open_private(home / LOG), "wb") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "docmill.flows.hosting.server_main", str(home), str(port)],
             cwd=Path(__file__).parents[2],

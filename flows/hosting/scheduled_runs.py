@@ -14,6 +14,7 @@ from docmill.flows.config.configuration import keys
 from docmill.flows.config.settings import Settings
 from docmill.flows.hosting.prefect_run import check_reachable
 from docmill.flows.hosting.prefect_server import embedded_server, environment, prefect_home
+from docmill.flows.hosting.server_secret import SECRET
 from docmill.flows.runs.engine import configured_api
 from docmill.flows.runs.report import artifact_key
 from docmill.storage.address import absolute
@@ -40,10 +41,11 @@ def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
         stack.enter_context(environment(_surroundings(settings, url)))
         schedule = _schedule(cron)
         if url is None:
-            url = stack.enter_context(embedded_server(PORT))
+            page = stack.enter_context(embedded_server(PORT)).removesuffix("/api")
+            page += f", which asks for the line in {prefect_home() / SECRET}"
         else:
             check_reachable(url, "or unset PREFECT_API_URL")
-        page = url.removesuffix("/api")
+            page = url.removesuffix("/api")
         print(f"ingest/{name}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
         from docmill.flows.hosting.due_runs import poll
 

@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docmill.flows.hosting.server_secret import SERVER_VARIABLE, provide
+
 if TYPE_CHECKING:
     import uvicorn
 
@@ -33,6 +35,8 @@ ENVIRONMENT = {
     # Without this, a restart leaks the slot of a deployment's concurrency limit.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
 }
+HOSTS = ("127.0.0.1", "localhost")
+"""What a request may call this server. A page whose own name suddenly leads to loopback sends another `Host`."""
 SHUTDOWN_S = 15.0
 """Seconds between the end of the last lease and the end of the process, for requests in progress."""
 
@@ -47,6 +51,7 @@ def main(home: Path, port: int) -> None:
     (home / ADDRESS).unlink(missing_ok=True)
     listener = _listen(port)
     server = _create(home, listener.getsockname()[1])
+    _keep_private(home)
     for watch in (_announce, _end_with_last_lease):
         threading.Thread(target=watch, args=(server, home), daemon=True).start()
     server.run(sockets=[listener])
@@ -67,18 +72,34 @@ def _listen(port: int) -> socket.socket:
 def _create(home: Path, port: int) -> "uvicorn.Server":
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    os.environ.setdefault(
+        "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS", ",".join(f"http://{name}:{port}" for name in HOSTS)
+    )
     os.environ.update(
         PREFECT_HOME=str(home),
         PREFECT_SERVER_API_HOST="127.0.0.1",
         PREFECT_SERVER_API_PORT=str(port),
         PREFECT_UI_API_URL=f"http://127.0.0.1:{port}/api",
     )
+    os.environ[SERVER_VARIABLE] = provide(home)
     os.environ.pop("PREFECT_API_URL", None)
     import uvicorn
+    from fastapi.middleware.trustedhost import TrustedHostMiddleware
     from prefect.server.api.server import create_app
 
-    app = create_app(final=True)
+    # Around the app, not in it: the server's own services call the app under a name of their own.
+    app = TrustedHostMiddleware(create_app(final=True), HOSTS, www_redirect=False)
     return uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=3))
+
+
+def _keep_private(home: Path) -> None:
+    """Let only the user read what the server writes from here on, and the database that an earlier one left.
+
+    Not sooner: the pages that Prefect copies into its package belong to all users of that.
+    """
+    os.umask(0o077)
+    for part in home.glob("prefect.db*"):
+        part.chmod(0o600)
 
 
 def _announce(server: "uvicorn.Server", home: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from docmill.flows.runs.visible_text import one_line
 from docmill.tasks.model.client import Spent
 from docmill.tasks.publishing.gate import GateVerdict
 
@@ -99,7 +100,7 @@ class Report:
             f"  chunks     {_counts(asdict(self.chunks))}",
             f"  work       {self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
             f"  time       {steps or 'under 0.1 s'}",
-            *(f"  ! {line}" for line in self.problems),
+            *(f"  ! {one_line(problem)}" for problem in self.problems),
         ]
         if self.model:
             lines.insert(4, f"  model      {', '.join(f'{count:g} {name}' for name, count in self.model.items())}")
@@ -112,7 +113,7 @@ class Report:
     def _some_rechunked(self) -> str:
         """Return the uris of the rechunked documents in a plan, else their number."""
         if self.dry_run:
-            return ", ".join(self.rechunked)
+            return ", ".join(map(one_line, self.rechunked))
         return f"{len(self.rechunked)} from their stored text"
 
     def as_markdown(self) -> str:
@@ -125,7 +126,7 @@ class Report:
             *([f"| gate | {self.gate.spelled()} |"] if self.gate else []),
             *(f"| seconds: {step} | {seconds:.2f} |" for step, seconds in self.seconds.items()),
         ]
-        problems = [f"- {line}" for line in self.problems]
+        problems = [f"- {one_line(problem)}" for problem in self.problems]
         return "\n".join([f"## {self._headline()}", "", "| | |", "|---|---|", *rows, "", *problems])
 
     def _headline(self) -> str:

@@ -6,6 +6,7 @@ versions that other programs made later. Tables and packs are the data: a lost v
 
 import errno
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ _REFINED_ELSE = (2, 200)
 Keyed by the bits of an index. Recall@10 at 100,000 rows: one bit with 800 rows .99, with 200 .97; four bits with 200
 rows 1.0.
 """
+
+_SOURCE_PLACES = re.compile(r"(?:, \S+\.rs:\d+:\d+)+$")  # LanceDB names the lines of Rust that an error came through
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,5 +292,5 @@ def _explained(root: Path) -> Iterator[None]:
     except (ValueError, RuntimeError, OSError) as error:
         if os.strerror(errno.ENOSPC) in str(error):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(root / FOLDER)) from error
-        said = str(error).split("\n", 1)[0]
+        said = _SOURCE_PLACES.sub("", str(error).split("\n", 1)[0]).rpartition("Wrapped error: ")[2]
         raise StoreError(f"{root / FOLDER}: {said}; build it again with: docmill repair --store {root}") from error

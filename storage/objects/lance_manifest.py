@@ -6,6 +6,7 @@ last 16 bytes of the file say where it starts.
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -36,7 +37,7 @@ _VALUE_BITS, _VALUE_MASK, _MORE = 7, 0x7F, 0x80
 
 def version_files(table: Path, version: int) -> list[Path]:
     """Return the files of a version of the table in the folder `table`; raise `StoreError` if one is missing."""
-    path = table / "_versions" / f"{_NEWEST - version:020}.manifest"
+    path = _manifest_path(table, version)
     if not path.is_file():
         raise StoreError(f"{path} is missing: the version {version} of {table.name}")
     data = path.read_bytes()
@@ -47,6 +48,22 @@ def version_files(table: Path, version: int) -> list[Path]:
     if data[-len(_MAGIC) :] != _MAGIC or _number(manifest, _VERSION) != version or lost:
         raise StoreError(f"{path} is not the manifest of version {version}, or {lost[:1]} is missing")
     return [*found, *(file for file in transactions if file.is_file())]
+
+
+def named_by_version(table: Path, version: int) -> Iterator[Path]:
+    """Yield the manifest of a version and the data files that it names, whether they are there or not.
+
+    A manifest that cannot be read names none: LanceDB says what is wrong with it.
+    """
+    path = _manifest_path(table, version)
+    yield path
+    with suppress(OSError, struct.error, IndexError, UnicodeDecodeError, StoreError):
+        data = path.read_bytes()
+        yield from _fragments(table, _message(data, _FOOTER.unpack_from(data, len(data) - _FOOTER.size)[0]))
+
+
+def _manifest_path(table: Path, version: int) -> Path:
+    return table / "_versions" / f"{_NEWEST - version:020}.manifest"
 
 
 def _fragments(table: Path, manifest: bytes) -> Iterator[Path]:

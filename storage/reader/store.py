@@ -29,6 +29,7 @@ from docmill.storage.retrieval.candidates.search_options import (
     SearchArguments,
     SearchOptions,
     check_query,
+    check_text,
 )
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.retrieval.search_pipeline import search
@@ -202,6 +203,7 @@ class Store:
     def _allowed(self, where: str | None) -> set[str] | None:
         if where is None:
             return None
+        check_text(where, "where")
         return set(select_ids(self.stored.paths("chunks"), self.stored.paths("documents"), where))
 
     @cached_property
@@ -229,9 +231,10 @@ class Store:
             The document. Its offsets are half-open, in code points of its `text`.
 
         Raises:
-            docmill.errors.QueryError: The snapshot has no document at `uri`.
+            docmill.errors.QueryError: The snapshot has no document at `uri`, or `uri` is not valid text.
             docmill.errors.StoreError: A file of the snapshot is damaged.
         """
+        check_text(uri, "the uri")
         table = read_table(self.stored, "documents")
         rows = from_table(table.filter(pc.equal(table.column("uri"), uri)), DocumentRow)
         if not rows:
@@ -260,6 +263,7 @@ class Store:
             >>> store.sql("SELECT uri, chunks FROM documents ORDER BY uri LIMIT 1").to_pylist()
             [{'uri': 'git.md', 'chunks': 1}]
         """
+        check_text(statement, "the statement")
         files = {name: self.stored.paths(name) for name in SCHEMAS}
         extra = {
             "snapshots": history_table(self.root, self.snapshot.number),

@@ -16,6 +16,7 @@ from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.tables.tables import bucket_count, rebucket
+from docmill.storage.upkeep.presence import check_present
 from docmill.storage.upkeep.pruning import crowded, prune
 from docmill.storage.versions.candidates import discard_held
 from docmill.storage.versions.candidates import expired as expired_candidates
@@ -119,6 +120,7 @@ def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int |
     root = folder.root
     folder.complete(tables_of=snapshots.needed(root))
     base = folder.read()
+    check_present(base)
     before, number = base.snapshot, base.number + 1
     changed = base.changed(
         artifacts={kind: prune(base, kind, replace_all) for kind in before.artifacts},

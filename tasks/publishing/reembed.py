@@ -30,6 +30,7 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import RunRow, indexed_text
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import read_stored_file, read_table, rewrite, write_single
+from docmill.storage.upkeep.presence import check_present
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import join_artifacts, vector_rows
 from docmill.tasks.publishing.gate import Gate
@@ -67,7 +68,7 @@ def reembed(
     """Give every chunk of the newest snapshot a vector of `space`, and commit them as one snapshot.
 
     Readers and older snapshots keep the old vectors. Raises `StoreError` before any change if a chunk exceeds the
-    model's token limit.
+    model's token limit, or if a file of the snapshot is missing.
     """
     folder = open_folder(store).existing()
     root = folder.root
@@ -77,6 +78,7 @@ def reembed(
             sweep(root)
         current_folder.catch_up(folder)
         base = folder.read()
+        check_present(base)
         if base.snapshot.space.id == space.id:
             return Reembedded(0, None)
         if base.snapshot.space.late != space.late:

@@ -317,7 +317,7 @@ def test_a_table_is_aligned_and_its_wide_cells_are_cut() -> None:
 
 
 def test_a_document_cannot_steer_the_terminal() -> None:
-    assert plain("a\x1b[31m\tred\n\u202eback") == "a[31m red back"
+    assert plain("a\x1b[31m\tred\n\u202eback") == "a\\x1b[31m red \\u202eback"
 
 
 def test_a_snippet_shows_the_matched_words_and_marks_them_on_request() -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from docmill.flows.hosting.server_main import ADDRESS, SERVER
+from docmill.flows.hosting.server_secret import CLIENT_VARIABLE, SECRET, secret_of
 from docmill.storage.history.snapshots import numbers
 from docmill.storage.reader.store import open_store
 from tests.kit.far_bench import FarBench
@@ -176,11 +177,13 @@ def api(place: Path, request: pytest.FixtureRequest) -> Iterator[dict[str, str]]
     """Return an environment that leads to a Prefect server."""
     with ExitStack() as stack:
         if request.param == "a plain server":
-            url = stack.enter_context(plain_server(place))
+            there = {"PREFECT_API_URL": stack.enter_context(plain_server(place))}
         else:
-            url = request.getfixturevalue("prefect_api")
-        there = {"PREFECT_API_URL": url, "PREFECT_WORKER_QUERY_SECONDS": "1"}
-        yield surroundings(place / "prefect home", **there, DO_NOT_TRACK="1", NO_PROXY="127.0.0.1")
+            there = {"PREFECT_API_URL": request.getfixturevalue("prefect_api")}
+            there[CLIENT_VARIABLE] = secret_of(request.getfixturevalue("prefect_home"))
+        yield surroundings(
+            place / "prefect home", **there, PREFECT_WORKER_QUERY_SECONDS="1", DO_NOT_TRACK="1", NO_PROXY="127.0.0.1"
+        )
 
 
 def prefect(environment: Mapping[str, str], *arguments: str) -> str:
@@ -215,6 +218,7 @@ def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path, ow
         server = server_of(place)
         serving.terminate()
         assert serving.wait(60) == 0, (place / "serve.log").read_text()
+    assert f"which asks for the line in {place / 'prefect home' / SECRET}\n" in (place / "serve.log").read_text()
     assert server is not None
     assert not is_running(server)
     assert numbers(place / "store") == [1]

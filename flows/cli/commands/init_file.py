@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.terminal.command import takes
+from docmill.flows.cli.terminal.output import print_text
 from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def init(
             file.write(template())
     except FileExistsError:
         raise ConfigError(f"{target} exists; remove it first") from None
-    typer.echo(target)
+    print_text(str(target))
 
 
 def template() -> str:

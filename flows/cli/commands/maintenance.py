@@ -59,7 +59,7 @@ def publish(
     if name:
         number = candidates.publish(settings.store, name, force, settings.wait_s).number
         print_json({"snapshot": number}) if as_json else typer.echo(
-            f"snapshot {number} published, held back before as {name}"
+            f"snapshot {number} published, held back before as {plain(name)}"
         )
         return
     held = [snapshots.read_candidate(settings.store, one) for one in snapshots.candidates(settings.store)]
@@ -106,7 +106,8 @@ def reembed(
     elif made is None:
         typer.echo(f"The store already uses {plain(space.model)}.")
     elif made.candidate:
-        typer.echo(f"The gate held the snapshot back as {made.candidate}: {made.finding and made.finding.spelled()}")
+        finding = made.finding.spelled() if made.finding else ""
+        typer.echo(f"The gate held the snapshot back as {made.candidate}: {plain(finding)}")
     else:
         typer.echo(
             f"snapshot {made.snapshot} has the vectors of {plain(space.model)}, {done.embedded:,} newly embedded"

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import aligned, as_json_text, is_terminal, plain, print_json
+from docmill.flows.cli.terminal.output import aligned, as_json_text, for_terminal, is_terminal, plain, print_json
 from docmill.flows.cli.terminal.progress import waiting
+from docmill.flows.runs.visible_text import visible
 from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
@@ -145,15 +146,19 @@ def sql(
     settings = settings_of(context)
     from docmill.storage.reader.store import open_store
 
-    data = render(open_store(settings.store, at).sql(query), form)
+    shown = output is None and is_terminal()
+    data = render(open_store(settings.store, at).sql(query), form, shown)
     if output is not None:
         output.write_bytes(data)
     else:
         typer.get_binary_stream("stdout").write(data)
 
 
-def render(table: "pa.Table", form: TableFormat) -> bytes:
-    """Return a table in a format; raise `QueryError` if the format cannot hold it."""
+def render(table: "pa.Table", form: TableFormat, shown: bool = False) -> bytes:
+    """Return a table in a format; raise `QueryError` if the format cannot hold it.
+
+    `shown` is for a terminal: characters that could control it are escaped, and every row of CSV is one line.
+    """
     twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
     if twice and form in (TableFormat.json, TableFormat.parquet):
         raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
@@ -163,10 +168,11 @@ def render(table: "pa.Table", form: TableFormat) -> bytes:
 
     rows = list(zip(*columns_of(table), strict=True))
     if form is TableFormat.json:
-        return f"{as_json_text([dict(zip(table.column_names, row, strict=True)) for row in rows])}\n".encode()
+        text = as_json_text([dict(zip(table.column_names, row, strict=True)) for row in rows])
+        return f"{for_terminal(text) if shown else text}\n".encode()
     words = [[_word(value) for value in row] for row in rows]
     if form is TableFormat.csv:
-        return _csv(table.column_names, words)
+        return _csv([table.column_names, *words], visible if shown else str)
     return f"{aligned(table.column_names, words)}\n".encode()
 
 
@@ -175,12 +181,11 @@ def _word(value: Any) -> Any:
     return as_json_text(value) if isinstance(value, bool | list | dict) else value
 
 
-def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Return CSV with a header."""
+def _csv(rows: Iterable[Sequence[Any]], spell: Callable[[str], str]) -> bytes:
+    """Return CSV, with every text as `spell` writes it."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
+    writer.writerows([spell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return text.getvalue().encode()
 
 

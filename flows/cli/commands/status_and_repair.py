@@ -39,7 +39,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
         return
     width = max(map(len, facts))
     for name, value in facts.items():
-        typer.echo(f"{name.replace('_', ' '):<{width}}  {_phrase(value)}")
+        typer.echo(f"{name.replace('_', ' '):<{width}}  {plain(_phrase(value))}")
 
 
 def _phrase(value: object) -> str:

@@ -2,7 +2,6 @@
 
 import inspect
 import logging
-import sys
 import traceback
 from functools import cache
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import typer
 from typer.core import TyperCommand
 
-from docmill.flows.cli.terminal.output import note
+from docmill.flows.cli.terminal.output import harmless, note
 from docmill.storage.errors import DocmillError
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class SettingsCommand(TyperCommand):
             raise
         except (DocmillError, OSError) as error:
             if debug:
-                traceback.print_exc(file=sys.stderr)
+                typer.echo(harmless(traceback.format_exc()), err=True, nl=False)
             note(_spelled(error))
             raise typer.Exit(1) from None
 

@@ -36,11 +36,11 @@ def _lines(found: "Explanation", limit: int) -> Iterator["Text"]:
             (f"region {number}", "bold"), f"  {lines}  ", (verdict.content_type, f"bold {COLOURS[number % 6]}"),
             f" {verdict.score:.2f}  else {verdict.runner_up or 'nothing'} {verdict.runner_up_score:.2f}",
         )  # fmt: skip
-        yield Text(f"  because   {'; '.join(verdict.evidence)}")
-        yield Text(f"  goes to   {one.spelled()}, by {one.rule}")
+        yield Text(f"  because   {plain('; '.join(verdict.evidence))}")
+        yield Text(f"  goes to   {plain(one.spelled())}, by {plain(one.rule)}")
     for split in found.splits:
         yield Text()
-        yield Text(_summary(split), style="bold underline")
+        yield Text(plain(_summary(split)), style="bold underline")
         yield from _chunks(found.document.parsed.text, split.chunks, limit)
 
 
@@ -52,7 +52,7 @@ def _facts(found: "Explanation") -> Iterator[str]:
     yield f"  format    {document.file_type.format}{language}, {len(document.parsed.text):,} characters"
     yield f"  is        {whole.content_type} {whole.score:.2f}, else {whole.runner_up} {whole.runner_up_score:.2f}"
     if found.globs:
-        yield f"  globs     {', '.join(found.globs)} match; the first decides"
+        yield f"  globs     {plain(', '.join(found.globs))} match; the first decides"
 
 
 def _line_range(found: "Explanation", start: int, end: int) -> str:

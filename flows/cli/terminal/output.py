@@ -11,9 +11,12 @@ from typing import Any
 
 import typer
 
+from docmill.flows.runs.visible_text import STEERING, one_line, visible
+
 WIDEST = 60
 """Characters of a cell to show on a terminal; a table with several longer ones would not fit in a line."""
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # also bidi controls
+_HALVES = re.compile("[\ud800-\udfff]")  # characters that UTF-8 cannot write and JSON can
+plain = one_line
 
 
 def note(message: str) -> None:
@@ -27,13 +30,14 @@ def print_text(text: str) -> None:
 
 
 def harmless(text: str) -> str:
-    """Return the lines of a text without characters that could control a terminal."""
-    return "\n".join(_STEERING.sub("", line.expandtabs(4)) for line in text.split("\n"))
+    """Return a text whose lines cannot control a terminal."""
+    return "\n".join(visible(line.expandtabs(4)) for line in text.split("\n"))
 
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    typer.echo(as_json_text(value))
+    text = as_json_text(value)
+    typer.echo(for_terminal(text) if is_terminal() else text)
 
 
 def as_json_text(value: Any) -> str:
@@ -43,8 +47,18 @@ def as_json_text(value: Any) -> str:
     return _json(value)
 
 
+def for_terminal(text: str) -> str:
+    """Return JSON of the same value in which characters that could control a terminal are escaped."""
+    return "\n".join(STEERING.sub(_escaped, line) for line in text.split("\n"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found.group()):04x}"
+
+
 def _json(value: Any) -> str:
-    return json.dumps(_finite(value), ensure_ascii=False, default=lambda v: v.hex() if isinstance(v, bytes) else str(v))
+    text = json.dumps(_finite(value), ensure_ascii=False, default=lambda v: v.hex() if isinstance(v, bytes) else str(v))
+    return _HALVES.sub(_escaped, text)
 
 
 def _finite(value: Any) -> Any:
@@ -76,16 +90,11 @@ def print_found(rows: Sequence[Mapping[str, Any]], as_json: bool, nothing: str, 
 
 def aligned(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Return an aligned table: one line a row, wide cells cut, numbers aligned right."""
-    cells = [list(names), *([_cell(value) for value in row] for row in rows)]
+    cells = [[*map(plain, names)], *([_cell(value) for value in row] for row in rows)]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(names))]
     lines = [_line(row, widths, numeric) for row in cells]
     return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
-
-
-def plain(text: str) -> str:
-    """Return text as one line without characters that could control a terminal."""
-    return _STEERING.sub("", " ".join(text.split()))
 
 
 def _cell(value: Any) -> str:

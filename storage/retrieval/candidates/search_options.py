@@ -95,11 +95,16 @@ def check_query(text: str) -> None:
     """Raise `QueryError` for a query that no index can answer."""
     if not isinstance(text, str):
         raise QueryError(f"the query must be a text, got {text!r}")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise QueryError("the query is not valid text: it has a lone surrogate, as from bytes that are not UTF-8")
+    check_text(text, "the query")
     if not text.strip():
         raise QueryError("the query is empty; ask for something")
     if not any(map(str.isalnum, text)):
         raise QueryError(f"the query {text.strip()[:40]!r} has no word in it; ask in words")
     if len(text) > LONGEST_QUERY:
         raise QueryError(f"the query has {len(text):,} characters, {LONGEST_QUERY:,} at most; shorten it")
+
+
+def check_text(text: str, what: str) -> None:
+    """Raise `QueryError` for a text that UTF-8 cannot express, which no index and no database takes."""
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise QueryError(f"{what} is not valid text: it has a lone surrogate, as from bytes that are not UTF-8")
