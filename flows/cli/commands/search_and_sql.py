@@ -65,6 +65,8 @@ def search(
     """Find the chunks that answer a question."""
     asked = _asked(query, queries)
     settings = settings_of(context)
+    if where is not None:
+        _prepare()
     from docmill.flows.config.from_settings import how_of, rewrite_of
     from docmill.storage.reader.store import open_store
 
@@ -143,6 +145,7 @@ def sql(
     if form is TableFormat.parquet and output is None and is_terminal():
         raise typer.BadParameter("parquet cannot be printed on a terminal; name a file with --output")
     settings = settings_of(context)
+    _prepare()
     from docmill.storage.reader.store import open_store
 
     data = render(open_store(settings.store, at).sql(query), form)
@@ -150,6 +153,13 @@ def sql(
         output.write_bytes(data)
     else:
         typer.get_binary_stream("stdout").write(data)
+
+
+def _prepare() -> None:
+    """Start the process that runs SQL, which loads its libraries while this one loads its own."""
+    from docmill.storage.sql.statement_pool import prepare
+
+    prepare()
 
 
 def render(table: "pa.Table", form: TableFormat) -> bytes:
