@@ -19,6 +19,7 @@ from docmill.storage.sql.statement import (
     HEAD,
     READY,
     TABLE,
+    TAKEN,
     SqlLimits,
     Statement,
     frame,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _START_S = 120.0
-"""Seconds in which a process says that it is ready: it only imports, so later it hangs, even on a busy machine."""
+"""Seconds in which a process is ready, or takes a statement: later it hangs, even on a busy machine."""
 _GRACE_S = 0.5
 """Seconds that DuckDB has to stop by itself, which keeps the process for the next statement."""
 _AT_ONCE = 1 << 20  # bytes read from the socket at once
@@ -80,44 +81,45 @@ class ProcessHandle:
                 env=os.environ | _ENVIRONMENT,
             )
         self._ready = False
-        self._asked = False
+        self.is_spent = False  # True if it must not be given another statement, because it did not end the last one
         self.used = time.monotonic()
 
-    def ask(self, request: bytes, limits: SqlLimits) -> "pa.Table":
-        """Return the rows of an encoded statement."""
+    def takes(self, request: bytes) -> bool:
+        """Return whether the process is there and has taken an encoded statement, whose rows `answer` returns.
+
+        Raises `Transient` if the process does not start.
+        """
         self._wait_until_ready()
-        self._asked = True
-        answer = _FrameReader(self._socket, time.monotonic() + limits.seconds + _GRACE_S)
+        answer = _FrameReader(self._socket, time.monotonic() + _START_S)
         try:
             answer.send(request)
+            answer.expect(TAKEN)
+        except (EOFError, ConnectionError, TimeoutError):
+            return False
+        return True
+
+    def answer(self, limits: SqlLimits) -> "pa.Table":
+        """Return the rows of the statement that the process has taken."""
+        answer = _FrameReader(self._socket, time.monotonic() + limits.seconds + _GRACE_S)
+        self.is_spent = True
+        try:
             return _read_table(answer)
         except TimeoutError:
             raise QueryError(too_long(limits)) from None
         except (EOFError, ConnectionError):
             raise QueryError(_death(self.end(), limits)) from None
         finally:
-            self._asked = not answer.whole
+            self.is_spent = not answer.whole
             self.used = time.monotonic()
 
     def _wait_until_ready(self) -> None:
-        """Return when the process waits for a statement; raise `Transient` if it never will."""
         if self._ready:
             return
-        self._asked = True  # if this is interrupted, the process is not used again
         try:
             _FrameReader(self._socket, time.monotonic() + _START_S).expect(READY)
         except (EOFError, ConnectionError, TimeoutError):
             raise Transient(f"a process for SQL did not start (exit status {self.end()})") from None
         self._ready = True
-        self._asked = False
-
-    def is_spent(self) -> bool:
-        """Return whether the process must not be asked again, because it has not answered the last time."""
-        return self._asked
-
-    def is_alive(self) -> bool:
-        """Return whether the process still runs."""
-        return self._process.poll() is None
 
     def end(self) -> int:
         """Kill the process; return its exit status, the negative number of the signal if one ended it."""

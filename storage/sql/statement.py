@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-READY, ASKED, TABLE, ROWS, END, FAILED = b"r", b"a", b"t", b"d", b"e", b"f"
-"""Kinds of frames: the process waits; a statement; a table of it; bytes of the result; its end; the error instead."""
+READY, ASKED, TABLE, TAKEN, ROWS, END, FAILED = b"r", b"a", b"t", b"b", b"d", b"e", b"f"
+"""Kinds of frames: the process waits; a statement; a table of it, ended by END; the process begins; bytes of the
+result; its end; the error instead."""
 HEAD = struct.Struct("!cQ")
 
 Files = Mapping[str, Sequence[Path]]

@@ -80,9 +80,9 @@ class StatementPool:
         """Return the rows of a statement over its tables and those of `extra`."""
         request = encode(statement, extra)
         with self._places:
-            process = self._take()
+            process = self._give(request)
             try:
-                return process.ask(request, statement.limits)
+                return process.answer(statement.limits)
             finally:
                 self._put_back(process)
 
@@ -101,14 +101,19 @@ class StatementPool:
         for process in self._idle:
             process.disown()
 
-    def _take(self) -> ProcessHandle:
-        """Return a process that no other thread has."""
+    def _give(self, request: bytes) -> ProcessHandle:
+        """Return a process that has taken an encoded statement, and that no other thread has."""
         while True:
-            while (process := self._pop()) is not None:
-                if process.is_alive():
+            if (process := self._pop()) is None:
+                self._ordered().result()
+                continue
+            taken = False
+            try:
+                if taken := process.takes(request):
                     return process
-                process.end()
-            self._ordered().result()
+            finally:
+                if not taken:  # it has died while it was idle, or this is interrupted
+                    process.end()
 
     def _pop(self) -> ProcessHandle | None:
         with self._lock:
@@ -121,7 +126,7 @@ class StatementPool:
             return ahead or self._order()
 
     def _put_back(self, process: ProcessHandle) -> None:
-        if process.is_spent():
+        if process.is_spent:
             process.end()
             return
         with self._lock:

@@ -21,6 +21,7 @@ from docmill.storage.sql.statement import (
     READY,
     ROWS,
     TABLE,
+    TAKEN,
     SqlLimits,
     Statement,
     decode,
@@ -51,6 +52,7 @@ def serve(arguments: list[str]) -> None:
         pipe.sendall(frame(READY))
         while asked := _next(source):
             _limit(asked[0].limits, rest)
+            pipe.sendall(frame(TAKEN))
             pipe.sendall(_answer(pipe, *asked))
             signal.setitimer(signal.ITIMER_REAL, 0)
             give_back()
