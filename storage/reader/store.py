@@ -34,7 +34,7 @@ from docmill.storage.retrieval.candidates.search_options import (
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.retrieval.search_pipeline import search
 from docmill.storage.schema import ChunkRow, DocumentRow, Element
-from docmill.storage.sql.sandbox import query, select_ids
+from docmill.storage.sql.statement_pool import query, select_ids
 from docmill.storage.tables.tables import read_table
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)

@@ -8,31 +8,22 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
+from docmill.storage.child_process import address_space
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
+from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
 from docmill.storage.sql.views import ROUTING
 
 if TYPE_CHECKING:
     import duckdb
 
-
-@dataclass(frozen=True, slots=True)
-class SqlLimits:
-    """Limits of one statement. DuckDB does not interrupt a single function call over constants."""
-
-    seconds: float = 60.0
-    memory_mb: int = 2048
-
-
-DEFAULT_LIMITS = SqlLimits()
 
 _SANDBOX = {
     "python_enable_replacements": "false",
@@ -46,45 +37,40 @@ _SANDBOX = {
 }
 
 
+Rows = tuple[pa.Schema, Iterator[pa.RecordBatch]]
+"""The columns of a result, and its rows as they come."""
+
 _ROWS_AT_ONCE = 10_000  # rows between two checks of the memory limit
 _MACRO = """
 CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')
 """
 
 
-def query(
-    files: Mapping[str, Sequence[Path]],
-    extra: Mapping[str, pa.Table],
-    sql: str,
-    limits: SqlLimits = DEFAULT_LIMITS,
-    past: Mapping[str, Mapping[str, Sequence[Path]]] | None = None,
-) -> pa.Table:
-    """Return the rows of one SELECT over views named by `files` (keys of `SCHEMAS`) and `extra`.
+def load() -> int | None:
+    """Load what statements need; return the bytes of address space that DuckDB takes at rest, or None if unknown."""
+    import duckdb
+    import pyarrow.dataset  # noqa: F401
 
-    `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`.
-    Raises `QueryError` for any other statement, for a wrong one, and for one beyond `limits`.
+    with closing(duckdb.connect(":memory:")):  # its threads run
+        return address_space()
+
+
+@contextmanager
+def answered(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator[Rows]:
+    """Run a statement over its tables and those of `extra`; give the columns and the batches of its rows.
+
+    Raises `QueryError` for anything but one SELECT or one predicate, for a wrong one, and for one beyond its limits.
     """
-    with _connect(files, extra, limits, past or {}) as connection:
-        return _run(connection, _only_select(connection, sql), limits)
+    import duckdb
 
-
-def select_ids(
-    chunk_files: Sequence[Path],
-    document_files: Sequence[Path],
-    where: str,
-    limits: SqlLimits = DEFAULT_LIMITS,
-) -> set[str]:
-    """Return the ids of the chunks for which the SQL predicate `where` is true.
-
-    It can name columns of chunks and of documents. If both have a column, the plain name is the chunk's, and
-    `document_` before the name, as in `document_content_type`, is the document's.
-    """
-    with _connect({"chunks": chunk_files, "documents": document_files}, {}, limits, {}) as connection:
-        _check_predicate(where)
-        found = _run(
-            connection, f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n{where}\n)", limits
-        )
-        return set(found.column(0).to_pylist())
+    limits = statement.limits
+    with _connect(statement, extra) as connection:
+        sql = _where(statement.sql) if statement.is_predicate else _only_select(connection, statement.sql)
+        try:
+            reader = connection.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
+            yield reader.schema, _bounded(reader, limits)
+        except (duckdb.Error, pa.ArrowException, OSError) as error:  # failures during the stream come through Arrow
+            raise QueryError(_explain(error, limits)) from None
 
 
 _HELD = (
@@ -131,21 +117,17 @@ def _as_json(table: pa.Table) -> dict[str, list[Any]]:
 
 
 @contextmanager
-def _connect(
-    files: Mapping[str, Sequence[Path]],
-    extra: Mapping[str, pa.Table],
-    limits: SqlLimits,
-    past: Mapping[str, Mapping[str, Sequence[Path]]],
-) -> Iterator["duckdb.DuckDBPyConnection"]:
+def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["duckdb.DuckDBPyConnection"]:
     import duckdb
 
+    files, limits = statement.files, statement.limits
     with closing(duckdb.connect(":memory:")) as connection:
         for name, paths in files.items():
             _register(connection, name, name, paths)
             connection.execute(_MACRO.format(name=name))
         if "documents" in files:
             connection.execute(f"CREATE VIEW routing AS {ROUTING}")
-        for at, tables in past.items():
+        for at, tables in statement.past.items():
             for name, paths in tables.items():
                 _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # hex: A and a are two tags
         for name, table in extra.items():
@@ -211,7 +193,8 @@ def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
     return str(statements[0].query)
 
 
-def _check_predicate(where: str) -> None:
+def _where(where: str) -> str:
+    """Return the SELECT of the ids of the chunks for which a predicate is true."""
     import duckdb
 
     try:
@@ -219,6 +202,7 @@ def _check_predicate(where: str) -> None:
     except duckdb.Error as error:
         message = f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {error}"
         raise QueryError(message) from None
+    return f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n{where}\n)"
 
 
 def _chunks_with_documents() -> str:
@@ -226,16 +210,6 @@ def _chunks_with_documents() -> str:
     shared = [name for name in DOCUMENTS.names if name in CHUNKS.names and name != "document_id"]
     columns = [f"d.{name}" for name in own] + [f"d.{name} AS document_{name}" for name in shared]
     return f"SELECT c.*, {', '.join(columns)} FROM chunks AS c LEFT JOIN documents AS d USING (document_id)"
-
-
-def _run(connection: "duckdb.DuckDBPyConnection", sql: str, limits: SqlLimits) -> pa.Table:
-    import duckdb
-
-    try:
-        reader = connection.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
-        return pa.Table.from_batches(_bounded(reader, limits), reader.schema)
-    except (duckdb.Error, pa.ArrowException, OSError) as error:  # failures during the stream come through Arrow
-        raise QueryError(_explain(error, limits)) from None
 
 
 def _bounded(batches: Iterable[pa.RecordBatch], limits: SqlLimits) -> Iterator[pa.RecordBatch]:
@@ -253,9 +227,9 @@ def _explain(error: Exception, limits: SqlLimits) -> str:
 
     said = str(error)
     if isinstance(error, duckdb.InterruptException) or said.startswith("INTERRUPT"):
-        return f"the statement ran for more than {limits.seconds:g} s and was stopped; make it smaller"
+        return too_long(limits)
     if isinstance(error, duckdb.OutOfMemoryException) or said.startswith("Out of Memory"):
-        return f"the statement needed more than {limits.memory_mb} MB and was stopped; make it smaller"
+        return too_large(limits)
     if isinstance(error, duckdb.PermissionException):
         return f"SQL sees this store's tables only, no files and no network: {error}"
     if missing := re.search(r"Table with name (\w+)_at_((?:[\dA-F]{2})*) does not exist", str(error)):

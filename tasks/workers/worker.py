@@ -1,6 +1,5 @@
 """The inside of a worker process: limits first, then one document after another until the pipe closes."""
 
-import ctypes
 import logging
 import os
 import pickle
@@ -8,15 +7,14 @@ import resource
 import signal
 import sys
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
+from docmill.storage.child_process import address_space, die_with, lower
 from docmill.storage.errors import Rejected
 from docmill.tasks.workers.memory_release import release
 from docmill.tasks.workers.messages import answer, note, refusal, send
 
 _MEGABYTE = 1 << 20  # bytes
-_PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 _MAX_MESSAGE = 500
 """Characters of an exception: some libraries repeat the document in it."""
 _MAX_FILE = 2 << 30
@@ -38,7 +36,7 @@ def serve(arguments: list[str]) -> None:
     """Answer requests on an inherited pipe; `arguments` are its number, the parent's pid, megabytes, seconds."""
     fd, parent, memory_mb, timeout_s = map(int, arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _die_with(parent)
+    die_with(parent)
     _block_network()
     logging.disable(logging.ERROR)  # libraries remark on documents; what matters is in the answer
     pipe = Connection(fd)
@@ -77,14 +75,6 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}"[:_MAX_MESSAGE].removesuffix(": ")
 
 
-def _die_with(parent: int) -> None:
-    """End this process when its parent ends, however that happens (Linux; elsewhere a closed pipe does)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 def _block_network() -> None:
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event.startswith("socket.") and event not in _HARMLESS:
@@ -99,13 +89,9 @@ _HARMLESS = frozenset({"socket.__new__", "socket.gethostname", "socket.getservby
 def _limit_memory(megabytes: int) -> None:
     """Limit the address space to what is taken now and `megabytes` more, and the size of any file written."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _lower(resource.RLIMIT_FSIZE, _MAX_FILE)
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-    except OSError:
-        return
-    limit = pages * resource.getpagesize() + megabytes * _MEGABYTE
-    _lower(resource.RLIMIT_AS, limit)
+    lower(resource.RLIMIT_FSIZE, _MAX_FILE)
+    if (taken := address_space()) is not None:
+        lower(resource.RLIMIT_AS, taken + megabytes * _MEGABYTE)
 
 
 def _limit_time(seconds: int) -> None:
@@ -115,9 +101,4 @@ def _limit_time(seconds: int) -> None:
     """
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = used.ru_utime + used.ru_stime
-    _lower(resource.RLIMIT_CPU, int(spent + seconds * (os.cpu_count() or 1)) + _SPARE_CPU_S)
-
-
-def _lower(which: int, limit: int) -> None:
-    hard = resource.getrlimit(which)[1]
-    resource.setrlimit(which, (limit if hard < 0 else min(limit, hard), hard))
+    lower(resource.RLIMIT_CPU, int(spent + seconds * (os.cpu_count() or 1)) + _SPARE_CPU_S)

@@ -6,7 +6,8 @@ import pytest
 
 from docmill.flows.cli.commands.search_and_sql import TableFormat, render
 from docmill.storage.errors import QueryError
-from docmill.storage.sql.sandbox import columns_of, query
+from docmill.storage.sql.sandbox import columns_of
+from docmill.storage.sql.statement_pool import query
 
 ODD = "DATE 'infinity' AS d, make_timestamp_ns(1) AS t, INTERVAL '2 days' AS i, true AS b, [NULL, 1] AS l"
 

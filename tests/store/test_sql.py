@@ -16,7 +16,8 @@ import pytest
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.history import measurements
-from docmill.storage.sql.sandbox import SqlLimits, query, select_ids
+from docmill.storage.sql.statement import SqlLimits
+from docmill.storage.sql.statement_pool import query, select_ids
 from docmill.storage.sql.views import views_sql
 
 

@@ -66,6 +66,8 @@ def search(
     """Find the chunks that answer a question."""
     asked = _asked(query, queries)
     settings = settings_of(context)
+    if where is not None:
+        _prepare()
     from docmill.flows.config.from_settings import how_of, rewrite_of
     from docmill.storage.reader.store import open_store
 
@@ -144,6 +146,7 @@ def sql(
     if form is TableFormat.parquet and output is None and is_terminal():
         raise typer.BadParameter("parquet cannot be printed on a terminal; name a file with --output")
     settings = settings_of(context)
+    _prepare()
     from docmill.storage.reader.store import open_store
 
     shown = output is None and is_terminal()
@@ -152,6 +155,13 @@ def sql(
         output.write_bytes(data)
     else:
         typer.get_binary_stream("stdout").write(data)
+
+
+def _prepare() -> None:
+    """Start the process that runs SQL, which loads its libraries while this one loads its own."""
+    from docmill.storage.sql.statement_pool import prepare
+
+    prepare()
 
 
 def render(table: "pa.Table", form: TableFormat, shown: bool = False) -> bytes:

@@ -1,0 +1,81 @@
+"""Statement: one question to the tables with its limits, and the frames in which two processes pass it and its answer.
+
+A frame is a byte that says its kind, its length, and as many bytes. A statement is JSON, and a table is an Arrow
+stream: neither can be more to its reader than text and columns.
+"""
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+READY, ASKED, TABLE, TAKEN, ROWS, END, FAILED = b"r", b"a", b"t", b"b", b"d", b"e", b"f"
+"""Kinds of frames: the process waits; a statement; a table of it, ended by END; the process begins; bytes of the
+result; its end; the error instead."""
+HEAD = struct.Struct("!cQ")
+
+Files = Mapping[str, Sequence[Path]]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlLimits:
+    """Limits of one statement: wall clock seconds, and megabytes for the work on it and, again, for its result."""
+
+    seconds: float = 60.0
+    memory_mb: int = 2048
+
+
+DEFAULT_LIMITS = SqlLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One SELECT over views named by `files`, or one predicate over the chunks of `files`.
+
+    `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`.
+    """
+
+    sql: str
+    files: Files
+    limits: SqlLimits = DEFAULT_LIMITS
+    past: Mapping[str, Files] = field(default_factory=dict)
+    is_predicate: bool = False
+
+    def encode(self) -> bytes:
+        """Return the statement as JSON."""
+        limits = [self.limits.seconds, self.limits.memory_mb]
+        past = {at: _named(files) for at, files in self.past.items()}
+        return json.dumps([self.sql, _named(self.files), limits, past, self.is_predicate]).encode()
+
+
+def decode(data: bytes) -> Statement:
+    """Return the statement of `Statement.encode`."""
+    sql, files, limits, past, is_predicate = json.loads(data)
+    return Statement(
+        sql, _found(files), SqlLimits(*limits), {at: _found(one) for at, one in past.items()}, is_predicate
+    )
+
+
+def frame(kind: bytes, data: bytes = b"") -> bytes:
+    """Return a frame."""
+    return HEAD.pack(kind, len(data)) + data
+
+
+def too_long(limits: SqlLimits) -> str:
+    """Return the message for a statement that reached its limit of time."""
+    return f"the statement ran for more than {limits.seconds:g} s and was stopped; make it smaller"
+
+
+def too_large(limits: SqlLimits) -> str:
+    """Return the message for a statement that reached its limit of memory."""
+    return f"the statement needed more than {limits.memory_mb} MB and was stopped; make it smaller"
+
+
+def _named(files: Files) -> dict[str, list[str]]:
+    return {name: [str(path) for path in paths] for name, paths in files.items()}
+
+
+def _found(named: Mapping[str, Any]) -> dict[str, list[Path]]:
+    return {name: [Path(path) for path in paths] for name, paths in named.items()}

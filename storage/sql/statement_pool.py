@@ -1,0 +1,188 @@
+"""Statement pool: SQL in processes of its own, which the kernel binds to the limits of a statement.
+
+DuckDB checks time and memory between its operators, but not within one call of a function, such as `pg_sleep(75)` or
+`repeat('x', 4000000000)`. A process stays for the next statement, of this or of another store, because starting one
+takes a third of a second.
+"""
+
+import atexit
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+from docmill.storage.errors import Transient
+from docmill.storage.sql.process_handle import ProcessHandle, encode
+from docmill.storage.sql.statement import DEFAULT_LIMITS, Files, SqlLimits, Statement
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MOST = 4
+"""Processes at once, of up to 2 GB each; further statements wait for one of these to end."""
+_IDLE_S = 60.0
+"""Seconds without a statement after which a process, which takes about 110 MB, is ended."""
+
+
+def query(
+    files: Files,
+    extra: Mapping[str, "pa.Table"],
+    sql: str,
+    limits: SqlLimits = DEFAULT_LIMITS,
+    past: Mapping[str, Files] | None = None,
+) -> "pa.Table":
+    """Return the rows of one SELECT over views named by `files` (keys of `SCHEMAS`) and `extra`.
+
+    `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`.
+    Raises `QueryError` for any other statement, for a wrong one, and for one beyond `limits`; `Transient` if no process
+    can be started.
+    """
+    return _pool.ask(Statement(sql, files, limits, past or {}), extra)
+
+
+def select_ids(
+    chunk_files: Sequence[Path],
+    document_files: Sequence[Path],
+    where: str,
+    limits: SqlLimits = DEFAULT_LIMITS,
+) -> set[str]:
+    """Return the ids of the chunks for which the SQL predicate `where` is true.
+
+    It can name columns of chunks and of documents. If both have a column, the plain name is the chunk's, and
+    `document_` before the name, as in `document_content_type`, is the document's. Errors are those of `query`.
+    """
+    files = {"chunks": chunk_files, "documents": document_files}
+    found = _pool.ask(Statement(where, files, limits, is_predicate=True), {})
+    return set(found.column(0).to_pylist())
+
+
+def prepare() -> None:
+    """Start a process for a statement that is about to come, without waiting for it."""
+    _pool.prepare()
+
+
+class StatementPool:
+    """Processes that start when there are statements; usable from many threads."""
+
+    def __init__(self) -> None:
+        self._places = threading.BoundedSemaphore(_MOST)
+        self._lock = threading.Lock()
+        self._idle: list[ProcessHandle] = []
+        self._orders: SimpleQueue[Future[None]] = SimpleQueue()
+        self._ahead: Future[None] | None = None
+        self._keeper: threading.Thread | None = None
+
+    def ask(self, statement: Statement, extra: Mapping[str, "pa.Table"]) -> "pa.Table":
+        """Return the rows of a statement over its tables and those of `extra`."""
+        request = encode(statement, extra)
+        with self._places:
+            process = self._give(request)
+            try:
+                return process.answer(statement.limits)
+            finally:
+                self._put_back(process)
+
+    def prepare(self) -> None:
+        """Order a process unless one is idle or ordered."""
+        with self._lock:
+            if not self._idle and (self._ahead is None or self._ahead.done()):
+                self._ahead = self._order()
+
+    def close(self) -> None:
+        """End the processes without a statement."""
+        self._end_idle(time.monotonic())
+
+    def disown(self) -> None:
+        """In a fork of the process that started them, leave the processes to that one."""
+        for process in self._idle:
+            process.disown()
+
+    def _give(self, request: bytes) -> ProcessHandle:
+        """Return a process that has taken an encoded statement, and that no other thread has."""
+        while True:
+            if (process := self._pop()) is None:
+                self._ordered().result()
+                continue
+            taken = False
+            try:
+                if taken := process.takes(request):
+                    return process
+            finally:
+                if not taken:  # it has died while it was idle, or this is interrupted
+                    process.end()
+
+    def _pop(self) -> ProcessHandle | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _ordered(self) -> "Future[None]":
+        """Return the order of a process that was made ahead, or else a new one."""
+        with self._lock:
+            ahead, self._ahead = self._ahead, None
+            return ahead or self._order()
+
+    def _put_back(self, process: ProcessHandle) -> None:
+        if process.is_spent:
+            process.end()
+            return
+        with self._lock:
+            self._idle.append(process)
+
+    def _order(self) -> "Future[None]":
+        """Ask the keeper for a process, which will be among the idle ones; the caller holds the lock."""
+        if self._keeper is None:
+            self._keeper = threading.Thread(target=self._keep, name="docmill-sql", daemon=True)
+            self._keeper.start()
+        order: Future[None] = Future()
+        self._orders.put(order)
+        return order
+
+    def _keep(self) -> None:
+        """Start processes as ordered, and end those that are long idle.
+
+        The kernel ends a process with the thread that started it, so this thread stays.
+        """
+        while True:
+            try:
+                self._start(self._orders.get(timeout=_IDLE_S))
+            except Empty:
+                self._end_idle(time.monotonic() - _IDLE_S)
+
+    def _start(self, order: "Future[None]") -> None:
+        try:
+            process = ProcessHandle()
+        except BaseException as error:
+            order.set_exception(Transient(f"a process for SQL did not start: {error}"))
+            return
+        with self._lock:
+            self._idle.append(process)
+        order.set_result(None)
+
+    def _end_idle(self, since: float) -> None:
+        """End the processes without a statement since then, by the monotonic clock."""
+        with self._lock:
+            ended = [process for process in self._idle if process.used <= since]
+            self._idle = [process for process in self._idle if process.used > since]
+        for process in ended:
+            process.end()
+
+
+_pool = StatementPool()
+
+
+def _close() -> None:
+    _pool.close()
+
+
+def _leave_to_parent() -> None:
+    global _pool
+    _pool.disown()
+    _pool = StatementPool()
+
+
+atexit.register(_close)
+os.register_at_fork(after_in_child=_leave_to_parent)
