@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISREG
 
-from docmill.storage.errors import Transient
+from docmill.storage.errors import StoreError, Transient
 from docmill.storage.failpoints import boundary
 from docmill.storage.keys import KEY_BYTES
 
@@ -21,7 +21,10 @@ TEMPORARY = ".tmp-"
 _SYNCS_AT_ONCE = 16
 """How many files are synced at the same time: a disk takes several syncs together, and more threads only wait."""
 _unsettled: set[Path] = set()
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+UNSUPPORTED = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOLCK})
+"""What a call fails with that a file system does not have: EPERM for links on FAT, ENOLCK for locks on NFS without its
+lock service, EINVAL for the sync of a folder on SMB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ def explain_full_disk(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in FULL:
             raise
         reason = os.strerror(error.errno)
         raise Transient(f"{root}: {reason}; what was committed is whole: make room and run again") from error
@@ -65,10 +68,16 @@ def fault(root: Path, file: FileRef, deep: bool = True) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that the names in it survive a power cut."""
+    """Sync a folder, so that the names in it survive a power cut.
+
+    Some file systems cannot sync a folder, SMB among them; there the server decides when a name is safe.
+    """
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
     finally:
         os.close(handle)
 
@@ -190,12 +199,38 @@ def disk_use(root: Path) -> int:
     return sum(sizes.values())
 
 
+def take_lock(handle: int, how: int, path: Path) -> None:
+    """Lock the open file of a path as `fcntl.flock` does; raise `StoreError` if the file system has no locks.
+
+    No file takes the place of a lock: nobody can know whether a process on another machine that made one is alive.
+    """
+    try:
+        fcntl.flock(handle, how)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+        raise StoreError(
+            f"{path} cannot be locked: {os.strerror(error.errno)}; locks (flock) keep writers apart and the files of"
+            " readers in place: mount the file system with locks, or move the store to one that has them"
+        ) from error
+
+
+def open_to_lock(path: Path) -> int:
+    """Open a file for an exclusive lock: for writing, as NFS and SMB demand, or for reading if it is read-only."""
+    try:
+        return os.open(path, os.O_RDWR)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        return os.open(path, os.O_RDONLY)
+
+
 @contextmanager
 def flocked(path: Path, how: int, mode: int = 0o644) -> Iterator[None]:
     """Hold the lock of a file, which is created with `mode` if missing; `how` is the operation for `fcntl.flock`."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, mode)
     try:
-        fcntl.flock(handle, how)
+        take_lock(handle, how, path)
         yield
     finally:
         os.close(handle)
