@@ -11,8 +11,8 @@ from pathlib import Path
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FULL, UNSUPPORTED, temporary
 
-ROOM_BYTES = 1 << 20
-"""What must fit before a run begins. The smallest commit, one document of one chunk, takes 0.17 MB."""
+ROOM_BYTES = 1 << 18
+"""What must fit before a run begins. The smallest commit, one document of one chunk, takes 170 kB."""
 
 
 def check_links(root: Path) -> None:
@@ -33,8 +33,8 @@ def check_links(root: Path) -> None:
         return
     if missing:
         raise StoreError(
-            f"{root} cannot be written: its file system {_kind(root)}has no hard links ({missing}), by which docmill and"
-            " LanceDB commit; put it on another disk, or the store on an object store: s3://BUCKET/PREFIX"
+            f"{root} cannot be written: its file system {_kind(root)}has no hard links ({missing}), by which docmill"
+            " and LanceDB commit; put it on another disk, or the store on an object store: s3://BUCKET/PREFIX"
         )
 
 
