@@ -1,8 +1,8 @@
 """File system: check in the first second of a run that the one under a store has what every writer needs.
 
-Needed are locks (`storage/lock.py` finds out when it takes one) and hard links. A hard link is the one step that takes
-a name only if it is free: a snapshot is committed by it, and so is each version of a LanceDB table. Symbolic links and
-the sync of folders may be missing; those who use them do without.
+Needed are locks (`storage/lock.py` finds out when it takes one) and hard links. A link takes a name only if it is free:
+LanceDB commits each version of a table by one. The code that uses symbolic links, modes and the sync of folders does
+without them where they are missing, and `put_if_absent` without links, for mirrors that are only read.
 """
 
 import os
@@ -33,8 +33,8 @@ def check_links(root: Path) -> None:
         return
     if missing:
         raise StoreError(
-            f"{root} cannot be written: its file system {_kind(root)}has no hard links ({missing}), by which docmill"
-            " and LanceDB commit; put it on another disk, or the store on an object store: s3://BUCKET/PREFIX"
+            f"{root} cannot be written: its file system {_kind(root)}has no hard links ({missing}), by which LanceDB"
+            " commits; put it on another disk, or the store on an object store: s3://BUCKET/PREFIX"
         )
 
 

@@ -1,5 +1,6 @@
 """Files: atomic writes, which leave a file whole or absent and never half-written under its final name."""
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -18,6 +19,7 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.keys import KEY_BYTES
 
 TEMPORARY = ".tmp-"
+_AT_FDCWD, _RENAME_NOREPLACE = -100, 1  # of `renameat2`, from linux/fcntl.h and linux/fs.h
 _SYNCS_AT_ONCE = 16
 """How many files are synced at the same time: a disk takes several syncs together, and more threads only wait."""
 _unsettled: set[Path] = set()
@@ -118,7 +120,7 @@ def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
     final = root / folder / f"{digest}{suffix}"
     final.parent.mkdir(parents=True, exist_ok=True)
     ref = FileRef(f"{folder}/{final.name}", file.stat().st_size, digest)
-    file.chmod(0o644)
+    open_to_readers(file)
     with boundary(f"rename {folder}"):
         file.replace(final)
     _unsettled.add(final)
@@ -137,13 +139,22 @@ def settle() -> None:
         list(pool.map(sync_folder, filter(Path.exists, folders)))
 
 
+def open_to_readers(file: Path) -> None:
+    """Let others than its owner read a file, unless its file system has no modes, such as FAT."""
+    try:
+        file.chmod(0o644)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Replace the content of a file in one step."""
     with temporary(path.parent) as draft:
         with boundary(f"write {path.name}"):
             draft.write_bytes(data)
             _sync(draft)
-        draft.chmod(0o644)
+        open_to_readers(draft)
         with boundary(f"replace {path.name}"):
             draft.replace(path)
         sync_folder(path.parent)
@@ -152,20 +163,44 @@ def write_whole(path: Path, data: bytes) -> None:
 def put_if_absent(path: Path, data: bytes) -> bool:
     """Write a file unless the name exists; return whether it was written.
 
-    It uses `os.link`, which fails if the name exists, while a rename would overwrite the file.
+    Raises `StoreError` if the file system has no step that takes a name only if it is free.
     """
     with temporary(path.parent) as draft:
         with boundary(f"write {path.parent.name}"):
             draft.write_bytes(data)
-            draft.chmod(0o644)
+            open_to_readers(draft)
             _sync(draft)
         try:
             with boundary(f"put {path.parent.name}"):
-                os.link(draft, path)
+                _take_name(draft, path)
         except FileExistsError:
             return False
         sync_folder(path.parent)
         return True
+
+
+def _take_name(draft: Path, path: Path) -> None:
+    """Give a file a name that must be free: by a hard link or, without one, by a rename that replaces nothing."""
+    try:
+        os.link(draft, path)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+        _rename_to_free(draft, path)
+
+
+def _rename_to_free(draft: Path, path: Path) -> None:
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # Linux has it, `os` does not
+    names = _AT_FDCWD, os.fsencode(draft), _AT_FDCWD, os.fsencode(path)
+    if rename is not None and rename(*names, _RENAME_NOREPLACE) == 0:
+        return
+    number = ctypes.get_errno() if rename is not None else errno.ENOSYS
+    if number in UNSUPPORTED:
+        raise StoreError(
+            f"{path.parent} cannot be written: its file system has neither hard links nor a rename that replaces no"
+            " other file; choose a folder on another disk"
+        )
+    raise OSError(number, os.strerror(number), str(path))
 
 
 def link(source: str | Path, target: str | Path) -> None:

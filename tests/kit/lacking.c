@@ -1,9 +1,9 @@
 /* Preloaded into a process, this library takes from the file system below one folder what LACKING names.
  *
  *   LACKING_BELOW  the folder, absolute
- *   LACKING        a list of: links, symlinks, locks, foldersync, readlocks
+ *   LACKING        a list of: links, renames, symlinks, locks, foldersync, readlocks, modes
  *
- * "readlocks" is the rule of NFS and SMB that an exclusive lock wants a file which is open for writing.
+ * "renames" are those that replace no file, and "modes" what chmod changes. "readlocks" is the rule of NFS and SMB that an exclusive lock wants a file which is open for writing.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,6 +58,14 @@ int symlink(const char *from, const char *to) {
 
 int symlinkat(const char *from, int target, const char *to) {
     return lacks("symlinks", to) ? fail(EOPNOTSUPP) : NEXT(symlinkat)(from, target, to);
+}
+
+int renameat2(int source, const char *from, int target, const char *to, unsigned flags) {
+    return lacks("renames", to) ? fail(EINVAL) : NEXT(renameat2)(source, from, target, to, flags);
+}
+
+int chmod(const char *path, mode_t mode) {
+    return lacks("modes", path) ? fail(EPERM) : NEXT(chmod)(path, mode);
 }
 
 int flock(int file, int how) {

@@ -14,6 +14,7 @@ import pytest
 
 SOURCE = Path(__file__).with_name("lacking.c")
 SMB = ("symlinks", "foldersync", "readlocks")  # a share of Windows, as Linux mounts it by default
+FAT = ("links", "symlinks", "modes")
 
 
 def build(folder: Path) -> Path:

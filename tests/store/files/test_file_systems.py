@@ -9,7 +9,8 @@ import pytest
 
 from docmill.storage.history import snapshots
 from tests.kit.fake_encoder import NAME
-from tests.kit.lacking import SMB, build, environment
+from tests.kit.far_bench import FarBench
+from tests.kit.lacking import FAT, SMB, build, environment
 from tests.kit.workbench import Workbench
 
 ROOT = Path(__file__).parents[3]
@@ -84,6 +85,44 @@ def test_a_store_without_locks_is_refused_to_writers_and_readers(
 def test_a_store_without_hard_links_can_be_read(bench: Workbench, library: Path, token_counts_folder: Path) -> None:
     lacking = environment(library, bench.root, "links", "symlinks")
     assert docmill(token_counts_folder, "search", "knob", "--store", bench.root, env=lacking) == (0, "")
+
+
+_RACE = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from docmill.storage.files import put_if_absent
+folder = Path(sys.argv[1])
+for number in range(50):
+    with ThreadPoolExecutor(4) as pool:
+        won = list(pool.map(lambda text: put_if_absent(folder / str(number), text), [b"a", b"b", b"c", b"d"]))
+    assert sum(won) == 1, won
+    assert (folder / str(number)).read_bytes() == b"abcd"[won.index(True) :][:1]
+assert len(list(folder.iterdir())) == 50
+"""
+
+
+def test_without_hard_links_a_name_is_taken_once(tmp_path: Path, library: Path) -> None:
+    command = [sys.executable, "-c", _RACE, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, env=environment(library, tmp_path, *FAT), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_mirror_without_hard_links_can_be_read_if_names_are_taken_once(
+    far: FarBench, library: Path, token_counts_folder: Path
+) -> None:
+    far.write({"guide.md": "# Guide\n\nTurn the red knob.\n"})
+    far.ingest()
+    mirrors = far.folder / "stick"
+    search = ["search", "knob", "--store", far.address, "--mirrors", str(mirrors)]
+    lacking = environment(library, mirrors, *FAT)
+    status, said = docmill(token_counts_folder, *search, env=lacking)
+    assert (status, "fetched from" in said) == (0, True)
+    status, said = docmill(token_counts_folder, "tag", "kept", *search[2:], env=lacking)
+    assert (status, "has no hard links" in said) == (1, True)
+    shutil.rmtree(mirrors)
+    status, said = docmill(token_counts_folder, *search, env=environment(library, mirrors, *FAT, "renames"))
+    assert (status, "neither hard links nor a rename that replaces no other file" in said) == (1, True)
 
 
 @pytest.mark.slow
