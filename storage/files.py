@@ -19,10 +19,10 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.keys import KEY_BYTES
 
 TEMPORARY = ".tmp-"
-_AT_FDCWD, _RENAME_NOREPLACE = -100, 1  # of `renameat2`, from linux/fcntl.h and linux/fs.h
 _SYNCS_AT_ONCE = 16
 """How many files are synced at the same time: a disk takes several syncs together, and more threads only wait."""
 _unsettled: set[Path] = set()
+_AT_FDCWD, _RENAME_NOREPLACE = -100, 1  # of `renameat2`, from linux/fcntl.h and linux/fs.h
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 UNSUPPORTED = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOLCK})
 """What a call fails with that a file system does not have: EPERM for links on FAT, ENOLCK for locks on NFS without its

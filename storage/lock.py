@@ -16,7 +16,6 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.file_system import check_links
 from docmill.storage.files import take_lock
 
-FILE = "lock"
 _POLL_S = 0.1  # seconds between two tries to get the lock
 
 
@@ -47,7 +46,7 @@ def _open(root: Path) -> int:
     try:
         with boundary("lock"):
             root.mkdir(parents=True, exist_ok=True)
-            return os.open(root / FILE, os.O_RDWR | os.O_CREAT, 0o644)
+            return os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except (FileExistsError, NotADirectoryError):
         raise StoreError(f"{root} cannot be a store: a file has the name of a folder; name another") from None
     except OSError as error:
@@ -61,7 +60,7 @@ def _open(root: Path) -> int:
 def _acquire(handle: int, root: Path, name: str, deadline: float) -> None:
     while True:
         try:
-            return take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, root / FILE)
+            return take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, root / "lock")
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise Locked(_explain(name, os.pread(handle, 4096, 0))) from None
