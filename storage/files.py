@@ -1,5 +1,6 @@
 """Files: atomic writes, which leave a file whole or absent and never half-written under its final name."""
 
+import ctypes
 import errno
 import fcntl
 import os
@@ -13,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISREG
 
-from docmill.storage.errors import Transient
+from docmill.storage.errors import StoreError, Transient
 from docmill.storage.failpoints import boundary
 from docmill.storage.keys import KEY_BYTES
 from docmill.storage.names import check_file
@@ -24,7 +25,11 @@ OWNER_ONLY = 0o700
 _SYNCS_AT_ONCE = 16
 """How many files are synced at the same time: a disk takes several syncs together, and more threads only wait."""
 _unsettled: set[Path] = set()
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_AT_FDCWD, _RENAME_NOREPLACE = -100, 1  # of `renameat2`, from linux/fcntl.h and linux/fs.h
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+UNSUPPORTED = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOLCK})
+"""What a call fails with that a file system does not have: EPERM for links on FAT, ENOLCK for locks on NFS without its
+lock service, EINVAL for the sync of a folder on SMB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ def explain_full_disk(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in FULL:
             raise
         reason = os.strerror(error.errno)
         raise Transient(f"{root}: {reason}; what was committed is whole: make room and run again") from error
@@ -74,10 +79,16 @@ def fault(root: Path, file: FileRef, deep: bool = True) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that the names in it survive a power cut."""
+    """Sync a folder, so that the names in it survive a power cut.
+
+    Some file systems cannot sync a folder, SMB among them; there the server decides when a name is safe.
+    """
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
     finally:
         os.close(handle)
 
@@ -118,7 +129,7 @@ def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
     final = root / folder / f"{digest}{suffix}"
     final.parent.mkdir(parents=True, exist_ok=True)
     ref = FileRef(f"{folder}/{final.name}", file.stat().st_size, digest)
-    file.chmod(0o644)
+    open_to_readers(file)
     with boundary(f"rename {folder}"):
         file.replace(final)
     _unsettled.add(final)
@@ -137,13 +148,22 @@ def settle() -> None:
         list(pool.map(sync_folder, filter(Path.exists, folders)))
 
 
+def open_to_readers(file: Path) -> None:
+    """Let others than its owner read a file, unless its file system has no modes, such as FAT."""
+    try:
+        file.chmod(0o644)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Replace the content of a file in one step."""
     with temporary(path.parent) as draft:
         with boundary(f"write {path.name}"):
             draft.write_bytes(data)
             _sync(draft)
-        draft.chmod(0o644)
+        open_to_readers(draft)
         with boundary(f"replace {path.name}"):
             draft.replace(path)
         sync_folder(path.parent)
@@ -152,20 +172,44 @@ def write_whole(path: Path, data: bytes) -> None:
 def put_if_absent(path: Path, data: bytes) -> bool:
     """Write a file unless the name exists; return whether it was written.
 
-    It uses `os.link`, which fails if the name exists, while a rename would overwrite the file.
+    Raises `StoreError` if the file system has no step that takes a name only if it is free.
     """
     with temporary(path.parent) as draft:
         with boundary(f"write {path.parent.name}"):
             draft.write_bytes(data)
-            draft.chmod(0o644)
+            open_to_readers(draft)
             _sync(draft)
         try:
             with boundary(f"put {path.parent.name}"):
-                os.link(draft, path)
+                _take_name(draft, path)
         except FileExistsError:
             return False
         sync_folder(path.parent)
         return True
+
+
+def _take_name(draft: Path, path: Path) -> None:
+    """Give a file a name that must be free: by a hard link or, without one, by a rename that replaces nothing."""
+    try:
+        os.link(draft, path)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+        _rename_to_free(draft, path)
+
+
+def _rename_to_free(draft: Path, path: Path) -> None:
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # Linux has it, `os` does not
+    names = _AT_FDCWD, os.fsencode(draft), _AT_FDCWD, os.fsencode(path)
+    if rename is not None and rename(*names, _RENAME_NOREPLACE) == 0:
+        return
+    number = ctypes.get_errno() if rename is not None else errno.ENOSYS
+    if number in UNSUPPORTED:
+        raise StoreError(
+            f"{path.parent} cannot be written: its file system has neither hard links nor a rename that replaces no"
+            " other file; choose a folder on another disk"
+        )
+    raise OSError(number, os.strerror(number), str(path))
 
 
 def link(source: str | Path, target: str | Path) -> None:
@@ -199,12 +243,38 @@ def disk_use(root: Path) -> int:
     return sum(sizes.values())
 
 
+def take_lock(handle: int, how: int, path: Path) -> None:
+    """Lock the open file of a path as `fcntl.flock` does; raise `StoreError` if the file system has no locks.
+
+    No file takes the place of a lock: nobody can know whether a process on another machine that made one is alive.
+    """
+    try:
+        fcntl.flock(handle, how)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+        raise StoreError(
+            f"{path} cannot be locked: {os.strerror(error.errno)}; locks (flock) keep writers apart and the files of"
+            " readers in place: mount the file system with locks, or move the store to one that has them"
+        ) from error
+
+
+def open_to_lock(path: Path) -> int:
+    """Open a file for an exclusive lock: for writing, as NFS and SMB demand, or for reading if it is read-only."""
+    try:
+        return os.open(path, os.O_RDWR)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        return os.open(path, os.O_RDONLY)
+
+
 @contextmanager
 def flocked(path: Path, how: int, mode: int = 0o644) -> Iterator[None]:
     """Hold the lock of a file, which is created with `mode` if missing; `how` is the operation for `fcntl.flock`."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, mode)
     try:
-        fcntl.flock(handle, how)
+        take_lock(handle, how, path)
         yield
     finally:
         os.close(handle)

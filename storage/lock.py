@@ -13,7 +13,8 @@ from pathlib import Path
 
 from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import OWNER_ONLY
+from docmill.storage.file_system import check_links
+from docmill.storage.files import OWNER_ONLY, take_lock
 
 _POLL_S = 0.1  # seconds between two tries to get the lock
 
@@ -22,11 +23,13 @@ _POLL_S = 0.1  # seconds between two tries to get the lock
 def locked(root: Path, name: str, deadline: float) -> Iterator[None]:
     """Hold the folder `root` of the store `name` for writing.
 
-    Raises `Locked` if another process still holds it at `deadline`, on the monotonic clock.
+    Raises `Locked` if another process still holds it at `deadline`, on the monotonic clock, and `StoreError` if the
+    file system lacks what a writer needs.
     """
     handle = _open(root)
     try:
-        _acquire(handle, name, deadline)
+        _acquire(handle, root, name, deadline)
+        check_links(root)
         holder = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -50,13 +53,14 @@ def _open(root: Path) -> int:
         if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise
         reason = os.strerror(error.errno)
-        raise StoreError(f"{root} cannot be written: {reason}; it can be read: search, sql, verify") from None
+        can = "it can be read: search, sql, verify" if root.is_dir() else "name another folder"
+        raise StoreError(f"{root} cannot be written: {reason}; {can}") from None
 
 
-def _acquire(handle: int, name: str, deadline: float) -> None:
+def _acquire(handle: int, root: Path, name: str, deadline: float) -> None:
     while True:
         try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, root / "lock")
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise Locked(_explain(name, os.pread(handle, 4096, 0))) from None

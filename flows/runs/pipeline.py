@@ -29,6 +29,7 @@ from docmill.flows.runs.run_state import Run
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.errors import SourceError
+from docmill.storage.file_system import check_room
 from docmill.storage.files import explain_full_disk
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
@@ -86,6 +87,7 @@ def ingest(
             store.complete()
         else:
             stack.enter_context(store.lock(settings.wait_s))
+            check_room(store.root)
             store.complete()
             if staging.take_over(store.root):
                 sweep(store.root)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary
+from docmill.storage.files import open_to_lock, take_lock
 from docmill.storage.history import snapshots, tags
 from docmill.storage.history.snapshots import Snapshot, path_of
 
@@ -62,9 +63,9 @@ def removable(root: Path, retention: Retention) -> list[int]:
 
 def forget(path: Path) -> bool:
     """Remove the file of a snapshot unless a reader holds it; return whether it is gone."""
-    handle = os.open(path, os.O_RDONLY)
+    handle = open_to_lock(path)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, path)
         with boundary("drop snapshot"):
             path.unlink()
     except BlockingIOError:
@@ -82,11 +83,11 @@ def is_held(root: Path, number: int) -> bool:
 def lock_is_held(path: Path) -> bool:
     """Return whether a reader has the snapshot in a file open; False if the file is gone."""
     try:
-        handle = os.open(path, os.O_RDONLY)
+        handle = open_to_lock(path)
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, path)
     except BlockingIOError:
         return True
     finally:
@@ -117,10 +118,13 @@ def _share(path: Path) -> int | None:
     except FileNotFoundError:
         return None
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        take_lock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB, path)
         gone = os.fstat(handle).st_nlink == 0
     except BlockingIOError:
         gone = True
+    except BaseException:
+        os.close(handle)
+        raise
     if gone:
         os.close(handle)
     return None if gone else handle

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import FileRef, hash_file, temporary
+from docmill.storage.files import FileRef, hash_file, open_to_readers, temporary
 from docmill.storage.names import placed
 from docmill.storage.objects.bucket import Objects
 
@@ -54,7 +54,7 @@ def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
         objects.download(key, path)
         if hash_file(path) != file.hash:
             raise StoreError(f"{objects.url}/{key} does not have the content that was written; see: docmill verify")
-        path.chmod(0o644)
+        open_to_readers(path)
         final.parent.mkdir(parents=True, exist_ok=True)
         with boundary("remote fetch"):
             path.replace(final)

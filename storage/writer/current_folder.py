@@ -1,7 +1,8 @@
 """Current folder: the newest snapshot's tables as plain files, for any Parquet reader: `current/chunks/*.parquet`.
 
 `current` is a link that is swapped in one step. The previous folder stays until the next commit,
-so that a reader that has listed its files can still open them.
+so that a reader that has listed its files can still open them. On a file system without symbolic links, `current` is
+the folder itself, which is swapped in two steps: between them it is missing for a moment.
 """
 
 from pathlib import Path
@@ -10,13 +11,15 @@ import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import link, remove, sync_folder, write_whole
+from docmill.storage.files import UNSUPPORTED, link, remove, sync_folder, write_whole
 from docmill.storage.history import measurements
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.sql.views import views_sql
 
 LINK = "current"
 FOLDER = ".current"
+_NUMBER = ".snapshot"
+"""The file of a folder that holds the number of its snapshot; a link holds it in its target."""
 
 
 def publish(shown: StoredSnapshot) -> None:
@@ -59,8 +62,11 @@ def catch_up(store: StoreFolder) -> None:
 
 def published(root: Path) -> int | None:
     """Return the number of the snapshot that `current/` shows."""
-    link = root / LINK
-    return int(link.readlink().name) if link.is_symlink() and link.exists() else None
+    shown = root / LINK
+    if shown.is_symlink():
+        return int(shown.readlink().name) if shown.exists() else None
+    number = (shown / _NUMBER).read_text() if (shown / _NUMBER).is_file() else ""
+    return int(number) if number.isdecimal() else None  # a power cut may have emptied the file
 
 
 def _link_table(shown: StoredSnapshot, name: str, folder: Path) -> None:
@@ -76,9 +82,43 @@ def _link_table(shown: StoredSnapshot, name: str, folder: Path) -> None:
 def _swap(root: Path, folder: Path) -> None:
     fresh = root / FOLDER / "next"
     remove(fresh)
-    fresh.symlink_to(folder.relative_to(root))
+    try:
+        fresh.symlink_to(folder.relative_to(root))
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+        _swap_folder(root, folder)
+    else:
+        _swap_link(root, fresh)
+    sync_folder(root)
+
+
+def _swap_link(root: Path, fresh: Path) -> None:
     if not (root / LINK).is_symlink():  # a folder, in a copy that was made without links
         remove(root / LINK)
     with boundary("swap current"):
         fresh.replace(root / LINK)
-    sync_folder(root)
+
+
+def _swap_folder(root: Path, folder: Path) -> None:
+    """Move `folder` to `current`, whose own folder goes back to its place among the others.
+
+    A process that dies between the two steps leaves no `current`; the next one that writes publishes it again.
+    """
+    (folder / _NUMBER).write_text(f"{int(folder.name)}")
+    shown = root / LINK
+    if shown.exists() or shown.is_symlink():
+        aside = _place(root, folder)
+        remove(aside)
+        with boundary("move current"):
+            shown.replace(aside)
+    with boundary("swap current"):
+        folder.replace(shown)
+
+
+def _place(root: Path, coming: Path) -> Path:
+    """Return where the folder that `current` is goes: by its number, or to a name that `publish` clears."""
+    number = published(root)
+    if number is None or (root / LINK).is_symlink() or _folder(root, number) == coming:
+        return root / FOLDER / "old"
+    return _folder(root, number)

@@ -59,6 +59,6 @@ def unpack(orders: Sequence[Path], pool: Pool, passwords: tuple[str, ...] = ()) 
 @contextmanager
 def _begun(order: Path) -> Iterator[bool]:
     """Lock an order, and yield whether it is still to be done."""
-    with order.open("rb") as file:
+    with order.open("rb+") as file:  # NFS and SMB grant an exclusive lock to a file that is open for writing only
         fcntl.flock(file, fcntl.LOCK_EX)
         yield not (order.parent / DONE).exists()

@@ -78,8 +78,12 @@ def test_a_full_disk_ends_the_run_with_one_line_and_the_snapshot_stays(
     shutil.copytree(ROOT / "tests" / "corpus" / "handbook", bench.docs)
     bench.ingest()
     shutil.copytree(ROOT / "tests" / "corpus", bench.docs / "more")
-    # The kernel answers a write past this size as it answers one to a full disk: with an error.
-    limit = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); "
+    # The kernel answers a write past this size as it answers one to a full disk: with an error. It begins to when the
+    # run has found room and is at work.
+    limit = (
+        "import resource, runpy; from docmill.storage import failpoints; failpoints.watch = lambda name: "
+        "name == 'before stage documents' and resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)); "
+    )
     module = "runpy.run_module('tests.kit.docmill_with_fake_model', run_name='__main__')"
     arguments = ["ingest", str(bench.docs), "--store", str(bench.root), "--embedding-model", NAME, "--engine", "local"]
     command = [sys.executable, "-c", limit + module, str(token_counts_folder), *arguments]
