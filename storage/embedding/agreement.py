@@ -5,18 +5,15 @@ The result is kept in the embedding space of a snapshot (`light`), and in the us
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported
 from docmill.storage.embedding.space import EmbeddingSpace, cache_file, model_dir
 from docmill.storage.files import write_whole
 from docmill.storage.keys import key_of
-
-if TYPE_CHECKING:
-    from docmill.storage.embedding.encoder import Network
 
 VERSION = 1
 """Of the vectors of `NumpyBert`: raised when the same model and text give others, so that it is compared again."""
@@ -58,7 +55,7 @@ def _is_confirmed(space: EmbeddingSpace) -> bool:
     return known == _EQUAL if known else space.light == VERSION
 
 
-def compare(space: EmbeddingSpace, full: "Network") -> None:
+def compare(space: EmbeddingSpace, full: Network) -> None:
     """Compare `NumpyBert` with the loaded network of the same model, unless that is known, and remember the result."""
     if space.light == VERSION or _remembered(space):
         return
@@ -69,7 +66,7 @@ def compare(space: EmbeddingSpace, full: "Network") -> None:
     _remember(space, _EQUAL if equal else _DIFFERENT)
 
 
-def _agree(light: NumpyBert, full: "Network") -> bool:
+def _agree(light: NumpyBert, full: Network) -> bool:
     ids = light.tokenize(_TEXTS)
     if light.max_tokens != full.max_tokens or ids != full.tokenize(_TEXTS):
         return False

@@ -5,12 +5,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.embedding.agreement import compare, light_network
+from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.space import EmbeddingSpace, describe_model, model_dir
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 
@@ -36,29 +37,6 @@ _LIGHT_TOKENS = 4096
 takes 5 s, and its tokens then take more CPU time than the light one's but less time on a machine of many cores."""
 _LOG = logging.getLogger("docmill.loading")
 _TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
-
-
-class Network(Protocol):
-    """The model behind an `Encoder`: it makes token ids of texts, and vectors of batches of token ids."""
-
-    max_tokens: int
-    batch_tokens: int
-
-    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of each text, with special tokens and without truncation. Thread-safe."""
-        ...
-
-    def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        """Return the ids as `tokenize`, and for each id its span in the text; special tokens have (0, 0)."""
-        ...
-
-    def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), in the order of `rows`; norms are arbitrary."""
-        ...
-
-    def embed_tokens(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
-        """Return for each row float32 (tokens, dim), the vectors that `embed` pools."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ Source: Devlin et al., BERT, 2019.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.embedding.mapped_tensors import Tensors, map_tensors
-from docmill.storage.embedding.single_thread import single_thread
 from docmill.storage.embedding.space import max_tokens_of, modules_of, pooling_of, read_config
 
 Matrix = npt.NDArray[np.float32]
@@ -30,7 +30,7 @@ class Unsupported(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _Architecture:
     """The architecture that config.json describes."""
 
     hidden: int
@@ -78,7 +78,7 @@ class _Layer:
 
 
 class NumpyBert:
-    """A `Network` of `storage/embedding/encoder.py`; weights are mapped from their file, and no text is padded."""
+    """A `Network` of `storage/embedding/network.py`; weights are mapped from their file, and no text is padded."""
 
     batch_tokens = _BATCH_TOKENS
 
@@ -108,7 +108,7 @@ class NumpyBert:
         return np.stack([one[0] if self._first_only else one.mean(axis=0) for one in vectors])
 
     def embed_tokens(self, rows: Sequence[Tokens]) -> list[Matrix]:
-        with single_thread():
+        with _blas().limit(limits=1, user_api="blas"):
             return self._run(rows)
 
     def _run(self, rows: Sequence[Tokens]) -> list[Matrix]:
@@ -138,7 +138,7 @@ class NumpyBert:
         for span in spans:
             mixed[span] = self._attend(query[span], key[span], value[span])
         x = layer.mixed_norm.norm(layer.mixed.linear(mixed) + x, self._shape.epsilon)
-        return layer.norm.norm(layer.down.linear(_gelu(layer.up.linear(x))) + x, self._shape.epsilon)
+        return layer.norm.norm(layer.down.linear(gelu(layer.up.linear(x))) + x, self._shape.epsilon)
 
     def _attend(self, query: Matrix, key: Matrix, value: Matrix) -> Matrix:
         """Return, for each token of a text, the values of all its tokens, weighted by the softmax of their scores."""
@@ -154,7 +154,7 @@ class NumpyBert:
 class _Weights:
     """The tensors of a model by name; every shape is checked against the configuration."""
 
-    def __init__(self, tensors: Tensors, shape: _Shape) -> None:
+    def __init__(self, tensors: Tensors, shape: _Architecture) -> None:
         found = [name.removesuffix(_WORDS) for name in tensors if name.endswith(_WORDS)]
         if len(found) != 1:
             raise ValueError(f"{len(found)} tensors of float32 are named {_WORDS}")
@@ -198,7 +198,7 @@ _WORDS = "embeddings.word_embeddings.weight"
 """The end of a name, which some models begin with `bert.` or `roberta.`."""
 
 
-def _shape_of(config: dict[str, Any]) -> _Shape:
+def _shape_of(config: dict[str, Any]) -> _Architecture:
     kind = str(config.get("model_type"))
     wanted = {
         "model_type": kind in _PADDED_POSITIONS,
@@ -210,7 +210,7 @@ def _shape_of(config: dict[str, Any]) -> _Shape:
     other = [name for name, known in wanted.items() if not known]
     if other:
         raise ValueError(f"config.json has another {', '.join(other)}")
-    return _Shape(
+    return _Architecture(
         hidden=config["hidden_size"],
         heads=config["num_attention_heads"],
         layers=config["num_hidden_layers"],
@@ -230,6 +230,18 @@ def _pools_first(folder: Path) -> bool:
     if others:
         raise ValueError(f"the modules are {others}")
     return modes != [["mean"]]
+
+
+@cache
+def _blas() -> Any:
+    """Return the control of the threads of numpy's BLAS; several threads may use it, and the first one decides.
+
+    The matrices are small: with two threads on a busy machine a query took 0.43 s of CPU time instead of 0.013 s,
+    because idle threads spin.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _tokenizer(folder: Path, words: int) -> Any:
@@ -265,7 +277,7 @@ _ERF_Q = (
 """Numerator and denominator of erf(x)/x in x*x for |x| <= 4, highest power first, as in Eigen: float32 to 1.5e-7."""
 
 
-def _gelu(x: Matrix) -> Matrix:
+def gelu(x: Matrix) -> Matrix:
     """Return x * (1 + erf(x / sqrt(2))) / 2; `x` is overwritten."""
     z = np.clip(x * np.float32(0.5**0.5), -4, 4)
     square = z * z

@@ -26,8 +26,8 @@ class EmbeddingSpace:
     `revision` is the hash of weights, tokenizer and pooling. `token_limit` is the limit of `indexed_text` with special
     tokens, after the tokens of `document_prefix` are subtracted. `model` says where to find the model and is no part of
     `id`. `late` vectors are means over the tokens of a span, read in a window of the text around it; query vectors are
-    not late. `light` is the version of `NumpyBert` that gives the vectors of sentence-transformers to 1e-5, 0 if none is
-    known to; it is no part of `id`. Where it is set, some of the vectors may be those of `NumpyBert`.
+    not late. `light` is the version of `NumpyBert` that gives the vectors of sentence-transformers to 1e-5, 0 if none
+    is known to; it is no part of `id`. Where it is set, some of the vectors may be those of `NumpyBert`.
     """
 
     model: str
