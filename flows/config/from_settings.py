@@ -4,16 +4,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from docmill.flows.config.settings import RouteRule, SearchSettings, Settings
+from docmill.flows.config.search_settings import how_of
+from docmill.flows.config.settings import RouteRule, Settings
 from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, model_dir
 from docmill.storage.embedding.space import late_space
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
 from docmill.storage.history.retention import Retention
 from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments
+from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.chunking.chunk import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes
@@ -109,11 +110,6 @@ def model_access_of(settings: Settings, **how: Any) -> ModelAccess | None:
     cost = chosen.max_cost if chosen.max_cost >= 0 else None
     budget = Budget(chosen.prices, calls, cost)
     return ModelAccess(model, open_folder(settings.store, settings.mirrors), budget=budget, **how) if model else None
-
-
-def how_of(chosen: SearchSettings) -> SearchArguments:
-    """Return the search options by name."""
-    return cast(SearchArguments, chosen.model_dump())
 
 
 def rewrite_of(settings: Settings) -> Rewrite | None:

@@ -165,5 +165,6 @@ def _embed(run: Run, batches: Sequence[Batch]) -> Embedding:
             run.settings.embedding.revision,
             run.space.late,
             artifact_paths(run.root, run.base, "texts"),
+            run.space.light,
         )
         return run.engine.submit(embed_batches, save_order(order, run.folder / f"embed-{number:05d}.json")).result()

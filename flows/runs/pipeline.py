@@ -28,6 +28,7 @@ from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
+from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.errors import SourceError
 from docmill.storage.file_system import check_room
 from docmill.storage.files import explain_full_disk
@@ -103,7 +104,7 @@ def ingest(
 
 def _begin(settings: Settings, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions) -> Run:
     base = store.newest()
-    space = space_of(settings)
+    space = confirmed(space_of(settings), base.snapshot.space if base else None)
     check_space(base, space)
     report = Report(engine=engine.name, dry_run=how.dry_run)
     recipe = recipe_of(settings, space)
@@ -170,7 +171,7 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
         _count(run.report, state, todo, outcome, embedded)
         if todo.empty:
             return None
-        return gather(run.base, run.batches, state, todo, outcome, run.space, run.folder)
+        return gather(run.base, run.batches, state, todo, outcome, confirmed(run.space), run.folder)
 
 
 def _skipped(expanded: Expansion) -> Iterator[str]:

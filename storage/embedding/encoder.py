@@ -1,14 +1,17 @@
 """Encoder: texts to unit vectors; the only importer of `sentence_transformers`."""
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from docmill.storage.embedding.agreement import compare, light_network
+from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.space import EmbeddingSpace, describe_model, model_dir
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 
@@ -29,30 +32,11 @@ _TEXTS_AT_ONCE = 1024  # texts whose tokens are in memory at a time; with fewer,
 _CPU_BATCH_TOKENS = 2048  # fits the caches: the fastest of 256 to 16384, 0.75 of the time of 32 texts a batch
 _GPU_BATCH_TOKENS = 65536  # a GPU needs many rows to be busy; more rows take more of its memory
 _SHOWN = 60  # characters of a text in a message, enough to find it by
+_LIGHT_TOKENS = 4096
+"""Tokens of a call up to which a light network encodes them, in 1.5 s of CPU time at most. To load the full network
+takes 5 s, and its tokens then take more CPU time than the light one's but less time on a machine of many cores."""
+_LOG = logging.getLogger("docmill.loading")
 _TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
-
-
-class Network(Protocol):
-    """The model behind an `Encoder`: it makes token ids of texts, and vectors of batches of token ids."""
-
-    max_tokens: int
-    batch_tokens: int
-
-    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of each text, with special tokens and without truncation. Thread-safe."""
-        ...
-
-    def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        """Return the ids as `tokenize`, and for each id its span in the text; special tokens have (0, 0)."""
-        ...
-
-    def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), in the order of `rows`; norms are arbitrary."""
-        ...
-
-    def embed_tokens(self, rows: Sequence[npt.NDArray[np.int32]]) -> list[npt.NDArray[np.float32]]:
-        """Return for each row float32 (tokens, dim), the vectors that `embed` pools."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +56,24 @@ class TokenVectors:
 
 
 class Encoder:
-    """One loaded model and its embedding space."""
+    """One loaded model and its embedding space.
 
-    def __init__(self, space: EmbeddingSpace, network: Network) -> None:
+    With `load_full`, `network` is a light one for few tokens; the full one is loaded when it first has more to encode.
+    """
+
+    def __init__(self, space: EmbeddingSpace, network: Network, load_full: Callable[[], Network] | None = None) -> None:
         self.space = space
         self._network = network
+        self._load_full = load_full
+        self._lock = threading.Lock()
+
+    def _network_for(self, lengths: Sequence[int]) -> Network:
+        """Return the network to encode texts of so many tokens each."""
+        if self._load_full is not None and sum(lengths) > _LIGHT_TOKENS:
+            with self._lock:
+                if self._load_full is not None:
+                    self._network, self._load_full = self._load_full(), None
+        return self._network
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return float32 (n, dim), rows of unit L2 norm, in the order of `texts`; batching does not change the order.
@@ -106,8 +103,10 @@ class Encoder:
             for window, (ids, _) in zip(some, located, strict=True):
                 self._check(len(ids), window.text)
             pooled: dict[int, npt.NDArray[np.float32]] = {}
-            for batch in _batches([len(ids) for ids, _ in located], self._network.batch_tokens):
-                rows = self._network.embed_tokens([np.array(located[i][0], np.int32) for i in batch])
+            lengths = [len(ids) for ids, _ in located]
+            network = self._network_for(lengths)
+            for batch in _batches(lengths, network.batch_tokens):
+                rows = network.embed_tokens([np.array(located[i][0], np.int32) for i in batch])
                 for i, row in zip(batch, rows, strict=True):
                     pooled[i] = _pooled(row, located[i][1], some[i].spans, len(prefix))
             found += [pooled[i] for i in range(len(some))]
@@ -119,8 +118,10 @@ class Encoder:
         located = self._network.locate(texts)
         for (ids, _), text in zip(located, texts, strict=True):
             self._check(len(ids), text)
-        for batch in _batches([len(ids) for ids, _ in located], self._network.batch_tokens):
-            rows = self._network.embed_tokens([np.array(located[i][0], np.int32) for i in batch])
+        lengths = [len(ids) for ids, _ in located]
+        network = self._network_for(lengths)
+        for batch in _batches(lengths, network.batch_tokens):
+            rows = network.embed_tokens([np.array(located[i][0], np.int32) for i in batch])
             for i, row in zip(batch, rows, strict=True):
                 ids, spans = located[i]
                 said = [place for place, (start, end) in enumerate(spans) if start < end]
@@ -166,8 +167,10 @@ class Encoder:
 
     def _embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
         vectors = np.empty((len(rows), self.space.dimension), dtype=np.float32)
-        for batch in _batches([len(row) for row in rows], self._network.batch_tokens):
-            vectors[batch] = self._network.embed([rows[i] for i in batch])
+        lengths = [len(row) for row in rows]
+        network = self._network_for(lengths)
+        for batch in _batches(lengths, network.batch_tokens):
+            vectors[batch] = network.embed([rows[i] for i in batch])
         return _unit(vectors)
 
 
@@ -201,20 +204,36 @@ _LOCK = threading.Lock()
 _LOADED: dict[tuple[str, str], Encoder] = {}
 
 
-def load_encoder(model: str, revision: str = "") -> Encoder:
-    """Return the encoder of a model, loaded once in a process; for `model` and `revision` see `describe_model`."""
-    space = describe_model(model, revision)
+def load_encoder(model: str, revision: str = "", light: int = 0) -> Encoder:
+    """Return the encoder of a model, loaded once in a process; for `model` and `revision` see `describe_model`.
+
+    `light` is that of a store's embedding space: a version of `NumpyBert` that need not be compared again.
+    """
+    space = replace(describe_model(model, revision), light=light)
     with _LOCK:
         if (model, space.revision) not in _LOADED:
-            load = LOADERS.get(model, _SentenceTransformer)
-            _LOADED[model, space.revision] = Encoder(space, load(str(model_dir(model, revision)), space))
+            _LOADED[model, space.revision] = _load(model, revision, space)
         return _LOADED[model, space.revision]
+
+
+def _load(model: str, revision: str, space: EmbeddingSpace) -> Encoder:
+    folder = str(model_dir(model, revision))
+    load = LOADERS.get(model, _SentenceTransformer)
+    if load is not _SentenceTransformer:
+        return Encoder(space, load(folder, space))
+    light = light_network(space)
+    if light is not None:
+        return Encoder(space, light, lambda: _SentenceTransformer(folder, space))
+    full = _SentenceTransformer(folder, space)
+    compare(space, full)
+    return Encoder(space, full)
 
 
 class _SentenceTransformer:
     """A sentence-transformers model, on the GPU if there is one."""
 
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
+        _LOG.info("loading the model %s", space.model)
         quiet()
         import torch
         from sentence_transformers import SentenceTransformer

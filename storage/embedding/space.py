@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,8 @@ class EmbeddingSpace:
     `revision` is the hash of weights, tokenizer and pooling. `token_limit` is the limit of `indexed_text` with special
     tokens, after the tokens of `document_prefix` are subtracted. `model` says where to find the model and is no part of
     `id`. `late` vectors are means over the tokens of a span, read in a window of the text around it; query vectors are
-    not late.
+    not late. `light` is the version of `NumpyBert` that gives the vectors of sentence-transformers to 1e-5, 0 if none
+    is known to; it is no part of `id`. Where it is set, some of the vectors may be those of `NumpyBert`.
     """
 
     model: str
@@ -37,6 +38,7 @@ class EmbeddingSpace:
     query_prefix: str = ""
     document_prefix: str = ""
     late: bool = False
+    light: int = field(default=0, compare=False)
 
     @property
     def id(self) -> str:
@@ -84,7 +86,7 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
         revision=weights,
         dimension=_dimension(folder),
         normalize=True,
-        token_limit=_token_limit(folder) - _prefix_tokens(folder, document_prefix),
+        token_limit=max_tokens_of(folder) - _prefix_tokens(folder, document_prefix),
         query_prefix=prompts.get("query") or "",
         document_prefix=document_prefix,
     )
@@ -92,16 +94,16 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
 
 def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
     """Return the space of a model's late vectors; raise `ConfigError` if the model does not pool by the mean."""
-    steps = _modules(model_dir(space.model, space.revision))[1:]
+    steps = modules_of(model_dir(space.model, space.revision))[1:]
     others = [kind for kind, _ in steps if kind not in ("Pooling", "Normalize")]
-    pooled = [_pooling(read_config(module / "config.json")) for kind, module in steps if kind == "Pooling"]
+    pooled = [pooling_of(read_config(module / "config.json")) for kind, module in steps if kind == "Pooling"]
     if others or pooled != [["mean"]]:
         said = ", ".join([*chain.from_iterable(pooled), *others]) or "nothing"
         raise ConfigError(f"embedding.late needs a model that pools by the mean alone, {space.model} has {said}")
     return replace(space, late=True)
 
 
-def _pooling(config: dict[str, Any]) -> list[str]:
+def pooling_of(config: dict[str, Any]) -> list[str]:
     """Return the names of a pooling's modes."""
     ticked = [key.removeprefix("pooling_mode_") for key, on in config.items() if key.startswith("pooling_mode_") and on]
     chosen = config.get("pooling_mode", "mean")
@@ -148,7 +150,7 @@ def read_config(path: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
 
 
-def _modules(folder: Path) -> list[tuple[str, Path]]:
+def modules_of(folder: Path) -> list[tuple[str, Path]]:
     """Return the kind and the folder of each module from token ids to a vector."""
     path = folder / "modules.json"
     if not path.is_file():
@@ -159,24 +161,25 @@ def _modules(folder: Path) -> list[tuple[str, Path]]:
 def _check_transformer(folder: Path, model: str) -> None:
     if not (folder / "config.json").is_file() or not (folder / "tokenizer.json").is_file():
         raise ConfigError(f"{folder} lacks config.json or tokenizer.json; give a sentence-transformers model")
-    kinds = [kind for kind, _ in _modules(folder)]
+    kinds = [kind for kind, _ in modules_of(folder)]
     if kinds[0] != "Transformer":
         raise ConfigError(f"{model!r} begins with {kinds[0]}; docmill takes models that begin with a Transformer")
 
 
 def _dimension(folder: Path) -> int:
     dimension = int(read_config(folder / "config.json").get("hidden_size") or 0)
-    for kind, module in _modules(folder):
+    for kind, module in modules_of(folder):
         config = read_config(module / "config.json")
         if kind == "Pooling":
             width = config.get("embedding_dimension") or config.get("word_embedding_dimension") or dimension
-            dimension = len(_pooling(config)) * int(width)
+            dimension = len(pooling_of(config)) * int(width)
         elif kind == "Dense":
             dimension = int(config["out_features"])
     return dimension
 
 
-def _token_limit(folder: Path) -> int:
+def max_tokens_of(folder: Path) -> int:
+    """Return the largest number of tokens that a model takes, special tokens included."""
     own = read_config(folder / "sentence_bert_config.json").get("max_seq_length")
     config = read_config(folder / "config.json")
     positions = int(config.get("max_position_embeddings") or 512)
@@ -202,7 +205,7 @@ def _weights_revision(folder: Path) -> str:
 
 def _deciding_files(folder: Path) -> Iterator[Path]:
     """Yield the files that decide the vector of a text, in order."""
-    modules = [module for _, module in _modules(folder)]
+    modules = [module for _, module in modules_of(folder)]
     for module in dict.fromkeys([folder, *modules]):
         weights = sorted(module.glob("*.safetensors")) or sorted(module.glob("pytorch_model*.bin"))
         if module == folder and not weights:
@@ -216,7 +219,7 @@ def _hash_once(path: Path) -> str:
     """Return the hash of a file. The user's cache keeps it by path, size and time: hashing 88 MB takes 0.13 s."""
     status = path.stat()
     name = hash_bytes(f"{path.resolve()}\0{status.st_size}\0{status.st_mtime_ns}".encode())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "docmill" / "weights" / name
+    cache = cache_file("weights", name)
     with suppress(OSError):
         known = cache.read_text("ascii")
         if re.fullmatch(r"[0-9a-f]{32}", known):
@@ -225,3 +228,8 @@ def _hash_once(path: Path) -> str:
     with suppress(OSError):
         write_whole(cache, found.encode("ascii"))
     return found
+
+
+def cache_file(folder: str, name: str) -> Path:
+    """Return the path of a file in the user's cache; it may be missing, and the cache may not be writable."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "docmill" / folder / name

@@ -189,6 +189,6 @@ def _encoded(base: StoredSnapshot, rows: pa.Table, encode: Encode) -> npt.NDArra
     """Return the vectors of chunks, late vectors if the snapshot has these."""
     space = base.snapshot.space
     if space.late:
-        encoder = load_encoder(space.model, space.revision)
+        encoder = load_encoder(space.model, space.revision, space.light)
         return encode_windows(windows_of(*late_rows(base, rows)), encoder)
     return encode([*map(indexed_text, *(rows.column(name).to_pylist() for name in ("context", "text")))])

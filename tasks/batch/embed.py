@@ -45,6 +45,7 @@ class EmbedOrder:
     revision: str
     late: bool = False
     texts: tuple[Path, ...] = ()
+    light: int = 0
 
 
 def embed_batches(order: Path) -> Embedding:
@@ -64,7 +65,7 @@ def embed_batches(order: Path) -> Embedding:
 
 def _plain(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
     contexts, texts = (rows.column(name).to_pylist() for name in ("context", "text"))
-    return load_encoder(task.model, task.revision).encode(list(map(indexed_text, contexts, texts)))
+    return load_encoder(task.model, task.revision, task.light).encode(list(map(indexed_text, contexts, texts)))
 
 
 def _late(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
@@ -73,7 +74,7 @@ def _late(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
     named = [text_keys[key] for key in rows.column("chunk_key").to_pylist()]
     packs = Packs([*task.texts, *(batch.texts for batch in task.batches)])
     windows = windows_of(rows.append_column("text_key", pa.array(named, pa.string())), packs)
-    return encode_windows(windows, load_encoder(task.model, task.revision))
+    return encode_windows(windows, load_encoder(task.model, task.revision, task.light))
 
 
 def unembedded(batches: tuple[Batch, ...], packs: tuple[Path, ...]) -> pa.Table:

@@ -16,6 +16,7 @@ from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.late_vectors import encode_windows, keys_of, windows_of
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, with_keys
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
+from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary
@@ -202,7 +203,7 @@ def _switched(base: StoredSnapshot, space: EmbeddingSpace, embedded: int) -> Sto
     run = _run(now, number, before.rows("chunks"), embedded)
     tables = {name: rewrite(root, base.pieces(name), name, renamed) for name in _TABLES if name in before.tables}
     tables["runs"] = write_single(root, "runs", pa.concat_tables([read_table(base, "runs"), run]))
-    made = base.changed(number=number, created=now.isoformat("T", "milliseconds"), space=space)
+    made = base.changed(number=number, created=now.isoformat("T", "milliseconds"), space=confirmed(space))
     made = made.changed(run_id=from_table(run, RunRow)[0].run_id, tables={**before.tables, **tables})
     made = made.changed(artifacts=join_artifacts(before.artifacts, staging.promote(root)))
     chunks = read_table(made, "chunks", ["chunk_id", "document_id", *KEYS])

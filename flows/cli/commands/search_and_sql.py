@@ -19,8 +19,10 @@ from docmill.storage.errors import QueryError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from docmill.flows.config.settings import Settings
     from docmill.storage.reader.store import Store
     from docmill.storage.retrieval.candidates.hit import Hit
+    from docmill.storage.retrieval.candidates.search_options import Rewrite
 
 
 class Mode(StrEnum):
@@ -68,14 +70,14 @@ def search(
     settings = settings_of(context)
     if where is not None:
         _prepare()
-    from docmill.flows.config.from_settings import how_of, rewrite_of
+    from docmill.flows.config.search_settings import how_of
     from docmill.storage.reader.store import open_store
 
     store = open_store(settings.store, at)
     how = how_of(settings.search)
     how["parents"] = parents
-    with waiting("searching" if mode is Mode.keyword else "loading the model, searching"):
-        found = store.search_all(asked, k, mode.value, where, rewrite=rewrite_of(settings), **how)
+    with waiting("searching"):
+        found = store.search_all(asked, k, mode.value, where, rewrite=_rewrite_of(settings), **how)
     if as_json:
         lists = [[asdict(hit) for hit in hits] for hits in found]
         pairs = [{"query": text, "hits": hits} for text, hits in zip(asked, lists, strict=True)]
@@ -85,6 +87,15 @@ def search(
         if query is None:
             typer.echo(f"# {plain(text)}")
         _print_hits(store, text, hits, explain)
+
+
+def _rewrite_of(settings: "Settings") -> "Rewrite | None":
+    """Return the query rewriter if the settings ask for one; without it, a search imports nothing of a run."""
+    if settings.search.expand != "model":
+        return None
+    from docmill.flows.config.from_settings import rewrite_of
+
+    return rewrite_of(settings)
 
 
 def _asked(query: str | None, queries: Path | None) -> list[str]:

