@@ -5,11 +5,12 @@ IN := .venv/bin/python
 INSTALLED := .venv/.installed
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile all sources
 
-.PHONY: verbs demo test soak lint bench bench-retrieval clean
+.PHONY: verbs demo test soak soak-store lint bench bench-retrieval clean
 verbs:
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test but those of `make soak`'
 	@echo 'make soak    install, run the long tests, and the property tests with 25 times as many examples (SOAK=25)'
+	@echo 'make soak-store   install, attack stores with 200 kills and with faults, print what was lost'
 	@echo 'make lint    install, check types and style'
 	@echo 'make bench   install, print the measured numbers'
 	@echo 'make bench-retrieval EXCERPTS=folder JUDGED=folder FAQ=file   print what searches find in these'
@@ -23,6 +24,9 @@ test: $(INSTALLED)
 
 soak: $(INSTALLED)
 	@SOAK=$(or $(SOAK),25) $(IN) -m pytest -m 'soak or hypothesis' -n logical --maxprocesses 4 --dist worksteal
+
+soak-store: $(INSTALLED)
+	@$(IN) -m tests.soak_store --kills $(or $(KILLS),200) --rounds $(or $(ROUNDS),10)
 
 lint: $(INSTALLED)
 	@$(IN) -m ruff check .

@@ -1,0 +1,83 @@
+"""Where the attacked stores lie: in a folder, or in a bucket with the mirrors of several machines."""
+
+import os
+import random
+import secrets
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.objects import lease
+from tests.kit.far_bench import FarBench, make_bucket
+from tests.kit.workbench import Workbench
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The folder that an attack works in, the folder of the models' files, and its source of chance."""
+
+    folder: Path
+    model: Path
+    rng: random.Random
+
+    def below(self, name: str) -> "Room":
+        """Return the room in a folder below."""
+        return replace(self, folder=self.folder / name)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`make` returns a bench without a store in a folder; `twin` a copy of one with its store, in another folder."""
+
+    name: str
+    make: Callable[[Path], Workbench]
+    twin: Callable[[Workbench, Path], Workbench]
+
+
+def in_folder() -> Place:
+    """Return the place of stores that are folders."""
+    return Place("folder", Workbench, lambda bench, folder: bench.copy(folder))
+
+
+def in_bucket(environment: dict[str, str]) -> Place:
+    """Return the place of stores on the object store that an environment leads to."""
+
+    def make(folder: Path) -> Workbench:
+        os.environ.update(environment)
+        bucket = f"soak-{secrets.token_hex(6)}"
+        make_bucket(bucket)
+        return FarBench(folder, address=f"s3://{bucket}/store", environment=environment)
+
+    def twin(bench: Workbench, folder: Path) -> Workbench:
+        assert isinstance(bench, FarBench)
+        made = make(folder)
+        assert isinstance(made, FarBench)
+        for key in sorted(bench.keys() - {lease.KEY}):
+            made.objects.put(key, bench.objects.read(key))
+        open_folder(made.root).refresh()
+        shutil.copytree(bench.docs, made.docs, dirs_exist_ok=True)
+        return replace(made, settings=dict(bench.settings))
+
+    return Place("bucket", make, twin)
+
+
+def elsewhere(bench: Workbench, machine: str) -> Workbench:
+    """Return a bench of the same store on another machine; a folder stays."""
+    if not isinstance(bench, FarBench):
+        return bench
+    made = bench.on(machine)
+    open_folder(made.root).refresh()
+    return made
+
+
+def release(bench: Workbench) -> None:
+    """Remove the lease of a writer that died, as if its time had run out."""
+    if isinstance(bench, FarBench):
+        bench.objects.delete([lease.KEY])
+
+
+def on(bench: Workbench, machine: str) -> Workbench:
+    """Return a reader's bench: a mirror that nothing was written to, or the folder itself."""
+    return bench.on(machine) if isinstance(bench, FarBench) else bench
