@@ -26,6 +26,8 @@ _SYNCS_AT_ONCE = 16
 """How many files are synced at the same time: a disk takes several syncs together, and more threads only wait."""
 _unsettled: set[Path] = set()
 _AT_FDCWD, _RENAME_NOREPLACE = -100, 1  # of `renameat2`, from linux/fcntl.h and linux/fs.h
+_ROOM_BYTES = 1 << 18
+"""What must fit before a run begins. The smallest commit, one document of one chunk, takes 170 kB."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 UNSUPPORTED = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOLCK})
 """What a call fails with that a file system does not have: EPERM for links on FAT, ENOLCK for locks on NFS without its
@@ -57,6 +59,14 @@ def explain_full_disk(root: Path) -> Iterator[None]:
             raise
         reason = os.strerror(error.errno)
         raise Transient(f"{root}: {reason}; what was committed is whole: make room and run again") from error
+
+
+def check_room(root: Path) -> None:
+    """Raise `OSError`, with the number of a full disk, unless the least that a run writes fits into the store."""
+    with temporary(root) as draft, draft.open("wb") as file:
+        file.write(os.urandom(_ROOM_BYTES))  # zeros would be compressed away, or not be stored at all
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def hash_file(path: Path) -> str:

@@ -1,4 +1,10 @@
-"""Lock: let one process of this machine write; the kernel frees the lock when the process dies, so none goes stale."""
+"""Lock: let one process of this machine write; the kernel frees the lock when the process dies, so none goes stale.
+
+Whoever takes the lock learns first what the file system lacks. Needed are locks and hard links. A link takes a name
+only if it is free: LanceDB commits each version of a table by one. The code that uses symbolic links, modes and the
+sync of folders does without them where they are missing, and `put_if_absent` without links, for mirrors that are only
+read.
+"""
 
 import errno
 import fcntl
@@ -13,8 +19,7 @@ from pathlib import Path
 
 from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
-from docmill.storage.file_system import check_links
-from docmill.storage.files import OWNER_ONLY, take_lock
+from docmill.storage.files import FULL, OWNER_ONLY, UNSUPPORTED, take_lock, temporary
 
 _POLL_S = 0.1  # seconds between two tries to get the lock
 
@@ -29,7 +34,7 @@ def locked(root: Path, name: str, deadline: float) -> Iterator[None]:
     handle = _open(root)
     try:
         _acquire(handle, root, name, deadline)
-        check_links(root)
+        _check_links(root)
         holder = {
             "pid": os.getpid(),
             "host": socket.gethostname(),
@@ -74,3 +79,54 @@ def _explain(name: str, content: bytes) -> str:
     except (ValueError, KeyError):
         who = "another process"
     return f"{name} is being written by {who}; wait for it with --wait SECONDS"
+
+
+def _check_links(root: Path) -> None:
+    """Raise `StoreError` unless a file can be linked, and only to a name that is free.
+
+    A full disk passes: what removes files must be able to run.
+    """
+    try:
+        with temporary(root) as draft:
+            twin = draft.with_name(f"{draft.name}-link")
+            try:
+                missing = _missing(draft, twin)
+            finally:
+                twin.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        return
+    if missing:
+        raise StoreError(
+            f"{root} cannot be written: its file system {_kind(root)}has no hard links ({missing}), by which LanceDB"
+            " commits; put it on another disk, or the store on an object store: s3://BUCKET/PREFIX"
+        )
+
+
+def _missing(file: Path, twin: Path) -> str:
+    try:
+        os.link(file, twin)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
+        return os.strerror(error.errno)
+    try:
+        os.link(file, twin)
+    except FileExistsError:
+        return ""
+    return "a link replaced another file"
+
+
+def _kind(root: Path) -> str:
+    """Return the type and mount point of a folder's file system for a message, or "" where Linux does not say."""
+    try:
+        mounts = [line.split(" ") for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines()]
+    except OSError:
+        return ""
+    places = [(point.replace("\\040", " "), kind) for _, point, kind, *_ in mounts]
+    above = [place for place in places if root.resolve().is_relative_to(place[0])]
+    if not above:  # in a chroot, which sees no mount of its own
+        return ""
+    point, kind = sorted(above, key=lambda place: len(place[0]))[-1]  # of two at one point, the last one is seen
+    return f"({kind}, mounted at {point}) "

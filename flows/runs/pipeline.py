@@ -30,8 +30,7 @@ from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.errors import SourceError
-from docmill.storage.file_system import check_room
-from docmill.storage.files import explain_full_disk
+from docmill.storage.files import check_room, explain_full_disk
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.malloc_tuning import spare_memory

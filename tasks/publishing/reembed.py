@@ -20,8 +20,7 @@ from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary
-from docmill.storage.file_system import check_room
-from docmill.storage.files import TEMPORARY
+from docmill.storage.files import TEMPORARY, check_room
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.history.retention import Retention
