@@ -13,7 +13,7 @@ from docmill.flows.cli.commands import (
     tag_and_diff,
     tune_settings,
 )
-from docmill.storage.malloc_tuning import prefer_system_pool
+from docmill.storage.process.malloc_tuning import prefer_system_pool
 
 app = typer.Typer(
     name="docmill",

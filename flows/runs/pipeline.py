@@ -33,8 +33,8 @@ from docmill.storage.errors import SourceError
 from docmill.storage.files import check_room, explain_full_disk
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
-from docmill.storage.malloc_tuning import spare_memory
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.process.malloc_tuning import spare_memory
 from docmill.storage.schema import REFUSED, STALE, RejectRow, RunRow
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, ChunkMoves, check_space, compare_chunks

@@ -14,7 +14,7 @@ from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.files import TEMPORARY
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.malloc_tuning import give_back
+from docmill.storage.process.malloc_tuning import give_back
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.publishing.gate import Gate

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from docmill.storage.arrow_schema import SCHEMAS, from_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed
 from docmill.storage.errors import QueryError
-from docmill.storage.files import disk_use
 from docmill.storage.history import measurements, snapshots, tags
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.search_options import (
@@ -289,22 +289,7 @@ class Store:
             `stale` ones, of `chunks` and `rejects`, `unreadable` files and folders with the reason, counts of documents
             by `sources` and `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use.
         """
-        documents = read_table(self.stored, "documents", ["content_type", "status", "source"])
-        return {
-            "store": self.stored.folder.name,
-            "snapshot": self.snapshot.number,
-            "created": self.snapshot.created,
-            "documents": documents.num_rows,
-            "stale": pc.sum(pc.equal(documents.column("status"), "stale")).as_py() or 0,
-            "chunks": self.snapshot.rows("chunks"),
-            "rejects": self.snapshot.rows("rejects"),
-            "unreadable": _unreadable(read_table(self.stored, "rejects", ["uri", "reason", "message"])),
-            "sources": _counts(documents.column("source")),
-            "content_types": _counts(documents.column("content_type")),
-            "model": self.snapshot.space.model,
-            "dimension": self.snapshot.space.dimension,
-            "bytes": disk_use(self.root),
-        }
+        return status_of(self.stored)
 
     def history(self) -> list[dict[str, Any]]:
         """Return the kept snapshots up to the open one.
@@ -318,37 +303,8 @@ class Store:
         return rows
 
 
-def _unreadable(rejects: pa.Table) -> dict[str, str]:
-    return {row["uri"]: row["message"] for row in rejects.to_pylist() if row["reason"] == "unreadable"}
-
-
 def _named_snapshots(root: Path, statement: str) -> dict[str, int]:
     """Return the numbers of the snapshots that a statement names; a number takes precedence over an equal tag."""
     named = set(_AT.findall(statement))
     known = tags.tags(root) | {str(number): number for number in snapshots.numbers(root)}
     return {at: number for at, number in known.items() if at in named}
-
-
-def history_table(root: Path, last: int) -> pa.Table:
-    """Return one row for each kept snapshot up to number `last`."""
-    return pa.Table.from_pylist([_history_row(snapshot) for snapshot in snapshots.each(root, last)])
-
-
-def _history_row(snapshot: Snapshot) -> dict[str, Any]:
-    return {
-        "snapshot": snapshot.number,
-        "created": snapshot.created,
-        "run_id": snapshot.run_id,
-        "documents": snapshot.rows("documents"),
-        "chunks": snapshot.rows("chunks"),
-        "rejects": snapshot.rows("rejects"),
-        "vector_version": snapshot.vectors.version,
-        "segments": len(snapshot.keywords.segments),
-    }
-
-
-def _counts(column: pa.ChunkedArray) -> dict[str, int]:
-    pairs = sorted(
-        ((pair["values"], pair["counts"]) for pair in pc.value_counts(column).to_pylist()), key=lambda p: -p[1]
-    )
-    return dict(pairs)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
-from docmill.storage.child_process import address_space
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.first_format import former_schema, former_sql, is_first
+from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
 from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
 from docmill.storage.sql.views import ROUTING

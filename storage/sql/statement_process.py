@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 
-from docmill.storage.child_process import die_with, lower
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.malloc_tuning import give_back
+from docmill.storage.process.child_process import die_with, lower
+from docmill.storage.process.malloc_tuning import give_back
 from docmill.storage.sql.sandbox import answered, load
 from docmill.storage.sql.statement import (
     END,

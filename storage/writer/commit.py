@@ -25,7 +25,7 @@ from docmill.storage.history.snapshots import Snapshot, StoredFile, vector_tag
 from docmill.storage.keys import bucket_of
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
-from docmill.storage.malloc_tuning import give_back
+from docmill.storage.process.malloc_tuning import give_back
 from docmill.storage.schema import CostRow, RunRow, indexed_text
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables

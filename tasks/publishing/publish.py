@@ -9,7 +9,7 @@ from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.retention import Retention
-from docmill.storage.malloc_tuning import returning_large
+from docmill.storage.process.malloc_tuning import returning_large
 from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import RunRow
 from docmill.storage.tables.spill import spill

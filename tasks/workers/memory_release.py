@@ -7,7 +7,7 @@ all the small ones that follow.
 import resource
 from pathlib import Path
 
-from docmill.storage.malloc_tuning import give_back
+from docmill.storage.process.malloc_tuning import give_back
 from docmill.tasks.parse.decode import forget_statistics
 
 _MODEST = 120 << 20

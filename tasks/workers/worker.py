@@ -9,8 +9,8 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Any
 
-from docmill.storage.child_process import address_space, die_with, lower
 from docmill.storage.errors import Rejected
+from docmill.storage.process.child_process import address_space, die_with, lower
 from docmill.tasks.workers.memory_release import release
 from docmill.tasks.workers.messages import answer, note, refusal, send
 

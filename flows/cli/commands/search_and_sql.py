@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -183,31 +183,43 @@ def render(table: "pa.Table", form: TableFormat, shown: bool = False) -> bytes:
     twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
     if twice and form in (TableFormat.json, TableFormat.parquet):
         raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
-    if form is TableFormat.parquet:
-        return _parquet(table)
+    return _parquet(table) if form is TableFormat.parquet else _RENDER[form](table, shown).encode()
+
+
+def _json(table: "pa.Table", shown: bool) -> str:
+    text = as_json_text([dict(zip(table.column_names, row, strict=True)) for row in _rows(table)])
+    return f"{for_terminal(text) if shown else text}\n"
+
+
+def _csv(table: "pa.Table", shown: bool) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    spell = visible if shown else str
+    for row in [table.column_names, *_words(table)]:
+        writer.writerow([spell(cell) if isinstance(cell, str) else cell for cell in row])
+    return text.getvalue()
+
+
+def _table(table: "pa.Table", _: bool) -> str:
+    return f"{aligned(table.column_names, _words(table))}\n"
+
+
+_RENDER = {TableFormat.json: _json, TableFormat.csv: _csv, TableFormat.table: _table}
+
+
+def _rows(table: "pa.Table") -> list[tuple[Any, ...]]:
     from docmill.storage.sql.sandbox import columns_of
 
-    rows = list(zip(*columns_of(table), strict=True))
-    if form is TableFormat.json:
-        text = as_json_text([dict(zip(table.column_names, row, strict=True)) for row in rows])
-        return f"{for_terminal(text) if shown else text}\n".encode()
-    words = [[_word(value) for value in row] for row in rows]
-    if form is TableFormat.csv:
-        return _csv([table.column_names, *words], visible if shown else str)
-    return f"{aligned(table.column_names, words)}\n".encode()
+    return list(zip(*columns_of(table), strict=True))
+
+
+def _words(table: "pa.Table") -> list[list[Any]]:
+    return [[_word(value) for value in row] for row in _rows(table)]
 
 
 def _word(value: Any) -> Any:
     """Return a boolean as SQL spells it, and a list or a struct as JSON."""
     return as_json_text(value) if isinstance(value, bool | list | dict) else value
-
-
-def _csv(rows: Iterable[Sequence[Any]], spell: Callable[[str], str]) -> bytes:
-    """Return CSV, with every text as `spell` writes it."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([spell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return text.getvalue().encode()
 
 
 def _parquet(table: "pa.Table") -> bytes:

@@ -9,7 +9,7 @@ from docmill.tasks.chunking.chunk import ChunkOptions, chunk
 from docmill.tasks.chunking.route import Route
 from tests.kit.documents import tokenizer
 from tests.kit.workbench import Workbench, summary
-from tests.retrieval.test_parts import prose
+from tests.retrieval.vectors.test_parts import prose
 
 FINE = Route("sentence", {"size": 30})
 

@@ -7,7 +7,7 @@ import pytest
 
 from docmill.storage.lance import fence, vectors
 from docmill.storage.lance.vectors import VectorIndex, VectorState
-from tests.retrieval.vector_rows import SPACE, Vectors, agree, build, named, opened, oracle, rows_of, unit
+from tests.retrieval.vectors.vector_rows import SPACE, Vectors, agree, build, named, opened, oracle, rows_of, unit
 
 
 @pytest.fixture

@@ -11,7 +11,18 @@ import pytest
 from docmill.storage.errors import Locked, QueryError, StoreError
 from docmill.storage.lance import fence, vectors
 from docmill.storage.lance.vectors import VectorIndex, VectorState
-from tests.retrieval.vector_rows import DIMENSION, SPACE, Vectors, agree, build, named, opened, oracle, rows_of, unit
+from tests.retrieval.vectors.vector_rows import (
+    DIMENSION,
+    SPACE,
+    Vectors,
+    agree,
+    build,
+    named,
+    opened,
+    oracle,
+    rows_of,
+    unit,
+)
 
 
 @pytest.mark.parametrize("k", [1, 10, 500, 5000])

@@ -24,7 +24,7 @@ from docmill.tasks.split.spans.span import Span
 from tests.kit.documents import tokenizer
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench, all_is_past, summary
-from tests.retrieval.test_encoder import put
+from tests.retrieval.vectors.test_encoder import put
 
 ROOM = 64
 LATE = {"embedding": {"model": NAME, "late": True}, "split": {"structure": {"size": 32}}}

@@ -1,0 +1,1 @@
+"""Bind this process, its memory and its children."""

@@ -1,0 +1,62 @@
+"""Overview: a snapshot in numbers, and the list of the kept ones."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from docmill.storage.files import disk_use
+from docmill.storage.history import snapshots
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.tables.tables import read_table
+
+
+def status_of(stored: StoredSnapshot) -> dict[str, Any]:
+    """Return counts and properties of a snapshot, as `Store.status` explains them."""
+    documents = read_table(stored, "documents", ["content_type", "status", "source"])
+    return {
+        "store": stored.folder.name,
+        "snapshot": stored.snapshot.number,
+        "created": stored.snapshot.created,
+        "documents": documents.num_rows,
+        "stale": pc.sum(pc.equal(documents.column("status"), "stale")).as_py() or 0,
+        "chunks": stored.snapshot.rows("chunks"),
+        "rejects": stored.snapshot.rows("rejects"),
+        "unreadable": _unreadable(read_table(stored, "rejects", ["uri", "reason", "message"])),
+        "sources": _counts(documents.column("source")),
+        "content_types": _counts(documents.column("content_type")),
+        "model": stored.snapshot.space.model,
+        "dimension": stored.snapshot.space.dimension,
+        "bytes": disk_use(stored.root),
+    }
+
+
+def _unreadable(rejects: pa.Table) -> dict[str, str]:
+    return {row["uri"]: row["message"] for row in rejects.to_pylist() if row["reason"] == "unreadable"}
+
+
+def history_table(root: Path, last: int) -> pa.Table:
+    """Return one row for each kept snapshot up to number `last`."""
+    return pa.Table.from_pylist([_history_row(snapshot) for snapshot in snapshots.each(root, last)])
+
+
+def _history_row(snapshot: Snapshot) -> dict[str, Any]:
+    return {
+        "snapshot": snapshot.number,
+        "created": snapshot.created,
+        "run_id": snapshot.run_id,
+        "documents": snapshot.rows("documents"),
+        "chunks": snapshot.rows("chunks"),
+        "rejects": snapshot.rows("rejects"),
+        "vector_version": snapshot.vectors.version,
+        "segments": len(snapshot.keywords.segments),
+    }
+
+
+def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+    pairs = sorted(
+        ((pair["values"], pair["counts"]) for pair in pc.value_counts(column).to_pylist()), key=lambda p: -p[1]
+    )
+    return dict(pairs)
