@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -159,34 +159,50 @@ def render(table: "pa.Table", form: TableFormat, shown: bool = False) -> bytes:
 
     `shown` is for a terminal: characters that could control it are escaped, and every row of CSV is one line.
     """
-    twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
-    if twice and form in (TableFormat.json, TableFormat.parquet):
-        raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
+    _check_names(table, form)
     if form is TableFormat.parquet:
         return _parquet(table)
     from docmill.storage.sql.sandbox import columns_of
 
     rows = list(zip(*columns_of(table), strict=True))
-    if form is TableFormat.json:
-        text = as_json_text([dict(zip(table.column_names, row, strict=True)) for row in rows])
-        return f"{for_terminal(text) if shown else text}\n".encode()
-    words = [[_word(value) for value in row] for row in rows]
-    if form is TableFormat.csv:
-        return _csv([table.column_names, *words], visible if shown else str)
-    return f"{aligned(table.column_names, words)}\n".encode()
+    return f"{_WRITERS[form](table.column_names, rows, shown)}\n".encode()
+
+
+def _check_names(table: "pa.Table", form: TableFormat) -> None:
+    twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
+    if twice and form in (TableFormat.json, TableFormat.parquet):
+        raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
+
+
+def _json(names: Sequence[str], rows: Sequence[Sequence[Any]], shown: bool) -> str:
+    text = as_json_text([dict(zip(names, row, strict=True)) for row in rows])
+    return for_terminal(text) if shown else text
+
+
+def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]], shown: bool) -> str:
+    """Return CSV with a header."""
+    words = [names, *_words(rows)]
+    if shown:
+        words = [[visible(cell) if isinstance(cell, str) else cell for cell in row] for row in words]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(words)
+    return text.getvalue().removesuffix("\n")
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[Any]], _shown: bool) -> str:
+    return aligned(names, _words(rows))
+
+
+_WRITERS = {TableFormat.json: _json, TableFormat.csv: _csv, TableFormat.table: _table}
+
+
+def _words(rows: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+    return [[_word(value) for value in row] for row in rows]
 
 
 def _word(value: Any) -> Any:
     """Return a boolean as SQL spells it, and a list or a struct as JSON."""
     return as_json_text(value) if isinstance(value, bool | list | dict) else value
-
-
-def _csv(rows: Iterable[Sequence[Any]], spell: Callable[[str], str]) -> bytes:
-    """Return CSV, with every text as `spell` writes it."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([spell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return text.getvalue().encode()
 
 
 def _parquet(table: "pa.Table") -> bytes:
