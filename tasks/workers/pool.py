@@ -10,7 +10,6 @@ import json
 import math
 import os
 import pickle
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,12 +23,12 @@ from dataclasses import dataclass
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from tempfile import mkdtemp
 from typing import Any, Self, TypeVar
 
 from docmill.storage.errors import ConfigError, Rejected, Transient
 from docmill.tasks.workers.messages import Note, greeting, message_reader, receive
 from docmill.tasks.workers.plain_json import Reader, Unreadable
+from docmill.tasks.workers.temporary_folder import make_folder, sweep_folders
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -80,6 +79,7 @@ class Pool:
         self._workers: set[_Worker] = set()
         self._idle = 0
         self._closed = False
+        sweep_folders()
 
     def map(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[B | Rejected]:
         """Return `function(item)` of each item in order, or the reason why there is none.
@@ -201,7 +201,7 @@ class _Worker:
 
     def __init__(self, limits: Limits) -> None:
         self._pipe, theirs = Pipe()
-        self._folder = Path(mkdtemp(prefix="docmill-worker-"))
+        self._folder = make_folder()
         numbers = (theirs.fileno(), os.getpid(), limits.memory_mb, math.ceil(limits.timeout_s))
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _BOOT, json.dumps(sys.path), *map(str, numbers)],
@@ -209,10 +209,10 @@ class _Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
-            env=os.environ | {"TMPDIR": str(self._folder)},
+            env=os.environ | {"TMPDIR": str(self._folder.path)},
         )
         theirs.close()
-        self._guard = _guard(self._process.pid, self._folder)
+        self._guard = _guard(self._process.pid, self._folder.path)
         self._given: deque[_Task] = deque()
         self._done = 0
         self._spent = False
@@ -276,7 +276,7 @@ class _Worker:
         self._guard.communicate()
         self._process.wait()
         self._pipe.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.remove()
 
 
 def _guard(worker: int, folder: Path) -> "subprocess.Popen[bytes]":

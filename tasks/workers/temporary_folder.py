@@ -1,0 +1,62 @@
+"""Temporary folder: a worker's own, which others leave alone while its owner lives and sweep once that is dead.
+
+The owner, which is the parent of the worker, holds a lock on the folder. The kernel frees the lock however it dies.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+PREFIX = "docmill-worker-"
+_AS_IT_IS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW  # others may put links of this name into a shared folder
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFolder:
+    """A folder and the open file that holds its lock."""
+
+    path: Path
+    handle: int
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self.handle)
+
+
+def make_folder() -> WorkerFolder:
+    """Return a new folder that no other process sweeps; another is made if one sweeps it before it is locked."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        with suppress(FileNotFoundError):
+            handle = os.open(path, _AS_IT_IS)
+            if not _is_taken(handle, unknown=False) and path.exists():
+                return WorkerFolder(path, handle)
+            os.close(handle)
+
+
+def sweep_folders() -> None:
+    """Remove the folders of this user whose owners are dead."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            handle = os.open(path, _AS_IT_IS)
+            try:
+                if os.fstat(handle).st_uid == os.geteuid() and not _is_taken(handle, unknown=True):
+                    shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def _is_taken(handle: int, unknown: bool) -> bool:
+    """Lock a folder, and return whether somebody else has it; `unknown` is for file systems without locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return unknown
+    return False
