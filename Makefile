@@ -38,6 +38,7 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.storing.keywords
 	@$(IN) -m tests.bench.storing.vectors
 	@$(IN) -m tests.bench.storing.store
+	@$(IN) -m tests.bench.storing.sql
 	@$(IN) -m tests.bench.storing.memory
 	@$(IN) -m tests.bench.storing.encode
 	@$(IN) -m tests.bench.finding.split

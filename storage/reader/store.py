@@ -155,7 +155,7 @@ class Store:
 
         Raises:
             docmill.errors.QueryError: The query is empty or too long for the model, an option is wrong, or `where`
-                cannot be evaluated.
+                cannot be evaluated within the limits of `sql`.
             docmill.errors.StoreError: A file of the snapshot is damaged, or its embedding model has changed.
 
         Example:
@@ -247,7 +247,8 @@ class Store:
         """Run one SELECT statement, which can read the store and nothing else.
 
         It reads the tables of the snapshot and the views `routing`, `snapshots` and `evaluations`. `chunks_at(41)` and
-        `chunks_at('TAG')` read `chunks` of another kept snapshot; every table has such a macro.
+        `chunks_at('TAG')` read `chunks` of another kept snapshot; every table has such a macro. The statement runs in a
+        process of its own, which is kept for the next one. It may take 60 s, 2 GB for its work and 2 GB for its result.
 
         Args:
             statement: One SELECT in the SQL of DuckDB.
@@ -256,8 +257,10 @@ class Store:
             The result, an Arrow table.
 
         Raises:
-            docmill.errors.QueryError: The statement is not one SELECT, is wrong, or names a snapshot that is not kept.
+            docmill.errors.QueryError: The statement is not one SELECT, is wrong, names a snapshot that is not kept, or
+                is beyond a limit.
             docmill.errors.StoreError: A file of the snapshot is damaged.
+            docmill.errors.Transient: The process of the statement cannot be started.
 
         Example:
             >>> store.sql("SELECT uri, chunks FROM documents ORDER BY uri LIMIT 1").to_pylist()

@@ -74,7 +74,8 @@ def too_large(limits: SqlLimits) -> str:
 
 
 def _named(files: Files) -> dict[str, list[str]]:
-    return {name: [str(path) for path in paths] for name, paths in files.items()}
+    """Return absolute paths, because the working folder of the other process may be another one."""
+    return {name: [str(path.absolute()) for path in paths] for name, paths in files.items()}
 
 
 def _found(named: Mapping[str, Any]) -> dict[str, list[Path]]:

@@ -48,6 +48,7 @@ def main() -> None:
             Figure("python alone, CPU", usual([sys.executable, "-c", ""], 7), "s"),
             Figure("docmill search --mode keyword, CPU", usual([*search, "--mode", "keyword"], 5), "s"),
             Figure("docmill search, CPU", usual(search, 3), "s"),
+            Figure("docmill sql, CPU", usual([*_DOCMILL, "sql", "SELECT count(*) FROM chunks", *store], 5), "s"),
             Figure("the libraries and the model loaded alone, CPU", usual([sys.executable, "-c", _LIBRARIES], 3), "s"),
         ]
     show("Start", figures)

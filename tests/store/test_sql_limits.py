@@ -301,3 +301,14 @@ def test_results_arrive_as_they_were_made() -> None:
 def test_an_error_after_the_first_rows_is_an_error_of_the_whole() -> None:
     with pytest.raises(QueryError, match="Could not convert string"):
         query({}, {}, "SELECT repeat('y', 100), CAST(CASE WHEN range > 90000 THEN 'x' END AS INT) FROM range(100000)")
+
+
+def test_a_store_is_found_by_a_relative_path_from_any_working_folder(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert query({}, {}, "SELECT 1 AS n").num_rows == 1  # the process has the working folder of its start
+    (tmp_path / "near").symlink_to(root.parent)
+    monkeypatch.chdir(tmp_path / "near")
+    with open_store(root.name) as store:
+        assert store.sql("SELECT count(*) AS n FROM documents").to_pylist() == [{"n": 2}]
+        assert [hit.uri for hit in store.search("apple", mode="keyword", where="uri = 'a.md'")] == ["a.md"]
