@@ -32,9 +32,6 @@ _TEXTS_AT_ONCE = 1024  # texts whose tokens are in memory at a time; with fewer,
 _CPU_BATCH_TOKENS = 2048  # fits the caches: the fastest of 256 to 16384, 0.75 of the time of 32 texts a batch
 _GPU_BATCH_TOKENS = 65536  # a GPU needs many rows to be busy; more rows take more of its memory
 _SHOWN = 60  # characters of a text in a message, enough to find it by
-_LIGHT_TOKENS = 4096
-"""Tokens of a call up to which a light network encodes them, in 1.5 s of CPU time at most. To load the full network
-takes 5 s, and its tokens then take more CPU time than the light one's but less time on a machine of many cores."""
 _LOG = logging.getLogger("docmill.loading")
 _TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
 
@@ -58,18 +55,21 @@ class TokenVectors:
 class Encoder:
     """One loaded model and its embedding space.
 
-    With `load_full`, `network` is a light one for few tokens; the full one is loaded when it first has more to encode.
+    With `load_full`, `network` is a light one for calls of few tokens; the first call with more loads the full one.
     """
 
-    def __init__(self, space: EmbeddingSpace, network: Network, load_full: Callable[[], Network] | None = None) -> None:
+    def __init__(
+        self, space: EmbeddingSpace, network: Network, load_full: Callable[[], Network] | None = None, few: int = 0
+    ) -> None:
         self.space = space
         self._network = network
         self._load_full = load_full
+        self._few = few
         self._lock = threading.Lock()
 
     def _network_for(self, lengths: Sequence[int]) -> Network:
         """Return the network to encode texts of so many tokens each."""
-        if self._load_full is not None and sum(lengths) > _LIGHT_TOKENS:
+        if self._load_full is not None and sum(lengths) > self._few:
             with self._lock:
                 if self._load_full is not None:
                     self._network, self._load_full = self._load_full(), None
@@ -223,7 +223,7 @@ def _load(model: str, revision: str, space: EmbeddingSpace) -> Encoder:
         return Encoder(space, load(folder, space))
     light = light_network(space)
     if light is not None:
-        return Encoder(space, light, lambda: _SentenceTransformer(folder, space))
+        return Encoder(space, light, lambda: _SentenceTransformer(folder, space), light.few_tokens)
     full = _SentenceTransformer(folder, space)
     compare(space, full)
     return Encoder(space, full)

