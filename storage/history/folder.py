@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Self
 
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, explain_full_disk, put_if_absent, settle
-from docmill.storage.history import snapshots
+from docmill.storage.history import aside, snapshots
+from docmill.storage.history.aside import SetAside
 from docmill.storage.history.retention import forget, hold
 from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.lock import locked
@@ -109,17 +110,30 @@ class StoreFolder:
     def level(self, folder: str, own: str) -> None:
         """Exchange files with other machines: fetch those of `folder` into `own`, share those that only `own` has."""
 
-    def far_faults(self, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
-        """Yield the faults of a snapshot's objects, each as its kind and a message."""
+    def far_faults(self, snapshot: Snapshot, deep: bool, read: bool) -> Iterator[tuple[str, str]]:
+        """Yield the faults of a snapshot's objects, each as its kind and a message; `read` compares their content."""
         yield from ()
 
-    def far_sizes(self) -> dict[str, int]:
-        """Return the sizes of the objects in bytes, by key."""
-        return {}
+    def far_faults_of(self, files: Iterable[FileRef], read: bool) -> dict[FileRef, str] | None:
+        """Return what is wrong with the objects of files, or None without an object store."""
+        return None
 
     def restore(self) -> list[str]:
-        """Exchange missing files between folder and object store; return what was done, one line each."""
+        """Exchange whole files between folder and object store; return what was done, one line each."""
         return []
+
+    def give_up(self, files: Iterable[FileRef]) -> None:
+        """Set damaged files aside, so that a new file may take the name; the caller holds the lock."""
+        for file in files:
+            aside.move(self.root, file.path)
+
+    def set_aside(self) -> list[SetAside]:
+        """Return what repairs have set aside."""
+        return aside.listing(self.root)
+
+    def expire_aside(self, days: float) -> None:
+        """Remove what was set aside more than `days` ago; the caller holds the lock."""
+        aside.expire(self.root, days)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from typing import ClassVar
 from docmill.storage.address import MirrorMark, at_hand, mark_of
 from docmill.storage.files import FileRef
 from docmill.storage.history import tags
+from docmill.storage.history.aside import SetAside
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror import check, collection, pull, push
+from docmill.storage.mirror import check, collection, giving_back, pull, push
 from docmill.storage.mirror.writer_lock import leased_and_fresh
 from docmill.storage.objects import shared_files
 from docmill.storage.objects.bucket import Objects, connect
+from docmill.storage.objects.transfer import faults, key_of_file
 
 
 def open_folder(store: str | Path | StoreFolder, mirrors: str | Path = "") -> StoreFolder:
@@ -101,14 +103,30 @@ class MirrorFolder(StoreFolder):
         """Fetch the objects in `folder`, and upload files that were never there."""
         shared_files.level(self.objects, folder, self.root / own)
 
-    def far_faults(self, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
+    def far_faults(self, snapshot: Snapshot, deep: bool, read: bool) -> Iterator[tuple[str, str]]:
         """Yield the faults of a snapshot's objects; the mirror is completed first."""
-        return check.far_faults(self.objects, self.root, snapshot, deep)
+        return check.far_faults(self.objects, self.root, snapshot, deep, read)
 
-    def far_sizes(self) -> dict[str, int]:
-        """Return the size of each object in bytes, by key."""
-        return self.objects.sizes()
+    def far_faults_of(self, files: Iterable[FileRef], read: bool) -> dict[FileRef, str]:
+        """Return what is wrong with the objects of files."""
+        return faults(self.objects, files, read)
 
     def restore(self) -> list[str]:
-        """Exchange missing files between mirror and object store."""
+        """Exchange whole files between mirror and object store; set damaged objects aside that neither has whole."""
         return check.restore(self.objects, self.root)
+
+    def give_up(self, files: Iterable[FileRef]) -> None:
+        """Set damaged files and their objects aside."""
+        given = list(files)
+        super().give_up(given)
+        wrong = faults(self.objects, given, read=True)
+        giving_back.give_up(self.objects, map(key_of_file, wrong))
+
+    def set_aside(self) -> list[SetAside]:
+        """Return the objects, and the files of the mirror, that repairs have set aside."""
+        return [*giving_back.listing(self.objects), *super().set_aside()]
+
+    def expire_aside(self, days: float) -> None:
+        """Remove what was set aside more than `days` ago."""
+        super().expire_aside(days)
+        giving_back.expire(self.objects, self.root, days)

@@ -16,6 +16,7 @@ from docmill.storage.history.garbage import garbage
 from docmill.storage.history.measurements import FOLDER as EVALUATIONS
 from docmill.storage.history.retention import forget, hold, lock_is_held
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror.giving_back import answer
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import all_files, vector_files
 from docmill.storage.objects.bucket import Objects, Vanished
@@ -90,7 +91,7 @@ def complete(objects: Objects, root: Path, others: Iterable[Snapshot], tables_of
 
 
 def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
-    """Update the mirror's snapshots, candidate snapshots and tags from its object store."""
+    """Update the mirror's snapshots, candidate snapshots and tags from its object store, and give back what it asks."""
     _recognise(objects, root, mark_of(root) or mark)  # another refresh may have recorded the store meanwhile
     listed = {Path(entry.key).name for entry in objects.listing(snapshots.FOLDER)}
     here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
@@ -100,6 +101,7 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
     level(objects, EVALUATIONS, root / EVALUATIONS)
+    answer(objects, root)
     if gone:
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)

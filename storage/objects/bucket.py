@@ -145,11 +145,24 @@ class Objects:
 
     def download(self, key: str, path: Path) -> None:
         """Download an object into a file."""
+        with path.open("wb") as file:
+            for piece in self.pieces(key):
+                file.write(piece)
+
+    def pieces(self, key: str) -> Iterator[bytes]:
+        """Yield the content of an object in pieces of some MiB."""
         import obstore
 
-        with self._explained(key), path.open("wb") as file:
+        with self._explained(key):
             for piece in obstore.get(self._transfers, key).stream(_PIECE):
-                file.write(piece)
+                yield bytes(piece)
+
+    def copy(self, key: str, to: str) -> None:
+        """Copy an object on the object store, and overwrite an existing one."""
+        import obstore
+
+        with self._explained(key), boundary(f"remote copy {to.split('/')[0]}"):
+            obstore.copy(self._transfers, key, to)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects in one request; missing ones are no error."""
