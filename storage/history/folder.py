@@ -47,16 +47,17 @@ class StoreFolder:
         return self.read() if snapshots.numbers(self.root) else None
 
     @contextmanager
-    def lock(self, wait_s: float = 0.0) -> Iterator[None]:
+    def lock(self, wait_s: float = 0.0, mending: bool = False) -> Iterator[None]:
         """Hold the store for writing, with its list of snapshots up to date.
 
-        Raises `Locked` if another writer holds it for more than `wait_s` seconds, `Transient` if the disk is full.
+        Raises `Locked` if another writer holds it for more than `wait_s` seconds, `Transient` if the disk is full, and
+        `StoreError` if the newest snapshot cannot be read from an object store, unless the caller is `mending` it.
         """
         deadline = time.monotonic() + wait_s
-        with explain_full_disk(self.root), locked(self.root, self.name, deadline), self._leased(deadline):
+        with explain_full_disk(self.root), locked(self.root, self.name, deadline), self._leased(deadline, mending):
             yield
 
-    def _leased(self, deadline: float) -> AbstractContextManager[None]:
+    def _leased(self, deadline: float, mending: bool) -> AbstractContextManager[None]:
         """Keep out writers on other machines, of which a folder has none; wait until `deadline` (monotonic clock)."""
         return nullcontext()
 
@@ -117,6 +118,13 @@ class StoreFolder:
     def far_faults_of(self, files: Iterable[FileRef], read: bool) -> dict[FileRef, str] | None:
         """Return what is wrong with the objects of files, or None without an object store."""
         return None
+
+    def far_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
+        """Return the damaged snapshots of the object store, each with its number and a message."""
+        return []
+
+    def give_up_snapshots(self, numbers: Iterable[int]) -> None:
+        """Set damaged snapshots of the object store aside; the caller holds the lock."""
 
     def restore(self) -> list[str]:
         """Exchange whole files between folder and object store; return what was done, one line each."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, fault
 from docmill.storage.history import snapshots
 from docmill.storage.history.aside import FOLDER as ASIDE
@@ -13,7 +12,7 @@ from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror import giving_back
 from docmill.storage.mirror.inventory import vector_files
 from docmill.storage.objects.bucket import Objects
-from docmill.storage.objects.transfer import faults, fetch_again, is_here, key_of_file, send_again
+from docmill.storage.objects.transfer import faults, fetch_possible, is_here, key_of_file, send_again
 
 _TRUTH = ("tables/", "artifacts/texts/")
 """Where the files lie that a repair cannot rebuild: it gives up their objects only if the loss is accepted."""
@@ -36,10 +35,9 @@ def far_faults(objects: Objects, root: Path, snapshot: Snapshot, deep: bool, rea
     done = _complete(objects, root, snapshot, deep)
     kinds = {file: kind for kind, file in _kinds(root, snapshot)}
     wrong = done.failed | faults(objects, [file for file in kinds if file not in done.fetched], read)
-    held = {one.path for one in giving_back.listing(objects)} if wrong else set()
     for file in filter(wrong.__contains__, kinds):
-        where = f" ({ASIDE}/{key_of_file(file)} is set aside)" if key_of_file(file) in held else ""
-        yield kinds[file], f"{wrong[file]}{where}"
+        whole = "" if fault(root, file) else ", but this machine has it whole"
+        yield kinds[file], f"{wrong[file]}{whole}"
 
 
 def restore(objects: Objects, root: Path) -> list[str]:
@@ -76,26 +74,14 @@ def _complete(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> _
     for _ in ("what it names", "what its inventory names"):
         files = dict.fromkeys(file for _, file in _kinds(root, snapshot))
         wanted = [file for file in files if file not in done.failed and file not in done.fetched]
-        _fetch(objects, root, [file for file in wanted if _lacks(root, file, deep)], done)
+        lacking = [file for file in wanted if _lacks(root, file, deep)]
+        done.failed |= fetch_possible(objects, root, lacking)
+        done.fetched |= set(lacking) - set(done.failed)
     return done
 
 
 def _lacks(root: Path, file: FileRef, deep: bool) -> bool:
     return bool(fault(root, file)) if deep else not is_here(root, file)
-
-
-def _fetch(objects: Objects, root: Path, files: list[FileRef], done: _Completed) -> None:
-    """Fetch files, one after the other if one of them fails."""
-    try:
-        fetch_again(objects, root, files)
-        done.fetched.update(files)
-    except StoreError:
-        for file in files:
-            try:
-                fetch_again(objects, root, [file])
-                done.fetched.add(file)
-            except StoreError as error:
-                done.failed[file] = str(error).removesuffix("; see: docmill verify")
 
 
 def _kinds(root: Path, snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror import check_snapshots
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import needed_files, vector_files
 from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished
@@ -41,7 +42,8 @@ def collect(objects: Objects, root: Path, grace_hours: float) -> int:
     Objects younger than `grace_hours` stay, and so do those of a snapshot dropped within that time. All stay if a
     snapshot is damaged, because the files that it names are unknown. The caller holds the writer's lock.
     """
-    if not snapshots.all_known(root):
+    if not snapshots.all_known(root) or check_snapshots.faults(objects, root, read=False):
+        _log.warning("nothing is removed from %s, because a snapshot is damaged; see: docmill verify", objects.url)
         return 0
     garbage = _garbage(objects, root, confirm(objects, root) - timedelta(hours=grace_hours))
     for first in range(0, len(garbage), _AT_ONCE):

@@ -1,22 +1,25 @@
 """Mirror folder: the local mirror of a store on an object store, and `open_folder`, which recognises mirrors."""
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from docmill.storage.address import MirrorMark, at_hand, mark_of
 from docmill.storage.files import FileRef
-from docmill.storage.history import tags
+from docmill.storage.history import snapshots, tags
 from docmill.storage.history.aside import SetAside
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror import check, collection, giving_back, pull, push
+from docmill.storage.mirror import check, check_snapshots, collection, giving_back, pull, push
 from docmill.storage.mirror.writer_lock import leased_and_fresh
 from docmill.storage.objects import shared_files
 from docmill.storage.objects.bucket import Objects, connect
 from docmill.storage.objects.transfer import faults, key_of_file
+
+_log = logging.getLogger("docmill.remote")
 
 
 def open_folder(store: str | Path | StoreFolder, mirrors: str | Path = "") -> StoreFolder:
@@ -49,8 +52,14 @@ class MirrorFolder(StoreFolder):
         """The object store."""
         return connect(self.mark.url)
 
-    def _leased(self, deadline: float) -> AbstractContextManager[None]:
-        return leased_and_fresh(self.objects, self.root, self.mark, deadline)
+    def existing(self) -> Self:
+        """Return the folder after checking that it holds a snapshot, and not only damaged ones."""
+        if not snapshots.numbers(self.root):
+            pull.refuse(self.objects, self.root, pull.refresh(self.objects, self.root, self.mark))
+        return super().existing()
+
+    def _leased(self, deadline: float, mending: bool) -> AbstractContextManager[None]:
+        return leased_and_fresh(self.objects, self.root, self.mark, deadline, mending)
 
     def hold(self, at: int | str | None) -> tuple[StoredSnapshot, int]:
         """Return a snapshot after fetching what searches need; if a vacuum removes it meanwhile, return the next."""
@@ -59,7 +68,8 @@ class MirrorFolder(StoreFolder):
 
     def refresh(self) -> None:
         """Update the mirror's snapshots, candidate snapshots, tags and evaluations from its object store."""
-        pull.refresh(self.objects, self.root, self.mark)
+        for key in pull.refresh(self.objects, self.root, self.mark):
+            _log.warning("%s/%s is damaged and was not stored; see: docmill verify", self.mark.url, key)
 
     def ensure(self, files: Sequence[FileRef]) -> None:
         """Fetch files of a snapshot; the caller holds the snapshot."""
@@ -111,9 +121,18 @@ class MirrorFolder(StoreFolder):
         """Return what is wrong with the objects of files."""
         return faults(self.objects, files, read)
 
+    def far_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
+        """Return the damaged snapshots of the object store; without `read`, those that are whole here are skipped."""
+        return check_snapshots.faults(self.objects, self.root, read)
+
+    def give_up_snapshots(self, numbers: Iterable[int]) -> None:
+        """Set damaged snapshots of the object store aside."""
+        keys = [check_snapshots.key_of(self.root, number) for number in numbers]
+        giving_back.give_up(self.objects, keys)
+
     def restore(self) -> list[str]:
         """Exchange whole files between mirror and object store; set damaged objects aside that neither has whole."""
-        return check.restore(self.objects, self.root)
+        return [*check_snapshots.restore(self.objects, self.root), *check.restore(self.objects, self.root)]
 
     def give_up(self, files: Iterable[FileRef]) -> None:
         """Set damaged files and their objects aside."""

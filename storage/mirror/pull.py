@@ -1,6 +1,7 @@
 """Pull: fetch the list of snapshots, and the files of snapshots in use, from the object store into the mirror."""
 
 import fcntl
+import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +37,7 @@ _MIRRORED = (
     INCOMING,
     EVALUATIONS,
 )
+_log = logging.getLogger("docmill.remote")
 _TRIES = 20
 """Tries of `take`. One fails only if a vacuum removes the snapshot while it is fetched; the next one takes a newer
 snapshot. If all fail, the object store lists objects that it does not have."""
@@ -47,7 +49,9 @@ def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -
     The mirror is updated first. If a vacuum removes the newest snapshot meanwhile, the next one is taken.
     """
     for _ in range(_TRIES):
-        refresh(objects, root, mark)
+        unread = refresh(objects, root, mark)
+        if at is None or not snapshots.numbers(root):
+            refuse(objects, root, unread)
         with _fetching(root):
             snapshot, handle = hold(root, at, mark.url)
             try:
@@ -56,11 +60,13 @@ def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -
                 os.close(handle)
                 if not isinstance(error, Vanished):
                     raise
+                lost = str(error)
             else:
                 return snapshot, handle
         if at is not None:
             break
-    raise StoreError(f"snapshot {snapshot.number} of {mark.url} has just been removed; open another one")
+    what = f"snapshot {snapshot.number} of {mark.url} has just been removed, or an object is lost"
+    raise StoreError(f"{what}: {lost}; open another one, or see: docmill verify --store {mark.url}")
 
 
 def _fetch_searched(objects: Objects, root: Path, snapshot: Snapshot) -> None:
@@ -90,27 +96,57 @@ def complete(objects: Objects, root: Path, others: Iterable[Snapshot], tables_of
         fetch(objects, root, [*files, *chain.from_iterable(map(Snapshot.table_files, tables_of))])
 
 
-def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
-    """Update the mirror's snapshots, candidate snapshots and tags from its object store, and give back what it asks."""
+def refresh(objects: Objects, root: Path, mark: MirrorMark) -> list[str]:
+    """Update the mirror's snapshots, candidate snapshots and tags from its object store, and give back what it asks.
+
+    A damaged snapshot is not stored, and one that is damaged in the mirror is fetched again. Return the keys of the
+    snapshots that the mirror cannot get whole, oldest first.
+    """
     _recognise(objects, root, mark_of(root) or mark)  # another refresh may have recorded the store meanwhile
+    answer(objects, root)  # before snapshots are removed here that other machines ask for
     listed = {Path(entry.key).name for entry in objects.listing(snapshots.FOLDER)}
     here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
+    whole = {name for name in here & listed if snapshots.is_sound((root / snapshots.FOLDER / name).read_bytes())}
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda name: _fetch_snapshot(objects, root, name), sorted(listed - here)))
+        unread = list(pool.map(lambda name: _fetch_snapshot(objects, root, name), sorted(listed - whole)))
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
     level(objects, EVALUATIONS, root / EVALUATIONS)
-    answer(objects, root)
     if gone:
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)
+    return [key for key in unread if key]
 
 
-def _fetch_snapshot(objects: Objects, root: Path, name: str) -> None:
+def refuse(objects: Objects, root: Path, unread: Sequence[str]) -> None:
+    """Raise `StoreError` if one of these snapshots, which cannot be read, is newer than all that can."""
+    newer = [key for key in unread if Path(key).name > max(_names(root), default="")]
+    if newer:
+        what = f"{objects.url}/{newer[-1]} is damaged, and the newest snapshot"
+        mend = f"on a machine whose mirror has it whole run: docmill repair --store {objects.url}"
+        raise StoreError(f"{what}; {mend}. Earlier ones can be opened by number: --at N")
+
+
+def _names(root: Path) -> list[str]:
+    """Return the names of the snapshots that can be read here."""
+    paths = [snapshots.path_of(root, number) for number in snapshots.numbers(root)]
+    return [path.name for path in paths if snapshots.is_sound(path.read_bytes())]
+
+
+def _fetch_snapshot(objects: Objects, root: Path, name: str) -> str:
+    """Fetch a snapshot, and replace a damaged one of the mirror; return its key if the object is damaged, too."""
     key = f"{snapshots.FOLDER}/{name}"
-    with suppress(Vanished):  # removed since it was listed
-        put_if_absent(root / key, objects.read(key))
+    try:
+        data = objects.read(key)
+    except Vanished:  # removed since it was listed
+        return ""
+    if not snapshots.is_sound(data):
+        return key
+    if not put_if_absent(root / key, data) and not snapshots.is_sound((root / key).read_bytes()):
+        write_whole(root / key, data)
+        _log.warning("%s was damaged; it has been fetched again from %s", root / key, objects.url)
+    return ""
 
 
 def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
@@ -123,6 +159,8 @@ def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
         path = root / folder / name
         with suppress(Vanished):
             data = objects.read(f"{folder}/{name}")
+            if folder == snapshots.CANDIDATES and path.exists() and not snapshots.is_sound(data):
+                continue  # the mirror may have it whole
             if not path.exists() or (path.read_bytes() != data and not lock_is_held(path)):
                 write_whole(path, data)
 
@@ -134,10 +172,21 @@ def _recognise(objects: Objects, root: Path, mark: MirrorMark) -> None:
     except Vanished:
         identity = ""
     if identity != mark.store:
-        if mark.store:
-            for name in _MIRRORED:
-                remove(root / name)
+        for name in _MIRRORED if mark.store and not _holds_ours(objects, root) else ():
+            remove(root / name)
         belong(root, mark, identity)
+
+
+def _holds_ours(objects: Objects, root: Path) -> bool:
+    """Return whether a snapshot of the mirror is on the object store: then only the store's identity was damaged."""
+    return any(_is_same(objects, root, number) for number in reversed(snapshots.numbers(root)))
+
+
+def _is_same(objects: Objects, root: Path, number: int) -> bool:
+    path = snapshots.path_of(root, number)
+    with suppress(Vanished):
+        return objects.read(f"{snapshots.FOLDER}/{path.name}") == path.read_bytes()
+    return False
 
 
 @contextmanager

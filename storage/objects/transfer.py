@@ -16,6 +16,7 @@ VECTORS = "vectors"
 _AT_ONCE = 16  # files in transfer at a time; a small file mostly waits
 _SAID_EVERY_S = 5.0  # seconds between two log lines
 _RENAMED_BY_CONTENT = ("_versions", "_refs")
+_SEE = "; see: docmill verify"
 _log = logging.getLogger("docmill.remote")
 
 
@@ -37,19 +38,34 @@ def fetch(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
 
     Raises `Vanished` if an object no longer exists, `StoreError` if its content is not what was put.
     """
-    fetch_again(objects, root, [file for file in dict.fromkeys(files) if not is_here(root, file)])
-
-
-def fetch_again(objects: Objects, root: Path, files: Sequence[FileRef]) -> None:
-    """Fetch files, and replace those that the mirror has; one that cannot be fetched stays as it is.
-
-    Raises as `fetch`.
-    """
-    if not files:
+    lacking = [file for file in dict.fromkeys(files) if not is_here(root, file)]
+    if not lacking:
         return
-    _each(list(files), lambda file: _fetch(objects, root, file), f"fetched from {objects.url}")
-    # LanceDB's own record of its latest version is older than the fetched files.
-    for folder in {(root / file.path).parent for file in files if "_versions" in file.path}:
+    _each(lacking, lambda file: _fetch(objects, root, file), f"fetched from {objects.url}")
+    _forget_latest(root, lacking)
+
+
+def fetch_possible(objects: Objects, root: Path, files: Sequence[FileRef]) -> dict[FileRef, str]:
+    """Fetch files, and replace those that the mirror has; return those that cannot be fetched, with the reason.
+
+    A file that cannot be fetched stays as it is.
+    """
+    failed: dict[FileRef, str] = {}
+
+    def fetch_one(file: FileRef) -> None:
+        try:
+            _fetch(objects, root, file)
+        except StoreError as error:
+            failed[file] = str(error).removesuffix(_SEE)
+
+    _each(list(files), fetch_one, f"fetched from {objects.url}")
+    _forget_latest(root, files)
+    return failed
+
+
+def _forget_latest(root: Path, fetched: Sequence[FileRef]) -> None:
+    """Remove LanceDB's own record of its latest version, which is older than the fetched files."""
+    for folder in {(root / file.path).parent for file in fetched if "_versions" in file.path}:
         (folder / "latest_version_hint.json").unlink(missing_ok=True)
 
 
@@ -58,7 +74,7 @@ def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
         key = key_of_file(file)
         objects.download(key, path)
         if hash_file(path) != file.hash:
-            raise StoreError(f"{objects.url}/{key} does not have the content that was written; see: docmill verify")
+            raise StoreError(f"{objects.url}/{key} does not have the content that was written{_SEE}")
         path.chmod(0o644)
         final = root / file.path
         final.parent.mkdir(parents=True, exist_ok=True)

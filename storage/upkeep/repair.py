@@ -33,6 +33,8 @@ Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 _TRUTH = {"tables", "texts"}
 """The kinds of findings whose files cannot be rebuilt from the others."""
+_UNKNOWN = {"tables", "snapshot"}
+"""The kinds of findings with which the indexes have nothing whole to be rebuilt from."""
 _OF_DOCUMENTS = ("documents", "chunks")
 """The tables that an ingest can rebuild from the sources; they have the same buckets."""
 
@@ -58,20 +60,22 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0,
     them again; the damaged files are then set aside. Raises `StoreError` if anything else is still broken afterwards.
     """
     result, folder = Repaired(), open_folder(store).existing()
-    with folder.lock(wait_s):
+    with folder.lock(wait_s, mending=True):
         result.done += folder.restore()
         kinds = {finding.kind for finding in findings_of(folder, deep=True, read=False)}
         base, loss = folder.read(), _Loss()
-        whole = _without_damage(base, loss) if kinds & _TRUTH else base
+        whole = _after_lost_snapshots(base, loss)
+        whole = _without_damage(whole, loss) if kinds & _TRUTH else whole
         if loss.names and not accept_loss:
             result.at_stake += loss.names
-            result.done += _mend(base, base, kinds - _TRUTH, encode) if "tables" not in kinds else ()
+            result.done += _mend(base, base, kinds - _TRUTH, encode) if not kinds & _UNKNOWN else ()
             return result
-        if whole is not base:
+        if kinds & _TRUTH:
             kinds |= {"vectors", "keywords"}
         result.lost += loss.names
         result.done += _mend(base, whole, kinds, encode)
         folder.give_up(loss.files)
+        folder.give_up_snapshots(loss.snapshots)
     left = [finding for finding in findings_of(folder, deep=True, read=False) if finding.kind != "past"]
     if left:
         raise StoreError("cannot be mended from what is here: " + "; ".join(map(str, left)))
@@ -80,10 +84,19 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0,
 
 @dataclass(slots=True)
 class _Loss:
-    """What the newest snapshot loses without its damaged files, and these files."""
+    """What the newest snapshot loses without its damaged files, these files, and the snapshots that cannot be read."""
 
     names: list[str] = field(default_factory=list)
     files: list[FileRef] = field(default_factory=list)
+    snapshots: list[int] = field(default_factory=list)
+
+
+def _after_lost_snapshots(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
+    """Return the content of the newest readable snapshot, numbered so that no number of a lost one is used again."""
+    loss.snapshots += [number for number, _ in base.folder.far_snapshot_faults(read=False)]
+    loss.names += (f"snapshot {number}" for number in loss.snapshots)
+    newest = max(base.number, *loss.snapshots, 0)
+    return base.changed(number=newest) if newest > base.number else base
 
 
 def _without_damage(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
@@ -177,7 +190,7 @@ def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generat
 
 def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> StoredSnapshot:
     """Commit the mended snapshot as the next one."""
-    number, before = base.number + 1, base.snapshot
+    number, before = mended.number + 1, base.snapshot
     if "vectors" not in kinds:  # every snapshot needs its own tag, which keeps its version of the vectors
         same = vectors.update(base.root, before.vectors, before.space, (), (), vector_tag(number))
         mended = mended.changed(vectors=same)

@@ -45,9 +45,11 @@ these 3 s. Fewer looks would report a store that is merely being written."""
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A difference. `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations or past.
+    """A difference.
 
-    `past` concerns files that the newest snapshot does not need. `mend` says what to do.
+    `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, snapshot or past. `snapshot` is
+    a newest snapshot whose own file is damaged; `past` concerns files that the newest snapshot does not need. `mend`
+    says what to do.
     """
 
     kind: str
@@ -71,9 +73,15 @@ def verify(store: str | Path | StoreFolder, deep: bool = False) -> list[Finding]
 
 def findings_of(folder: StoreFolder, deep: bool, read: bool) -> list[Finding]:
     """Return what `verify` does; without `read`, the content of objects is not compared if a mirror has their files."""
+    lost = folder.far_snapshot_faults(read)
+    newest = max(snapshots.numbers(folder.root), default=0)
+    mend = f"docmill repair --store {folder.name}"
+    found = [Finding("snapshot" if number >= newest else "past", said, mend) for number, said in lost]
+    if found and not newest:
+        return found
     snapshot, handle = hold(folder.root, None, folder.name)  # as it is here, even if not all of it was fetched
     try:
-        return _findings(StoredSnapshot(folder, snapshot), deep, read)
+        return found + _findings(StoredSnapshot(folder, snapshot), deep, read)
     finally:
         os.close(handle)
 

@@ -129,11 +129,10 @@ def _encoder_of(root: Path) -> "Encode":
     """Return an encoder with the store's own model, which is loaded on the first call."""
     from docmill.storage.history.snapshots import read
 
-    space = read(root).space
-
     def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
         from docmill.storage.embedding.encoder import load_encoder
 
+        space = read(root).space
         return load_encoder(space.model, space.revision).encode(texts)
 
     return encode
