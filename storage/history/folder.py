@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -68,6 +69,15 @@ class StoreFolder:
 
     def refresh(self) -> None:
         """Bring the lists of snapshots, candidates and tags up to date."""
+
+    def refresh_if_possible(self) -> None:
+        """Do what `refresh` does; if an object store does not answer, only log it."""
+        self.refresh()
+
+    @property
+    def synced(self) -> datetime | None:
+        """When this folder was last in step with an object store, or None without one."""
+        return None
 
     def ensure(self, files: Sequence[FileRef]) -> None:
         """Make files of a snapshot available here; the caller holds the snapshot."""

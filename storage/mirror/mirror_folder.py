@@ -4,16 +4,18 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Self
 
 from docmill.storage.address import MirrorMark, at_hand, mark_of
+from docmill.storage.errors import Transient
 from docmill.storage.files import FileRef
 from docmill.storage.history import snapshots, tags
 from docmill.storage.history.aside import SetAside
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror import check, check_snapshots, collection, giving_back, pull, push
+from docmill.storage.mirror import check, check_snapshots, collection, giving_back, offline, pull, push
 from docmill.storage.mirror.writer_lock import leased_and_fresh
 from docmill.storage.objects import shared_files
 from docmill.storage.objects.bucket import Objects, connect
@@ -62,14 +64,33 @@ class MirrorFolder(StoreFolder):
         return leased_and_fresh(self.objects, self.root, self.mark, deadline, mending)
 
     def hold(self, at: int | str | None) -> tuple[StoredSnapshot, int]:
-        """Return a snapshot after fetching what searches need; if a vacuum removes it meanwhile, return the next."""
-        snapshot, handle = pull.take(self.objects, self.root, self.mark, at)
+        """Return a snapshot after fetching what searches need; if a vacuum removes it meanwhile, return the next.
+
+        If the object store does not answer, return the snapshot that the mirror has, if it has it whole.
+        """
+        try:
+            snapshot, handle = pull.take(self.objects, self.root, self.mark, at)
+        except Transient as error:
+            snapshot, handle = offline.take(self.root, self.mark, at, error)
         return StoredSnapshot(self, snapshot), handle
 
     def refresh(self) -> None:
         """Update the mirror's snapshots, candidate snapshots, tags and evaluations from its object store."""
+        self.objects.knock()
         for key in pull.refresh(self.objects, self.root, self.mark):
             _log.warning("%s/%s is damaged and was not stored; see: docmill verify", self.mark.url, key)
+
+    def refresh_if_possible(self) -> None:
+        """Do what `refresh` does; if the object store does not answer, only log it and the age of the mirror."""
+        try:
+            self.refresh()
+        except Transient as error:
+            offline.warn(self.root, self.mark, error)
+
+    @property
+    def synced(self) -> datetime | None:
+        """When the mirror was last in step with its object store, if that was recorded."""
+        return offline.synced(self.root)
 
     def ensure(self, files: Sequence[FileRef]) -> None:
         """Fetch files of a snapshot; the caller holds the snapshot."""

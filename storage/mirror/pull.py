@@ -17,12 +17,13 @@ from docmill.storage.history.garbage import garbage
 from docmill.storage.history.measurements import FOLDER as EVALUATIONS
 from docmill.storage.history.retention import forget, hold, lock_is_held
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror import offline
 from docmill.storage.mirror.giving_back import answer
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import all_files, vector_files
 from docmill.storage.objects.bucket import Objects, Vanished
 from docmill.storage.objects.shared_files import level
-from docmill.storage.objects.transfer import INCOMING, VECTORS, fetch
+from docmill.storage.objects.transfer import INCOMING, VECTORS, fetch, is_here
 
 IDENTITY = "store.json"
 _MIRRORED = (
@@ -49,6 +50,7 @@ def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -
     The mirror is updated first. If a vacuum removes the newest snapshot meanwhile, the next one is taken.
     """
     for _ in range(_TRIES):
+        objects.knock()
         unread = refresh(objects, root, mark)
         if at is None or not snapshots.numbers(root):
             refuse(objects, root, unread)
@@ -81,6 +83,8 @@ def _inventory(snapshot: Snapshot) -> list[FileRef]:
 def ensure(objects: Objects, root: Path, files: Sequence[FileRef]) -> None:
     """Fetch files of a snapshot; the caller holds the snapshot."""
     with _fetching(root):
+        if any(not is_here(root, file) for file in files):
+            objects.knock()
         fetch(objects, root, files)
 
 
@@ -106,9 +110,7 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> list[str]:
     answer(objects, root)  # before snapshots are removed here that other machines ask for
     listed = {Path(entry.key).name for entry in objects.listing(snapshots.FOLDER)}
     here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
-    whole = {name for name in here & listed if snapshots.is_sound((root / snapshots.FOLDER / name).read_bytes())}
-    with ThreadPoolExecutor() as pool:
-        unread = list(pool.map(lambda name: _fetch_snapshot(objects, root, name), sorted(listed - whole)))
+    unread = _fetch_snapshots(objects, root, sorted(listed - set(_whole(root))))
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
@@ -116,22 +118,32 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> list[str]:
     if gone:
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)
-    return [key for key in unread if key]
+    offline.record(root)
+    return unread
+
+
+def _fetch_snapshots(objects: Objects, root: Path, names: Sequence[str]) -> list[str]:
+    """Fetch snapshots; return the keys of those whose objects are damaged."""
+    with ThreadPoolExecutor() as pool:
+        return [key for key in pool.map(lambda name: _fetch_snapshot(objects, root, name), names) if key]
 
 
 def refuse(objects: Objects, root: Path, unread: Sequence[str]) -> None:
     """Raise `StoreError` if one of these snapshots, which cannot be read, is newer than all that can."""
-    newer = [key for key in unread if Path(key).name > max(_names(root), default="")]
+    newer = [key for key in unread if Path(key).name > max(_whole(root), default="")]
     if newer:
         what = f"{objects.url}/{newer[-1]} is damaged, and the newest snapshot"
         mend = f"on a machine whose mirror has it whole run: docmill repair --store {objects.url}"
         raise StoreError(f"{what}; {mend}. Earlier ones can be opened by number: --at N")
 
 
-def _names(root: Path) -> list[str]:
-    """Return the names of the snapshots that can be read here."""
-    paths = [snapshots.path_of(root, number) for number in snapshots.numbers(root)]
-    return [path.name for path in paths if snapshots.is_sound(path.read_bytes())]
+def _whole(root: Path) -> Iterator[str]:
+    """Yield the file names of the undamaged snapshots of the mirror."""
+    for number in snapshots.numbers(root):
+        path = snapshots.path_of(root, number)
+        with suppress(FileNotFoundError):  # removed since it was listed
+            if snapshots.is_sound(path.read_bytes()):
+                yield path.name
 
 
 def _fetch_snapshot(objects: Objects, root: Path, name: str) -> str:
@@ -159,10 +171,14 @@ def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
         path = root / folder / name
         with suppress(Vanished):
             data = objects.read(f"{folder}/{name}")
-            if folder == snapshots.CANDIDATES and path.exists() and not snapshots.is_sound(data):
-                continue  # the mirror may have it whole
-            if not path.exists() or (path.read_bytes() != data and not lock_is_held(path)):
+            if not path.exists() or (_is_other(path, data) and not lock_is_held(path)):
                 write_whole(path, data)
+
+
+def _is_other(path: Path, data: bytes) -> bool:
+    """Return whether an object has changed; a damaged candidate snapshot has not: the mirror may have it whole."""
+    damaged = path.parent.name == snapshots.CANDIDATES and not snapshots.is_sound(data)
+    return not damaged and path.read_bytes() != data
 
 
 def _recognise(objects: Objects, root: Path, mark: MirrorMark) -> None:

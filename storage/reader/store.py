@@ -79,7 +79,8 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     Raises:
         docmill.errors.ConfigError: `path` is an incomplete address.
         docmill.errors.StoreError: There is no store or no such snapshot, or the snapshot is damaged.
-        docmill.errors.Transient: The object store does not answer.
+        docmill.errors.Transient: The object store does not answer, and its mirror lacks files of the snapshot. If the
+            mirror has them all, it is opened instead, and the logger `docmill.remote` warns of its age.
 
     Example:
         >>> with docmill.open_store("store", at=1) as store:
@@ -283,8 +284,10 @@ class Store:
         Returns:
             `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`,
             of `stale` documents, of `chunks` and of `rejects`, counts of documents by `sources` and by
-            `content_types`, the embedding `model` and its `dimension`, and `bytes`, the disk use of the folder.
+            `content_types`, the embedding `model` and its `dimension`, and `bytes`, the disk use of the folder. A store
+            on an object store also has `synced`: when its mirror was last in step with it (ISO 8601, UTC).
         """
+        when = self.stored.folder.synced
         documents = read_table(self.stored, "documents", ["content_type", "status", "source"])
         return {
             "store": self.stored.folder.name,
@@ -299,6 +302,7 @@ class Store:
             "model": self.snapshot.space.model,
             "dimension": self.snapshot.space.dimension,
             "bytes": disk_use(self.root),
+            **({"synced": when.isoformat("T", "seconds")} if when else {}),
         }
 
     def history(self) -> list[dict[str, Any]]:

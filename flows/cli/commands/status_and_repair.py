@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from docmill.storage.upkeep.repair import Encode
 
+MOST_NAMED = 10
+"""What would be lost is named up to this number, which fits on a terminal; `--json` names all."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -116,8 +118,8 @@ def repair(
 
 def _advise(at_stake: Sequence[str], store: str) -> None:
     """Say what would be lost, and what can be done before it is."""
-    for what in at_stake:
-        note(f"not mended, because this would be lost: {what}")
+    more = f" and {len(at_stake) - MOST_NAMED} more" if len(at_stake) > MOST_NAMED else ""
+    note(f"not mended, because this would be lost: {', '.join(sorted(at_stake)[:MOST_NAMED])}{more}")
     note("nothing was given up. Bring the damaged files back from a copy of the store,")
     if is_address(store):
         note("or run any docmill command on a machine whose mirror has them whole: it gives them back;")
