@@ -70,7 +70,7 @@ def answer(objects: Objects, root: Path) -> None:
             objects.upload(path, key)
             fulfil(objects, [key])
             _log.info("gave back %s/%s, which was damaged and is whole on this machine", objects.url, key)
-    except DocmillError as error:
+    except (DocmillError, OSError) as error:  # a file may have been removed meanwhile
         _log.warning("damaged objects were not given back: %s", error)
 
 

@@ -53,9 +53,12 @@ def _absent(newest: StoredSnapshot, missing: list[FileRef]) -> set[FileRef]:
 
 
 def _damaged_objects(newest: StoredSnapshot, read: bool) -> Iterator[str]:
-    """Yield the faults of objects of older snapshots whose files are here, so that a repair sends them again."""
-    files = {file: states for file, states in _files(newest).items() if (newest.root / file.path).exists()}
-    for file, said in (newest.folder.far_faults_of(files, read) or {}).items():
+    """Yield the faults of objects of older snapshots; without `read`, of those whose files are here."""
+    files = _files(newest)
+    missing = [file for file in files if not (newest.root / file.path).exists()]
+    skipped = set(missing) - (_absent(newest, missing) if read else set())
+    found = newest.folder.far_faults_of([file for file in files if file not in skipped], read) or {}
+    for file, said in found.items():
         yield from _named(said, files[file])
 
 
