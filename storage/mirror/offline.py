@@ -33,9 +33,9 @@ def synced(root: Path) -> datetime | None:
 
 
 def warn(root: Path, mark: MirrorMark, error: Transient) -> None:
-    """Log that the object store does not answer, and how old the mirror is; raise `error` if it holds no snapshot."""
+    """Log that the object store does not answer, and how old the mirror is; raise `Transient` if it is empty."""
     if not snapshots.numbers(root):
-        raise error
+        raise Transient(f"{mark.url} does not answer, and this machine has no mirror of it yet: {error}") from error
     _log.warning("%s does not answer; this machine's mirror of it is used, %s", mark.url, _age(root))
 
 

@@ -132,7 +132,7 @@ def refuse(objects: Objects, root: Path, unread: Sequence[str]) -> None:
     """Raise `StoreError` if one of these snapshots, which cannot be read, is newer than all that can."""
     newer = [key for key in unread if Path(key).name > max(_whole(root), default="")]
     if newer:
-        what = f"{objects.url}/{newer[-1]} is damaged, and the newest snapshot"
+        what = f"{objects.url}/{newer[-1]} is damaged, and it is the newest snapshot"
         mend = f"on a machine whose mirror has it whole run: docmill repair --store {objects.url}"
         raise StoreError(f"{what}; {mend}. Earlier ones can be opened by number: --at N")
 
