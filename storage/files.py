@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -71,10 +71,15 @@ def check_room(root: Path) -> None:
 
 def hash_file(path: Path) -> str:
     """Return the content hash of a file, read in pieces of 1 MiB."""
-    digest = blake2b(digest_size=KEY_BYTES)
     with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
+        return hash_pieces(iter(lambda: file.read(1 << 20), b""))
+
+
+def hash_pieces(pieces: Iterable[bytes]) -> str:
+    """Return the content hash of the pieces of a file, in their order."""
+    digest = blake2b(digest_size=KEY_BYTES)
+    for piece in pieces:
+        digest.update(piece)
     return digest.hexdigest()
 
 

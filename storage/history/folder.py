@@ -8,12 +8,14 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, explain_full_disk, put_if_absent, settle
-from docmill.storage.history import snapshots
+from docmill.storage.history import aside, snapshots
+from docmill.storage.history.aside import SetAside
 from docmill.storage.history.retention import forget, hold
 from docmill.storage.history.snapshots import Snapshot, StoredFile
 from docmill.storage.lock import locked
@@ -46,16 +48,17 @@ class StoreFolder:
         return self.read() if snapshots.numbers(self.root) else None
 
     @contextmanager
-    def lock(self, wait_s: float = 0.0) -> Iterator[None]:
+    def lock(self, wait_s: float = 0.0, mending: bool = False) -> Iterator[None]:
         """Hold the store for writing, with its list of snapshots up to date.
 
-        Raises `Locked` if another writer holds it for more than `wait_s` seconds, `Transient` if the disk is full.
+        Raises `Locked` if another writer holds it for more than `wait_s` seconds, `Transient` if the disk is full, and
+        `StoreError` if the newest snapshot cannot be read from an object store, unless the caller is `mending` it.
         """
         deadline = time.monotonic() + wait_s
-        with explain_full_disk(self.root), locked(self.root, self.name, deadline), self._leased(deadline):
+        with explain_full_disk(self.root), locked(self.root, self.name, deadline), self._leased(deadline, mending):
             yield
 
-    def _leased(self, deadline: float) -> AbstractContextManager[None]:
+    def _leased(self, deadline: float, mending: bool) -> AbstractContextManager[None]:
         """Keep out writers on other machines, of which a folder has none; wait until `deadline` (monotonic clock)."""
         return nullcontext()
 
@@ -66,6 +69,15 @@ class StoreFolder:
 
     def refresh(self) -> None:
         """Bring the lists of snapshots, candidates and tags up to date."""
+
+    def refresh_if_possible(self) -> None:
+        """Do what `refresh` does; if an object store does not answer, only log it."""
+        self.refresh()
+
+    @property
+    def synced(self) -> datetime | None:
+        """When this folder was last in step with an object store, or None without one."""
+        return None
 
     def ensure(self, files: Sequence[FileRef]) -> None:
         """Make files of a snapshot available here; the caller holds the snapshot."""
@@ -109,17 +121,37 @@ class StoreFolder:
     def level(self, folder: str, own: str) -> None:
         """Exchange files with other machines: fetch those of `folder` into `own`, share those that only `own` has."""
 
-    def far_faults(self, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
-        """Yield the faults of a snapshot's objects, each as its kind and a message."""
+    def far_faults(self, snapshot: Snapshot, deep: bool, read: bool) -> Iterator[tuple[str, str]]:
+        """Yield the faults of a snapshot's objects, each as its kind and a message; `read` compares their content."""
         yield from ()
 
-    def far_sizes(self) -> dict[str, int]:
-        """Return the sizes of the objects in bytes, by key."""
-        return {}
+    def far_faults_of(self, files: Iterable[FileRef], read: bool) -> dict[FileRef, str] | None:
+        """Return what is wrong with the objects of files, or None without an object store."""
+        return None
+
+    def far_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
+        """Return the damaged snapshots of the object store, each with its number and a message."""
+        return []
+
+    def give_up_snapshots(self, numbers: Iterable[int]) -> None:
+        """Set damaged snapshots of the object store aside; the caller holds the lock."""
 
     def restore(self) -> list[str]:
-        """Exchange missing files between folder and object store; return what was done, one line each."""
+        """Exchange whole files between folder and object store; return what was done, one line each."""
         return []
+
+    def give_up(self, files: Iterable[FileRef]) -> None:
+        """Set damaged files aside, so that a new file may take the name; the caller holds the lock."""
+        for file in files:
+            aside.move(self.root, file.path)
+
+    def set_aside(self) -> list[SetAside]:
+        """Return what repairs have set aside."""
+        return aside.listing(self.root)
+
+    def expire_aside(self, days: float) -> None:
+        """Remove what was set aside more than `days` ago; the caller holds the lock."""
+        aside.expire(self.root, days)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from docmill.storage.errors import StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror import check_snapshots
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import needed_files, vector_files
 from docmill.storage.names import is_listed
@@ -41,7 +43,8 @@ def collect(objects: Objects, root: Path, grace_hours: float) -> int:
     Objects younger than `grace_hours` stay, and so do those of a snapshot dropped within that time. All stay if a
     snapshot is damaged, because the files that it names are unknown. The caller holds the writer's lock.
     """
-    if not snapshots.all_known(root):
+    if not snapshots.all_known(root) or check_snapshots.faults(objects, root, read=False):
+        _log.warning("nothing is removed from %s, because a snapshot is damaged; see: docmill verify", objects.url)
         return 0
     garbage = _garbage(objects, root, confirm(objects, root) - timedelta(hours=grace_hours))
     for first in range(0, len(garbage), _AT_ONCE):
@@ -58,14 +61,15 @@ def _garbage(objects: Objects, root: Path, horizon: datetime) -> list[ObjectEntr
     entries = objects.listing()
     dropped = [entry for entry in entries if is_listed(entry.key, DROPPED)]
     young = [entry.key for entry in dropped if entry.modified > horizon]
-    named = set(_named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)]))
+    named = _named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)])
     garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]
     old = [entry for entry in dropped if entry.modified <= horizon]
     return garbage + old  # dropped snapshots are deleted last, so that a crash loses track of none
 
 
 def _is_garbage(entry: ObjectEntry, named: set[str], horizon: datetime) -> bool:
-    return entry.key.split("/")[0] in _COLLECTED and entry.key not in named and entry.modified <= horizon
+    folder = entry.key.split("/")[0]
+    return folder in _COLLECTED and not named & {entry.key, folder} and entry.modified <= horizon
 
 
 def _dropped(objects: Objects, keys: Iterable[str]) -> Iterator[Snapshot]:
@@ -73,9 +77,21 @@ def _dropped(objects: Objects, keys: Iterable[str]) -> Iterator[Snapshot]:
         yield snapshots.parse(objects.read(key), f"{objects.url}/{key}")
 
 
-def _named(objects: Objects, root: Path, states: Iterable[Snapshot]) -> Iterator[str]:
-    """Yield the keys of all objects that snapshots name, after fetching their inventories."""
-    held = [state for state in states if state.inventory]
-    fetch(objects, root, [state.inventory for state in held if state.inventory])
-    for state in held:
-        yield from (key_of_file(file) for file in (*needed_files(state), *vector_files(root, state)))
+def _has_inventory(objects: Objects, root: Path, state: Snapshot) -> bool:
+    """Return whether the files of a snapshot's vectors are known, after fetching its inventory."""
+    try:
+        fetch(objects, root, [state.inventory] if state.inventory else [])
+    except StoreError as error:  # it is lost or damaged; `verify` names it
+        _log.warning("no vectors are removed: %s", error)
+        return False
+    return state.inventory is not None
+
+
+def _named(objects: Objects, root: Path, states: Iterable[Snapshot]) -> set[str]:
+    """Return the keys of all objects that snapshots name, or the whole folder of vectors if some are unknown."""
+    named: set[str] = set()
+    for state in states:
+        named.update(map(key_of_file, needed_files(state)))
+        known = _has_inventory(objects, root, state)
+        named.update(map(key_of_file, vector_files(root, state)) if known else [VECTORS])
+    return named

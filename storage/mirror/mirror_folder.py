@@ -1,20 +1,27 @@
 """Mirror folder: the local mirror of a store on an object store, and `open_folder`, which recognises mirrors."""
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from docmill.storage.address import MirrorMark, at_hand, mark_of
+from docmill.storage.errors import Transient
 from docmill.storage.files import FileRef
-from docmill.storage.history import tags
+from docmill.storage.history import snapshots, tags
+from docmill.storage.history.aside import SetAside
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import Snapshot
-from docmill.storage.mirror import check, collection, pull, push
+from docmill.storage.mirror import check, check_snapshots, collection, giving_back, offline, pull, push
 from docmill.storage.mirror.writer_lock import leased_and_fresh
 from docmill.storage.objects import shared_files
 from docmill.storage.objects.bucket import Objects, connect
+from docmill.storage.objects.transfer import faults, key_of_file
+
+_log = logging.getLogger("docmill.remote")
 
 
 def open_folder(store: str | Path | StoreFolder, mirrors: str | Path = "") -> StoreFolder:
@@ -47,17 +54,43 @@ class MirrorFolder(StoreFolder):
         """The object store."""
         return connect(self.mark.url)
 
-    def _leased(self, deadline: float) -> AbstractContextManager[None]:
-        return leased_and_fresh(self.objects, self.root, self.mark, deadline)
+    def existing(self) -> Self:
+        """Return the folder after checking that it holds a snapshot, and not only damaged ones."""
+        if not snapshots.numbers(self.root):
+            pull.refuse(self.objects, self.root, pull.refresh(self.objects, self.root, self.mark))
+        return super().existing()
+
+    def _leased(self, deadline: float, mending: bool) -> AbstractContextManager[None]:
+        return leased_and_fresh(self.objects, self.root, self.mark, deadline, mending)
 
     def hold(self, at: int | str | None) -> tuple[StoredSnapshot, int]:
-        """Return a snapshot after fetching what searches need; if a vacuum removes it meanwhile, return the next."""
-        snapshot, handle = pull.take(self.objects, self.root, self.mark, at)
+        """Return a snapshot after fetching what searches need; if a vacuum removes it meanwhile, return the next.
+
+        If the object store does not answer, return the snapshot that the mirror has, if it has it whole.
+        """
+        try:
+            snapshot, handle = pull.take(self.objects, self.root, self.mark, at)
+        except Transient as error:
+            snapshot, handle = offline.take(self.root, self.mark, at, error)
         return StoredSnapshot(self, snapshot), handle
 
     def refresh(self) -> None:
         """Update the mirror's snapshots, candidate snapshots, tags and evaluations from its object store."""
-        pull.refresh(self.objects, self.root, self.mark)
+        self.objects.knock()
+        for key in pull.refresh(self.objects, self.root, self.mark):
+            _log.warning("%s/%s is damaged and was not stored; see: docmill verify", self.mark.url, key)
+
+    def refresh_if_possible(self) -> None:
+        """Do what `refresh` does; if the object store does not answer, only log it and the age of the mirror."""
+        try:
+            self.refresh()
+        except Transient as error:
+            offline.warn(self.root, self.mark, error)
+
+    @property
+    def synced(self) -> datetime | None:
+        """When the mirror was last in step with its object store, if that was recorded."""
+        return offline.synced(self.root)
 
     def ensure(self, files: Sequence[FileRef]) -> None:
         """Fetch files of a snapshot; the caller holds the snapshot."""
@@ -101,14 +134,39 @@ class MirrorFolder(StoreFolder):
         """Fetch the objects in `folder`, and upload files that were never there."""
         shared_files.level(self.objects, folder, self.root / own)
 
-    def far_faults(self, snapshot: Snapshot, deep: bool) -> Iterator[tuple[str, str]]:
+    def far_faults(self, snapshot: Snapshot, deep: bool, read: bool) -> Iterator[tuple[str, str]]:
         """Yield the faults of a snapshot's objects; the mirror is completed first."""
-        return check.far_faults(self.objects, self.root, snapshot, deep)
+        return check.far_faults(self.objects, self.root, snapshot, deep, read)
 
-    def far_sizes(self) -> dict[str, int]:
-        """Return the size of each object in bytes, by key."""
-        return self.objects.sizes()
+    def far_faults_of(self, files: Iterable[FileRef], read: bool) -> dict[FileRef, str]:
+        """Return what is wrong with the objects of files."""
+        return faults(self.objects, files, read)
+
+    def far_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
+        """Return the damaged snapshots of the object store; without `read`, those that are whole here are skipped."""
+        return check_snapshots.faults(self.objects, self.root, read)
+
+    def give_up_snapshots(self, numbers: Iterable[int]) -> None:
+        """Set damaged snapshots of the object store aside."""
+        keys = [check_snapshots.key_of(self.root, number) for number in numbers]
+        giving_back.give_up(self.objects, keys)
 
     def restore(self) -> list[str]:
-        """Exchange missing files between mirror and object store."""
-        return check.restore(self.objects, self.root)
+        """Exchange whole files between mirror and object store; set damaged objects aside that neither has whole."""
+        return [*check_snapshots.restore(self.objects, self.root), *check.restore(self.objects, self.root)]
+
+    def give_up(self, files: Iterable[FileRef]) -> None:
+        """Set damaged files and their objects aside."""
+        given = list(files)
+        super().give_up(given)
+        wrong = faults(self.objects, given, read=True)
+        giving_back.give_up(self.objects, map(key_of_file, wrong))
+
+    def set_aside(self) -> list[SetAside]:
+        """Return the objects, and the files of the mirror, that repairs have set aside."""
+        return [*giving_back.listing(self.objects), *super().set_aside()]
+
+    def expire_aside(self, days: float) -> None:
+        """Remove what was set aside more than `days` ago."""
+        super().expire_aside(days)
+        giving_back.expire(self.objects, self.root, days)

@@ -17,12 +17,14 @@ from docmill.storage.history.garbage import garbage
 from docmill.storage.history.measurements import FOLDER as EVALUATIONS
 from docmill.storage.history.retention import forget, hold, lock_is_held
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.mirror import offline
+from docmill.storage.mirror.giving_back import answer
 from docmill.storage.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.mirror.inventory import all_files, vector_files
 from docmill.storage.names import is_listed, shown
 from docmill.storage.objects.bucket import Objects, Vanished
 from docmill.storage.objects.shared_files import level
-from docmill.storage.objects.transfer import INCOMING, VECTORS, fetch
+from docmill.storage.objects.transfer import INCOMING, VECTORS, fetch, is_here
 
 IDENTITY = "store.json"
 _log = logging.getLogger("docmill.remote")
@@ -38,6 +40,7 @@ _MIRRORED = (
     INCOMING,
     EVALUATIONS,
 )
+_log = logging.getLogger("docmill.remote")
 _TRIES = 20
 """Tries of `take`. One fails only if a vacuum removes the snapshot while it is fetched; the next one takes a newer
 snapshot. If all fail, the object store lists objects that it does not have."""
@@ -49,7 +52,10 @@ def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -
     The mirror is updated first. If a vacuum removes the newest snapshot meanwhile, the next one is taken.
     """
     for _ in range(_TRIES):
-        refresh(objects, root, mark)
+        objects.knock()
+        unread = refresh(objects, root, mark)
+        if at is None or not snapshots.numbers(root):
+            refuse(objects, root, unread)
         with _fetching(root):
             snapshot, handle = hold(root, at, mark.url)
             try:
@@ -58,11 +64,13 @@ def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -
                 os.close(handle)
                 if not isinstance(error, Vanished):
                     raise
+                lost = str(error)
             else:
                 return snapshot, handle
         if at is not None:
             break
-    raise StoreError(f"snapshot {snapshot.number} of {mark.url} has just been removed; open another one")
+    what = f"snapshot {snapshot.number} of {mark.url} has just been removed, or an object is lost"
+    raise StoreError(f"{what}: {lost}; open another one, or see: docmill verify --store {mark.url}")
 
 
 def _fetch_searched(objects: Objects, root: Path, snapshot: Snapshot) -> None:
@@ -77,6 +85,8 @@ def _inventory(snapshot: Snapshot) -> list[FileRef]:
 def ensure(objects: Objects, root: Path, files: Sequence[FileRef]) -> None:
     """Fetch files of a snapshot; the caller holds the snapshot."""
     with _fetching(root):
+        if any(not is_here(root, file) for file in files):
+            objects.knock()
         fetch(objects, root, files)
 
 
@@ -92,13 +102,17 @@ def complete(objects: Objects, root: Path, others: Iterable[Snapshot], tables_of
         fetch(objects, root, [*files, *chain.from_iterable(map(Snapshot.table_files, tables_of))])
 
 
-def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
-    """Update the mirror's snapshots, candidate snapshots and tags from its object store."""
+def refresh(objects: Objects, root: Path, mark: MirrorMark) -> list[str]:
+    """Update the mirror's snapshots, candidate snapshots and tags from its object store, and give back what it asks.
+
+    A damaged snapshot is not stored, and one that is damaged in the mirror is fetched again. Return the keys of the
+    snapshots that the mirror cannot get whole, oldest first.
+    """
     _recognise(objects, root, mark_of(root) or mark)  # another refresh may have recorded the store meanwhile
+    answer(objects, root)  # before snapshots are removed here that other machines ask for
     listed = _listed(objects, snapshots.FOLDER)
     here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda name: _fetch_snapshot(objects, root, name), sorted(listed - here)))
+    unread = _fetch_snapshots(objects, root, sorted(listed - set(_whole(root))))
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
@@ -106,6 +120,8 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> None:
     if gone:
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)
+    offline.record(root)
+    return unread
 
 
 def _listed(objects: Objects, folder: str) -> set[str]:
@@ -118,10 +134,43 @@ def _listed(objects: Objects, folder: str) -> set[str]:
     return {Path(key).name for key in own}
 
 
-def _fetch_snapshot(objects: Objects, root: Path, name: str) -> None:
+def _fetch_snapshots(objects: Objects, root: Path, names: Sequence[str]) -> list[str]:
+    """Fetch snapshots; return the keys of those whose objects are damaged."""
+    with ThreadPoolExecutor() as pool:
+        return [key for key in pool.map(lambda name: _fetch_snapshot(objects, root, name), names) if key]
+
+
+def refuse(objects: Objects, root: Path, unread: Sequence[str]) -> None:
+    """Raise `StoreError` if one of these snapshots, which cannot be read, is newer than all that can."""
+    newer = [key for key in unread if Path(key).name > max(_whole(root), default="")]
+    if newer:
+        what = f"{objects.url}/{newer[-1]} is damaged, and it is the newest snapshot"
+        mend = f"on a machine whose mirror has it whole run: docmill repair --store {objects.url}"
+        raise StoreError(f"{what}; {mend}. Earlier ones can be opened by number: --at N")
+
+
+def _whole(root: Path) -> Iterator[str]:
+    """Yield the file names of the undamaged snapshots of the mirror."""
+    for number in snapshots.numbers(root):
+        path = snapshots.path_of(root, number)
+        with suppress(FileNotFoundError):  # removed since it was listed
+            if snapshots.is_sound(path.read_bytes()):
+                yield path.name
+
+
+def _fetch_snapshot(objects: Objects, root: Path, name: str) -> str:
+    """Fetch a snapshot, and replace a damaged one of the mirror; return its key if the object is damaged, too."""
     key = f"{snapshots.FOLDER}/{name}"
-    with suppress(Vanished):  # removed since it was listed
-        put_if_absent(root / key, objects.read(key))
+    try:
+        data = objects.read(key)
+    except Vanished:  # removed since it was listed
+        return ""
+    if not snapshots.is_sound(data):
+        return key
+    if not put_if_absent(root / key, data) and not snapshots.is_sound((root / key).read_bytes()):
+        write_whole(root / key, data)
+        _log.warning("%s was damaged; it has been fetched again from %s", root / key, objects.url)
+    return ""
 
 
 def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
@@ -134,8 +183,14 @@ def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
         path = root / folder / name
         with suppress(Vanished):
             data = objects.read(f"{folder}/{name}")
-            if not path.exists() or (path.read_bytes() != data and not lock_is_held(path)):
+            if not path.exists() or (_is_other(path, data) and not lock_is_held(path)):
                 write_whole(path, data)
+
+
+def _is_other(path: Path, data: bytes) -> bool:
+    """Return whether an object has changed; a damaged candidate snapshot has not: the mirror may have it whole."""
+    damaged = path.parent.name == snapshots.CANDIDATES and not snapshots.is_sound(data)
+    return not damaged and path.read_bytes() != data
 
 
 def _recognise(objects: Objects, root: Path, mark: MirrorMark) -> None:
@@ -145,10 +200,21 @@ def _recognise(objects: Objects, root: Path, mark: MirrorMark) -> None:
     except Vanished:
         identity = ""
     if identity != mark.store:
-        if mark.store:
-            for name in _MIRRORED:
-                remove(root / name)
+        for name in _MIRRORED if mark.store and not _holds_ours(objects, root) else ():
+            remove(root / name)
         belong(root, mark, identity)
+
+
+def _holds_ours(objects: Objects, root: Path) -> bool:
+    """Return whether a snapshot of the mirror is on the object store: then only the store's identity was damaged."""
+    return any(_is_same(objects, root, number) for number in reversed(snapshots.numbers(root)))
+
+
+def _is_same(objects: Objects, root: Path, number: int) -> bool:
+    path = snapshots.path_of(root, number)
+    with suppress(Vanished):
+        return objects.read(f"{snapshots.FOLDER}/{path.name}") == path.read_bytes()
+    return False
 
 
 @contextmanager

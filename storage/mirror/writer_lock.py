@@ -8,7 +8,7 @@ from pathlib import Path
 
 from docmill.storage.address import MirrorMark
 from docmill.storage.errors import StoreError
-from docmill.storage.mirror.pull import IDENTITY, refresh, tidy
+from docmill.storage.mirror.pull import IDENTITY, refresh, refuse, tidy
 from docmill.storage.objects.bucket import Objects
 from docmill.storage.objects.lease import leased
 
@@ -16,14 +16,17 @@ FORMAT = 1  # of the file that identifies a store
 
 
 @contextmanager
-def leased_and_fresh(objects: Objects, root: Path, mark: MirrorMark, deadline: float) -> Iterator[None]:
+def leased_and_fresh(objects: Objects, root: Path, mark: MirrorMark, deadline: float, mending: bool) -> Iterator[None]:
     """Hold the lease of a store; the caller has the lock of its mirror, whose list of snapshots is up to date.
 
-    Raises `Locked` if another mirror's writer still holds the lease at `deadline`, on the monotonic clock.
+    Raises `Locked` if another mirror's writer still holds the lease at `deadline`, on the monotonic clock, and
+    `StoreError` if the newest snapshot is damaged, unless the caller is `mending` the store.
     """
     _found(objects)
     with leased(objects, root, mark, deadline):
-        refresh(objects, root, mark)
+        unread = refresh(objects, root, mark)
+        if not mending:
+            refuse(objects, root, unread)
         tidy(root)
         yield
 

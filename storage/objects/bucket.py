@@ -5,6 +5,7 @@ Conditional puts make all decisions. All other objects except the lease are writ
 
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,10 +21,18 @@ if TYPE_CHECKING:
     from obstore import UpdateVersion
     from obstore.store import S3Store
 
+KNOCK_S = 4
+"""Seconds within which an object store must answer a reader, who else takes what the mirror has. A person waits so long
+without doubt; a far store that is awake answers a request without content in well under one."""
+_CONNECT_S = 2  # of these for a connection, so that one lost packet is tried again
+_KNOCKS = 2  # tries after the first one: a server that starts again refuses some connections
+
 REQUEST_S = 20
 """Seconds that a deciding request, such as a conditional put, may take with all retries; a lease lasts longer."""
 
 _TRANSFER_S = 900  # seconds that the transfer of one file may take, however large it is
+_TRIES = 10  # of a request that fails, within its time
+_ANY_KEY = "store.json"  # any answer will do, whether the object exists or not
 _PIECE = 4 << 20  # bytes of a download in memory at a time
 _ROLE = re.compile(r"https?://169\.254\.\d+\.\d+/")
 """Where a machine in a cloud gets the credentials of its role; used only if the environment has none."""
@@ -62,6 +71,27 @@ class Objects:
         self.url = url
         self._store = _connect(url, REQUEST_S)
         self._transfers = _connect(url, _TRANSFER_S)
+        self._prompt = _connect(url, KNOCK_S, connect_s=_CONNECT_S, tries=_KNOCKS)
+        self._silence: tuple[float, str] = (0.0, "")  # until when, by the monotonic clock, and why
+
+    def knock(self) -> None:
+        """Raise `Transient` if the object store does not answer within `KNOCK_S` seconds.
+
+        For as long after that, it is not tried again: one command asks several times.
+        """
+        import obstore
+
+        until, why = self._silence
+        if time.monotonic() < until:
+            raise Transient(why)
+        try:
+            with self._explained(_ANY_KEY):
+                obstore.head(self._prompt, _ANY_KEY)
+        except Transient as error:
+            self._silence = (time.monotonic() + KNOCK_S, str(error))
+            raise
+        except StoreError:
+            return  # it answers; the next request explains what is wrong
 
     def read(self, key: str) -> bytes:
         """Return the content of an object; raise `Vanished` if it does not exist."""
@@ -145,11 +175,24 @@ class Objects:
 
     def download(self, key: str, path: Path) -> None:
         """Download an object into a file."""
+        with path.open("wb") as file:
+            for piece in self.pieces(key):
+                file.write(piece)
+
+    def pieces(self, key: str) -> Iterator[bytes]:
+        """Yield the content of an object in pieces of some MiB."""
         import obstore
 
-        with self._explained(key), path.open("wb") as file:
+        with self._explained(key):
             for piece in obstore.get(self._transfers, key).stream(_PIECE):
-                file.write(piece)
+                yield bytes(piece)
+
+    def copy(self, key: str, to: str) -> None:
+        """Copy an object on the object store, and overwrite an existing one."""
+        import obstore
+
+        with self._explained(key), boundary(f"remote copy {to.split('/')[0]}"):
+            obstore.copy(self._transfers, key, to)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects in one request; missing ones are no error."""
@@ -198,15 +241,16 @@ def _connected(url: str, _settings: tuple[tuple[str, str], ...]) -> Objects:
     return Objects(url)
 
 
-def _connect(url: str, seconds: int) -> "S3Store":
+def _connect(url: str, seconds: int, connect_s: int = 0, tries: int = _TRIES) -> "S3Store":
     try:
         from obstore.store import S3Store
     except ImportError:
         raise ConfigError(f"{url} needs the package obstore: pip install 'docmill[s3]'") from None
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     client: Any = {"timeout": timedelta(seconds=seconds)}
+    if connect_s:
+        client["connect_timeout"] = timedelta(seconds=connect_s)
     if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
         client["allow_http"] = True
-    return S3Store(
-        bucket, prefix=prefix, client_options=client, retry_config={"retry_timeout": timedelta(seconds=seconds)}
-    )
+    retries: Any = {"retry_timeout": timedelta(seconds=seconds), "max_retries": tries}
+    return S3Store(bucket, prefix=prefix, client_options=client, retry_config=retries)

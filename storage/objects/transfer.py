@@ -8,15 +8,16 @@ from pathlib import Path
 
 from docmill.storage.errors import StoreError
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import FileRef, hash_file, open_to_readers, temporary
+from docmill.storage.files import FileRef, hash_file, hash_pieces, open_to_readers, temporary
 from docmill.storage.names import placed
-from docmill.storage.objects.bucket import Objects
+from docmill.storage.objects.bucket import Objects, Vanished
 
 INCOMING = "incoming"
 VECTORS = "vectors"
 _AT_ONCE = 16  # files in transfer at a time; a small file mostly waits
 _SAID_EVERY_S = 5.0  # seconds between two log lines
 _RENAMED_BY_CONTENT = ("_versions", "_refs")
+_SEE = "; see: docmill verify"
 _log = logging.getLogger("docmill.remote")
 
 
@@ -42,8 +43,30 @@ def fetch(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
     if not lacking:
         return
     _each(lacking, lambda file: _fetch(objects, root, file), f"fetched from {objects.url}")
-    # LanceDB's own record of its latest version is older than the fetched files.
-    for folder in {(root / file.path).parent for file in lacking if "_versions" in file.path}:
+    _forget_latest(root, lacking)
+
+
+def fetch_possible(objects: Objects, root: Path, files: Sequence[FileRef]) -> dict[FileRef, str]:
+    """Fetch files, and replace those that the mirror has; return those that cannot be fetched, with the reason.
+
+    A file that cannot be fetched stays as it is.
+    """
+    failed: dict[FileRef, str] = {}
+
+    def fetch_one(file: FileRef) -> None:
+        try:
+            _fetch(objects, root, file)
+        except StoreError as error:
+            failed[file] = str(error).removesuffix(_SEE)
+
+    _each(list(files), fetch_one, f"fetched from {objects.url}")
+    _forget_latest(root, files)
+    return failed
+
+
+def _forget_latest(root: Path, fetched: Sequence[FileRef]) -> None:
+    """Remove LanceDB's own record of its latest version, which is older than the fetched files."""
+    for folder in {(root / file.path).parent for file in fetched if "_versions" in file.path}:
         (folder / "latest_version_hint.json").unlink(missing_ok=True)
 
 
@@ -53,7 +76,7 @@ def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
         key = key_of_file(file)
         objects.download(key, path)
         if hash_file(path) != file.hash:
-            raise StoreError(f"{objects.url}/{key} does not have the content that was written; see: docmill verify")
+            raise StoreError(f"{objects.url}/{key} does not have the content that was written{_SEE}")
         open_to_readers(path)
         final.parent.mkdir(parents=True, exist_ok=True)
         with boundary("remote fetch"):
@@ -63,9 +86,45 @@ def _fetch(objects: Objects, root: Path, file: FileRef) -> None:
 def send(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
     """Upload the files that have no object yet, so that an interrupted upload resumes."""
     there = objects.sizes()
-    lacking = [file for file in dict.fromkeys(files) if there.get(key_of_file(file)) != file.bytes]
+    send_again(objects, root, [file for file in dict.fromkeys(files) if there.get(key_of_file(file)) != file.bytes])
+
+
+def send_again(objects: Objects, root: Path, files: Sequence[FileRef]) -> None:
+    """Upload files, and overwrite their objects."""
     what = f"sent to {objects.url}"
-    _each(lacking, lambda file: objects.upload(root / file.path, key_of_file(file)), what)
+    _each(list(files), lambda file: objects.upload(root / file.path, key_of_file(file)), what)
+
+
+def faults(objects: Objects, files: Iterable[FileRef], read: bool) -> dict[FileRef, str]:
+    """Return what is wrong with the objects of files; with `read`, every object is read and hashed.
+
+    An entity tag proves nothing here: an object store may keep it although the content below it has changed.
+    """
+    there, wanted = objects.sizes(), dict.fromkeys(files)
+    found = {file: said for file in wanted if (said := _misfit(objects, file, there))}
+    if read:
+        rest = [file for file in wanted if file not in found]
+        read_wrong: dict[FileRef, str] = {}
+        _each(rest, lambda file: _compare(objects, file, read_wrong), f"compared with {objects.url}")
+        found |= read_wrong
+    return found
+
+
+def _misfit(objects: Objects, file: FileRef, there: dict[str, int]) -> str:
+    key = key_of_file(file)
+    if key not in there:
+        return f"{objects.url}/{key} is missing"
+    return "" if there[key] == file.bytes else f"{objects.url}/{key} has {there[key]} bytes, not {file.bytes}"
+
+
+def _compare(objects: Objects, file: FileRef, wrong: dict[FileRef, str]) -> None:
+    """Read an object, and add its fault to `wrong` if its content is not that of the file."""
+    key = key_of_file(file)
+    try:
+        if hash_pieces(objects.pieces(key)) != file.hash:
+            wrong[file] = f"{objects.url}/{key} does not have the content that was written"
+    except Vanished:  # since it was listed
+        wrong[file] = f"{objects.url}/{key} is missing"
 
 
 def _each(files: list[FileRef], work: Callable[[FileRef], None], what: str) -> None:

@@ -16,6 +16,7 @@ from docmill.storage.tables.tables import read_table
 def status_of(stored: StoredSnapshot) -> dict[str, Any]:
     """Return counts and properties of a snapshot, as `Store.status` explains them."""
     documents = read_table(stored, "documents", ["content_type", "status", "source"])
+    when = stored.folder.synced
     return {
         "store": stored.folder.name,
         "snapshot": stored.snapshot.number,
@@ -30,6 +31,7 @@ def status_of(stored: StoredSnapshot) -> dict[str, Any]:
         "model": stored.snapshot.space.model,
         "dimension": stored.snapshot.space.dimension,
         "bytes": disk_use(stored.root),
+        **({"synced": when.isoformat("T", "seconds")} if when else {}),
     }
 
 

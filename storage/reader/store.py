@@ -80,7 +80,8 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
     Raises:
         docmill.errors.ConfigError: `path` is an incomplete address.
         docmill.errors.StoreError: There is no store or no such snapshot, or the snapshot is damaged.
-        docmill.errors.Transient: The object store does not answer.
+        docmill.errors.Transient: The object store does not answer, and its mirror lacks files of the snapshot. If the
+            mirror has them all, it is opened instead, and the logger `docmill.remote` warns of its age.
 
     Example:
         >>> with docmill.open_store("store", at=1) as store:
@@ -290,7 +291,8 @@ class Store:
         Returns:
             `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`, of
             `stale` ones, of `chunks` and `rejects`, `unreadable` files and folders with the reason, counts of documents
-            by `sources` and `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use.
+            by `sources` and `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use. A store
+            on an object store also has `synced`: when its mirror was last in step with it (ISO 8601, UTC).
         """
         return status_of(self.stored)
 

@@ -101,6 +101,7 @@ def _reduced(
     done, more = tidy(gone)
     sweep(root)
     freed = folder.collect(retention.grace_hours)
+    folder.expire_aside(retention.undelete_days)
     damaged = tuple(snapshots.damaged(root))
     return Compaction((*gone, *more), freed or max(0, before - disk_use(root)), done, damaged)
 

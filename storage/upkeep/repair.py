@@ -15,8 +15,8 @@ from docmill.storage.artifacts.multi_vector_rows import by_vector
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import StoreError
-from docmill.storage.files import fault, remove, write_immutable
-from docmill.storage.history import measurements
+from docmill.storage.files import FileRef, fault, remove, write_immutable
+from docmill.storage.history import aside, measurements
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.snapshots import StoredFile, vector_tag
 from docmill.storage.keywords import keyword_writer
@@ -25,57 +25,97 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.tables.tables import read_table, replace_documents
 from docmill.storage.upkeep import verify_older
-from docmill.storage.upkeep.verify import verify
+from docmill.storage.upkeep.verify import findings_of
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import posting_rows, vector_rows
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
+_TRUTH = {"tables", "texts"}
+"""The kinds of findings whose files cannot be rebuilt from the others."""
+_UNKNOWN = {"tables", "snapshot"}
+"""The kinds of findings with which the indexes have nothing whole to be rebuilt from."""
 _OF_DOCUMENTS = ("documents", "chunks")
 """The tables that an ingest can rebuild from the sources; they have the same buckets."""
 
 
 @dataclass(slots=True)
 class Repaired:
-    """What was done, one line each, and what is lost until an ingest reads the sources again."""
+    """What was done, one line each, and what is lost until an ingest reads the sources again.
+
+    `at_stake` is what would be lost if the loss were accepted; as long as it is not, nothing is given up.
+    """
 
     done: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    at_stake: list[str] = field(default_factory=list)
 
 
-def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0) -> Repaired:
+def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0, accept_loss: bool = False) -> Repaired:
     """Mend the newest snapshot.
 
-    A lost index is rebuilt from Parquet and committed as a new snapshot. `encode` is called only for
-    texts whose vector no pack holds. Documents with damaged rows or text are left out of the new
-    snapshot, so that the next ingest makes them again. Raises `StoreError` if anything is still broken afterwards.
+    A lost index is rebuilt from Parquet and committed as a new snapshot. `encode` is called only for texts whose
+    vector no pack holds. What cannot be rebuilt is not given up: the result names it as `at_stake`. Only with
+    `accept_loss` are documents with damaged rows or text left out of the new snapshot, so that the next ingest makes
+    them again; the damaged files are then set aside. Raises `StoreError` if anything else is still broken afterwards.
     """
     result, folder = Repaired(), open_folder(store).existing()
-    with folder.lock(wait_s):
+    with folder.lock(wait_s, mending=True):
         result.done += folder.restore()
-        kinds = {finding.kind for finding in verify(folder, deep=True)}
-        base = folder.read()
-        whole = _without_damage(base, result) if kinds & {"tables", "texts"} else base
-        if whole is not base:
+        kinds = {finding.kind for finding in findings_of(folder, deep=True, read=False)}
+        base, loss = folder.read(), _Loss()
+        whole = _after_lost_snapshots(base, loss)
+        whole = _without_damage(whole, loss) if kinds & _TRUTH else whole
+        if loss.names and not accept_loss:
+            result.at_stake += loss.names
+            result.done += _mend(base, base, kinds - _TRUTH, encode) if not kinds & _UNKNOWN else ()
+            return result
+        if kinds & _TRUTH:
             kinds |= {"vectors", "keywords"}
+        result.lost += loss.names
         result.done += _mend(base, whole, kinds, encode)
-    left = [finding for finding in verify(folder, deep=True) if finding.kind != "past"]
+        folder.give_up(loss.files)
+        folder.give_up_snapshots(loss.snapshots)
+    left = [finding for finding in findings_of(folder, deep=True, read=False) if finding.kind != "past"]
     if left:
         raise StoreError("cannot be mended from what is here: " + "; ".join(map(str, left)))
     return result
 
 
-def _without_damage(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
+@dataclass(slots=True)
+class _Loss:
+    """What the newest snapshot loses without its damaged files, these files, and the snapshots that cannot be read."""
+
+    names: list[str] = field(default_factory=list)
+    files: list[FileRef] = field(default_factory=list)
+    snapshots: list[int] = field(default_factory=list)
+
+
+def _after_lost_snapshots(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
+    """Return the content of the newest readable snapshot, numbered so that no number of a lost one is used again."""
+    loss.snapshots += [number for number, _ in base.folder.far_snapshot_faults(read=False)]
+    loss.names += (f"snapshot {number}" for number in loss.snapshots)
+    newest = max(base.number, *loss.snapshots, 0)
+    return base.changed(number=newest) if newest > base.number else base
+
+
+def _without_damage(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
     """Return the snapshot without its damaged files and without the documents that have rows in them."""
     root, before = base.root, base.snapshot
     broken = {name: _damaged(root, pieces) for name, pieces in before.tables.items()}
-    result.lost += _losses(broken)
+    packs = _damaged(root, before.artifacts["texts"])
+    loss.names += _losses(broken)
+    loss.files += [piece.file for pieces in (*broken.values(), packs) for piece in pieces]
     # The same bucket of both tables has the rows of the same documents, so both files are dropped together.
     buckets = {piece.bucket for name in _OF_DOCUMENTS for piece in broken.get(name, ())}
     lost = dict.fromkeys(_OF_DOCUMENTS, buckets)
     tables = {name: _without(pieces, broken[name], lost.get(name, ())) for name, pieces in before.tables.items()}
-    texts = _without(before.artifacts["texts"], _damaged(root, before.artifacts["texts"]))
-    return _without_textless(base.changed(tables=tables, artifacts={**before.artifacts, "texts": texts}), result)
+    texts = _without(before.artifacts["texts"], packs)
+    named = len(loss.names)
+    whole = _without_textless(base.changed(tables=tables, artifacts={**before.artifacts, "texts": texts}), loss)
+    if len(loss.names) == named:  # no document needs the packs, but one that was deleted may
+        loss.names += (f"the texts of deleted documents in {piece.file.path}" for piece in packs)
+    return whole
 
 
 def _damaged(root: Path, pieces: Sequence[StoredFile]) -> list[StoredFile]:
@@ -95,7 +135,7 @@ def _losses(broken: dict[str, list[StoredFile]]) -> Iterator[str]:
     yield from (f"the rows of {name}" for name, pieces in broken.items() if pieces and name not in _OF_DOCUMENTS)
 
 
-def _without_textless(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
+def _without_textless(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
     """Return the snapshot without documents whose text no pack holds or whose chunks do not match it."""
     documents = read_table(base, "documents", ["document_id", "uri", "text_key", "chunks"])
     absent = Packs(base.packs("texts")).missing(documents.column("text_key").to_pylist())
@@ -106,7 +146,7 @@ def _without_textless(base: StoredSnapshot, result: Repaired) -> StoredSnapshot:
         for row in documents.to_pylist()
         if row["text_key"] in absent or counted.pop(row["document_id"], 0) != row["chunks"]
     }
-    result.lost += gone.values()
+    loss.names += gone.values()
     leaving = {*gone, *counted}  # ids still counted have chunks but no document
     if not leaving:
         return base
@@ -150,7 +190,7 @@ def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generat
 
 def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> StoredSnapshot:
     """Commit the mended snapshot as the next one."""
-    number, before = base.number + 1, base.snapshot
+    number, before = mended.number + 1, base.snapshot
     if "vectors" not in kinds:  # every snapshot needs its own tag, which keeps its version of the vectors
         same = vectors.update(base.root, before.vectors, before.space, (), (), vector_tag(number))
         mended = mended.changed(vectors=same)
@@ -162,8 +202,8 @@ def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> St
 def _remove_unreadable(mended: StoredSnapshot, kinds: set[str]) -> Iterator[str]:
     """Remove damaged files that the newest snapshot does not need."""
     for path in measurements.damaged(mended.root) if "evaluations" in kinds else ():
-        remove(path)
-        yield f"removed {path.name}, the results of an evaluation, which could not be read: measure again"
+        aside.move(mended.root, path.relative_to(mended.root).as_posix())
+        yield f"set aside {path.name}, the results of an evaluation, which could not be read: measure again"
     for file in verify_older.damaged_postings(mended) if kinds & {"past", "keywords"} else ():
         remove(mended.root / file.path)
         yield f"removed {file.path}, postings of older snapshots; searches of these build them again"

@@ -45,9 +45,11 @@ these 3 s. Fewer looks would report a store that is merely being written."""
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A difference. `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations or past.
+    """A difference.
 
-    `past` concerns files that the newest snapshot does not need. `mend` says what to do.
+    `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, snapshot or past. `snapshot` is
+    a newest snapshot whose own file is damaged; `past` concerns files that the newest snapshot does not need. `mend`
+    says what to do.
     """
 
     kind: str
@@ -62,27 +64,39 @@ class Finding:
 def verify(store: str | Path | StoreFolder, deep: bool = False) -> list[Finding]:
     """Return the faults of the newest snapshot; an empty list means that all parts agree.
 
-    The files of older snapshots are checked for presence. `deep` also compares the content hash of every file,
-    every vector key with its text, and every vector of the index with the computed one. Other processes may
-    write meanwhile, because the snapshot is held.
+    The files of older snapshots are checked for presence. `deep` also compares the content hash of every file and of
+    every object, every vector key with its text, and every vector of the index with the computed one. Other processes
+    may write meanwhile, because the snapshot is held.
     """
-    folder = open_folder(store)
+    return findings_of(open_folder(store), deep, deep)
+
+
+def findings_of(folder: StoreFolder, deep: bool, read: bool) -> list[Finding]:
+    """Return what `verify` does; without `read`, the content of objects is not compared if a mirror has their files."""
+    lost = folder.far_snapshot_faults(read)
+    newest = max(snapshots.numbers(folder.root), default=0)
+    mend = f"docmill repair --store {folder.name}"
+    found = [Finding("snapshot" if number >= newest else "past", said, mend) for number, said in lost]
+    if found and not newest:
+        return found
     snapshot, handle = hold(folder.root, None, folder.name)  # as it is here, even if not all of it was fetched
     try:
-        return _findings(StoredSnapshot(folder, snapshot), deep)
+        return found + _findings(StoredSnapshot(folder, snapshot), deep, read)
     finally:
         os.close(handle)
 
 
-def _findings(stored: StoredSnapshot, deep: bool) -> list[Finding]:
-    findings = [Finding(kind, said, _repair(stored)) for kind, said in stored.folder.far_faults(stored.snapshot, deep)]
+def _findings(stored: StoredSnapshot, deep: bool, read: bool) -> list[Finding]:
+    far = stored.folder.far_faults(stored.snapshot, deep, read)
+    findings = [Finding(kind, said, _repair(stored)) for kind, said in far]
     findings += _check_files(stored, deep)
     # Damaged files of the keyword index are not opened: they would be mapped, and reading them could end the process.
     unsafe = {finding.kind for finding in findings} & {"keywords"}
     checks = _CHECKS | (_DEEP_CHECKS if deep else {})
     for kind in [kind for kind in checks if kind not in unsafe]:
         findings += _checked(stored, kind, checks[kind])
-    findings += [Finding("past", said, mend or _repair(stored)) for said, mend in verify_older.faults(stored, deep)]
+    older = verify_older.faults(stored, deep, read)
+    findings += [Finding("past", said, mend or _repair(stored)) for said, mend in older]
     return list(dict.fromkeys(findings))
 
 
@@ -103,7 +117,7 @@ def _mend(stored: StoredSnapshot, kind: str) -> str:
     command = _repair(stored)
     if kind in ("vectors", "keywords", "embeddings", "current", "evaluations"):
         return command
-    return f"restore the file from a copy of the store, or: {command}, then ingest what it says is lost"
+    return f"restore the file from a copy of the store, or: {command}"
 
 
 def _check_files(stored: StoredSnapshot, deep: bool) -> Iterator[Finding]:

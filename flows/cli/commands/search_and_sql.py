@@ -14,7 +14,7 @@ from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import aligned, as_json_text, for_terminal, is_terminal, plain, print_json
 from docmill.flows.cli.terminal.progress import waiting
 from docmill.flows.runs.visible_text import visible
-from docmill.storage.errors import QueryError
+from docmill.storage.errors import QueryError, Transient
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -141,7 +141,11 @@ def _explained(hit: "Hit") -> Iterator[str]:
 def _place(store: "Store", hit: "Hit") -> str:
     if hit.page:
         return f"{plain(hit.uri)} page {hit.page}"
-    return f"{plain(hit.uri)}:{store.document(hit.uri).text.count(chr(10), 0, hit.start_char) + 1}"
+    try:
+        text = store.document(hit.uri).text
+    except Transient:  # an object store does not answer, and the mirror lacks the text that the line is counted in
+        return plain(hit.uri)
+    return f"{plain(hit.uri)}:{text.count(chr(10), 0, hit.start_char) + 1}"
 
 
 def sql(

@@ -10,6 +10,7 @@ import typer
 from docmill.flows.cli.commands.ingest_and_plan import print_report, run
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
+from docmill.storage.address import is_address
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from docmill.storage.upkeep.repair import Encode
 
+MOST_NAMED = 10
+"""What would be lost is named up to this number, which fits on a terminal; `--json` names all."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -62,7 +65,7 @@ def history(context: typer.Context, as_json: AsJson = False) -> None:
 
 def verify(
     context: typer.Context,
-    deep: Annotated[bool, typer.Option("--deep", help="Read every file and compare its checksum.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Read every file and object and compare its checksum.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check that tables, artifacts, postings and vectors agree.
@@ -70,6 +73,7 @@ def verify(
     Prints one line for each finding.
     """
     settings = settings_of(context)
+    from docmill.storage.mirror.mirror_folder import open_folder
     from docmill.storage.upkeep.verify import verify as find
 
     findings = find(settings.store, deep=deep)
@@ -78,37 +82,59 @@ def verify(
     else:
         for finding in findings:
             typer.echo(plain(str(finding)))
+    for one in open_folder(settings.store).set_aside():
+        note(f"set aside by a repair: {one}")
     note(f"{len(findings)} finding(s)" if findings else "no findings")
     raise typer.Exit(1 if findings else 0)
 
 
-def repair(context: typer.Context, as_json: AsJson = False) -> None:
-    """Rebuild lost or damaged files from what is left.
+def repair(
+    context: typer.Context,
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Leave out documents whose damaged files nobody has whole.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Rebuild lost or damaged files from what is left, and give back what another machine lacks.
 
-    Exits with status 3 if some documents have to be ingested again.
+    Exits with status 1 if documents would be lost without --accept-loss, with status 3 if some have to be ingested
+    again.
     """
     settings = settings_of(context)
+    from docmill.storage.mirror.mirror_folder import open_folder
     from docmill.storage.upkeep.repair import repair as mend
 
-    done = mend(settings.store, _encoder_of(settings.store), settings.wait_s)
+    done = mend(settings.store, _encoder_of(settings.store), settings.wait_s, accept_loss)
     if as_json:
         print_json(asdict(done))
-    else:
+    elif done.done or not done.at_stake:
         typer.echo("\n".join(map(plain, done.done)) or "Nothing needed repair.")
     for what in done.lost:
         note(f"lost: {what}; ingest its source to restore it")
-    raise typer.Exit(3 if done.lost else 0)
+    if done.at_stake:
+        _advise(done.at_stake, open_folder(settings.store).name)
+    raise typer.Exit(1 if done.at_stake else 3 if done.lost else 0)
+
+
+def _advise(at_stake: Sequence[str], store: str) -> None:
+    """Say what would be lost, and what can be done before it is."""
+    more = f" and {len(at_stake) - MOST_NAMED} more" if len(at_stake) > MOST_NAMED else ""
+    note(f"not mended, because this would be lost: {', '.join(sorted(at_stake)[:MOST_NAMED])}{more}")
+    note("nothing was given up. Bring the damaged files back from a copy of the store,")
+    if is_address(store):
+        note("or run any docmill command on a machine whose mirror has them whole: it gives them back;")
+    note(f"or accept the loss: docmill repair --accept-loss --store {store}")
+    note("the next ingest then makes the documents again whose source files still exist")
 
 
 def _encoder_of(root: Path) -> "Encode":
     """Return an encoder with the store's own model, which is loaded on the first call."""
     from docmill.storage.history.snapshots import read
 
-    space = read(root).space
-
     def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
         from docmill.storage.embedding.encoder import load_encoder
 
+        space = read(root).space
         return load_encoder(space.model, space.revision, space.light).encode(texts)
 
     return encode

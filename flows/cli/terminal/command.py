@@ -36,22 +36,29 @@ def settings_of(context: typer.Context) -> "Settings":
 
 
 def _reach(settings: "Settings") -> "Settings":
-    """Replace a store on object storage by its local mirror, with an up-to-date list of snapshots."""
+    """Replace a store on object storage by its local mirror, with an up-to-date list of snapshots if it answers."""
     from docmill.storage.mirror.mirror_folder import open_folder
 
     transfers = logging.getLogger("docmill.remote")
     transfers.setLevel(logging.INFO)
     transfers.handlers = [_Notes()]
     folder = open_folder(settings.store, settings.mirrors)
-    folder.refresh()
+    folder.refresh_if_possible()
     return settings.model_copy(update={"store": folder.root})
 
 
 class _Notes(logging.Handler):
-    """Prints the log messages of libraries on standard error."""
+    """Prints the log messages of libraries on standard error, each warning once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._warned: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        note(record.getMessage())
+        message = record.getMessage()
+        if record.levelno < logging.WARNING or message not in self._warned:
+            note(message)
+        self._warned.add(message)
 
 
 class SettingsCommand(TyperCommand):
