@@ -223,6 +223,22 @@ def is_sound(data: bytes) -> bool:
     return True
 
 
+def fault_of(data: bytes) -> str:
+    """Return why the content of a snapshot's file from elsewhere is refused, or "" for a good one.
+
+    Of a snapshot that a newer docmill has written, only the checksum is checked.
+    """
+    import json
+
+    try:
+        _check_sum(data)
+        if not json.loads(data)["format"] > FORMAT:
+            parse(data, "it")
+    except (StoreError, ValueError, KeyError, TypeError) as error:
+        return str(error)
+    return ""
+
+
 def encode(snapshot: Snapshot) -> bytes:
     """Return the content of a snapshot's file: JSON whose last key is the hash of everything before it."""
     body = _adapter().dump_json(replace(snapshot, format=FORMAT), indent=1).removesuffix(b"\n}")

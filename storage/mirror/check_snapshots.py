@@ -4,6 +4,7 @@ from pathlib import Path
 
 from docmill.storage.history import snapshots
 from docmill.storage.mirror import giving_back
+from docmill.storage.names import is_listed
 from docmill.storage.objects.bucket import Objects, Vanished
 
 
@@ -20,6 +21,8 @@ def faults(objects: Objects, root: Path, read: bool) -> list[tuple[int, str]]:
     found = []
     for entry in sorted(objects.listing(snapshots.FOLDER), key=lambda entry: entry.key):
         path = root / snapshots.FOLDER / Path(entry.key).name
+        if not is_listed(entry.key, snapshots.FOLDER):
+            continue
         if (read or not _is_here(path, entry.bytes)) and _is_damaged(objects, entry.key):
             found.append((int(path.stem), f"{objects.url}/{entry.key} is damaged"))
     return found
@@ -31,7 +34,7 @@ def _is_here(path: Path, size: int) -> bool:
 
 def _is_damaged(objects: Objects, key: str) -> bool:
     try:
-        return not snapshots.is_sound(objects.read(key))
+        return bool(snapshots.fault_of(objects.read(key)))
     except Vanished:  # removed since it was listed
         return False
 

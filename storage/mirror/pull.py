@@ -3,7 +3,7 @@
 import fcntl
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -102,11 +102,11 @@ def complete(objects: Objects, root: Path, others: Iterable[Snapshot], tables_of
         fetch(objects, root, [*files, *chain.from_iterable(map(Snapshot.table_files, tables_of))])
 
 
-def refresh(objects: Objects, root: Path, mark: MirrorMark) -> list[str]:
+def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
     """Update the mirror's snapshots, candidate snapshots and tags from its object store, and give back what it asks.
 
-    A damaged snapshot is not stored, and one that is damaged in the mirror is fetched again. Return the keys of the
-    snapshots that the mirror cannot get whole, oldest first.
+    A damaged snapshot is not stored, and one that is damaged in the mirror is fetched again. Return the
+    snapshots that the mirror cannot get whole, oldest first: their keys with what is wrong with them.
     """
     _recognise(objects, root, mark_of(root) or mark)  # another refresh may have recorded the store meanwhile
     answer(objects, root)  # before snapshots are removed here that other machines ask for
@@ -134,17 +134,18 @@ def _listed(objects: Objects, folder: str) -> set[str]:
     return {Path(key).name for key in own}
 
 
-def _fetch_snapshots(objects: Objects, root: Path, names: Sequence[str]) -> list[str]:
-    """Fetch snapshots; return the keys of those whose objects are damaged."""
+def _fetch_snapshots(objects: Objects, root: Path, names: Sequence[str]) -> dict[str, str]:
+    """Fetch snapshots; return the keys of those whose objects are damaged, each with what is wrong."""
     with ThreadPoolExecutor() as pool:
-        return [key for key in pool.map(lambda name: _fetch_snapshot(objects, root, name), names) if key]
+        faults = list(pool.map(lambda name: _fetch_snapshot(objects, root, name), names))
+    return {f"{snapshots.FOLDER}/{name}": fault for name, fault in zip(names, faults, strict=True) if fault}
 
 
-def refuse(objects: Objects, root: Path, unread: Sequence[str]) -> None:
+def refuse(objects: Objects, root: Path, unread: Mapping[str, str]) -> None:
     """Raise `StoreError` if one of these snapshots, which cannot be read, is newer than all that can."""
     newer = [key for key in unread if Path(key).name > max(_whole(root), default="")]
     if newer:
-        what = f"{objects.url}/{newer[-1]} is damaged, and it is the newest snapshot"
+        what = f"{objects.url}/{newer[-1]} is damaged ({unread[newer[-1]]}), and it is the newest snapshot"
         mend = f"on a machine whose mirror has it whole run: docmill repair --store {objects.url}"
         raise StoreError(f"{what}; {mend}. Earlier ones can be opened by number: --at N")
 
@@ -159,14 +160,14 @@ def _whole(root: Path) -> Iterator[str]:
 
 
 def _fetch_snapshot(objects: Objects, root: Path, name: str) -> str:
-    """Fetch a snapshot, and replace a damaged one of the mirror; return its key if the object is damaged, too."""
+    """Fetch a snapshot, and replace a damaged one of the mirror; return what is wrong with the object, or ""."""
     key = f"{snapshots.FOLDER}/{name}"
     try:
         data = objects.read(key)
     except Vanished:  # removed since it was listed
         return ""
-    if not snapshots.is_sound(data):
-        return key
+    if fault := snapshots.fault_of(data):
+        return fault
     if not put_if_absent(root / key, data) and not snapshots.is_sound((root / key).read_bytes()):
         write_whole(root / key, data)
         _log.warning("%s was damaged; it has been fetched again from %s", root / key, objects.url)
