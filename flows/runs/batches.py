@@ -36,7 +36,7 @@ UNPACKED_BYTES = 256 << 20
 EMBED_CHUNKS = 2048
 """Chunks to collect before the model is called.
 
-It batches texts of similar length, for which few chunks give little choice; with more, a crash loses more vectors.
+It batches texts of similar length, for which few chunks give little choice; more chunks take more memory.
 """
 
 _FIRST = -(1 << 62)  # before every file, whatever its size

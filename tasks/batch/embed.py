@@ -1,6 +1,7 @@
 """Embed: compute the missing vectors of staged chunks, each distinct text once."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,9 @@ import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.late_vectors import encode_windows, windows_of
 from docmill.storage.artifacts.multi_vector_rows import by_vector
-from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.artifacts.staging import DRAFTS, Batch
-from docmill.storage.embedding.encoder import load_encoder
-from docmill.storage.failpoints import boundary
-from docmill.storage.files import TEMPORARY
+from docmill.storage.artifacts.packs import Packs, pack_embeddings
+from docmill.storage.artifacts.staging import DRAFTS, Batch, embed_in_portions
+from docmill.storage.embedding.encoder import Encoder, load_encoder
 from docmill.storage.schema import indexed_text
 from docmill.tasks.batch.orders import load_order
 
@@ -53,27 +52,43 @@ def embed_batches(order: Path) -> Embedding:
     earlier = sorted(task.target.parent.glob("embeddings-*.parquet"))
     rows = unembedded(task.batches, (*task.packs, *earlier))
     if rows.num_rows:
-        keys = rows.column("embedding_key").to_pylist()
-        vectors = _late(rows, task) if task.late else _plain(rows, task)
-        draft = task.target.with_name(TEMPORARY + task.target.name)
-        write_pack(draft, pack_embeddings(keys, vectors), "embeddings")
-        with boundary("rename vectors"):
-            draft.replace(task.target)
+        encoder = load_encoder(task.model, task.revision)
+        encode = _LateEncoding(task, encoder).encoded if task.late else partial(_plain, encoder)
+        embed_in_portions(in_turn(rows, task.late), encode, task.target)
     return count(rows)
 
 
-def _plain(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
+def in_turn(rows: pa.Table, late: bool) -> pa.Table:
+    """Return rows in the order in which to embed them.
+
+    Texts of similar length fill a batch of the model best. Late chunks that share a window are adjacent already.
+    """
+    return rows if late else rows.sort_by([("tokens", "descending")])
+
+
+def _plain(encoder: Encoder, rows: pa.Table) -> pa.Table:
     contexts, texts = (rows.column(name).to_pylist() for name in ("context", "text"))
-    return load_encoder(task.model, task.revision).encode(list(map(indexed_text, contexts, texts)))
+    return _pack(rows, encoder.encode(list(map(indexed_text, contexts, texts))))
 
 
-def _late(rows: pa.Table, task: EmbedOrder) -> npt.NDArray[np.float32]:
-    owners = pa.concat_tables([batch.documents().select(["chunk_key", "text_key"]) for batch in task.batches])
-    text_keys = dict(zip(*(column.to_pylist() for column in owners.columns), strict=True))
-    named = [text_keys[key] for key in rows.column("chunk_key").to_pylist()]
-    packs = Packs([*task.texts, *(batch.texts for batch in task.batches)])
-    windows = windows_of(rows.append_column("text_key", pa.array(named, pa.string())), packs)
-    return encode_windows(windows, load_encoder(task.model, task.revision))
+def _pack(rows: pa.Table, vectors: npt.NDArray[np.float32]) -> pa.Table:
+    return pack_embeddings(rows.column("embedding_key").to_pylist(), vectors)
+
+
+class _LateEncoding:
+    """The windows of an order's chunks, for late vectors."""
+
+    def __init__(self, task: EmbedOrder, encoder: Encoder) -> None:
+        owners = pa.concat_tables([batch.documents().select(["chunk_key", "text_key"]) for batch in task.batches])
+        self._text_keys = dict(zip(*(column.to_pylist() for column in owners.columns), strict=True))
+        self._texts = Packs([*task.texts, *(batch.texts for batch in task.batches)])
+        self._encoder = encoder
+
+    def encoded(self, rows: pa.Table) -> pa.Table:
+        """Return the pack of some rows."""
+        named = [self._text_keys[key] for key in rows.column("chunk_key").to_pylist()]
+        windows = windows_of(rows.append_column("text_key", pa.array(named, pa.string())), self._texts)
+        return _pack(rows, encode_windows(windows, self._encoder))
 
 
 def unembedded(batches: tuple[Batch, ...], packs: tuple[Path, ...]) -> pa.Table:
