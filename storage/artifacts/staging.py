@@ -15,7 +15,6 @@ import errno
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 
 import pyarrow as pa
@@ -146,25 +145,33 @@ class Portions:
 
 
 def embed_in_portions(
-    rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float = inf
+    rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float | None = None
 ) -> Portions:
     """Embed rows in their order, and write their vectors to one pack, `target`.
 
-    `encode` returns the pack of some rows. Each portion is a pack of its own until all are joined. No portion begins
-    after `seconds`, so that some rows may be left.
+    `encode` returns the pack of some rows. Each portion is a pack of its own until all are joined. Only the first one
+    begins after `seconds`, so that some rows may be left.
     """
     parts: list[Path] = []
     done, size, began = 0, _FIRST_TEXTS, time.monotonic()
-    while done < rows.num_rows and time.monotonic() - began < seconds:
+    free = _free_number(target)
+    while done < rows.num_rows and not (parts and seconds is not None and time.monotonic() - began >= seconds):
         begun = time.monotonic()
         some = rows.slice(done, size)
-        parts.append(target.with_stem(f"{target.stem}-{len(parts):05d}"))
+        alone = not parts and size >= rows.num_rows
+        parts.append(target if alone else target.with_stem(f"{target.stem}-{free + len(parts):05d}"))
         _write(parts[-1], [encode(some)])
         done += some.num_rows
         size = _next_size(some.num_rows, time.monotonic() - begun)
     took = time.monotonic() - began
     _join(parts, target)
     return Portions(done, took)
+
+
+def _free_number(target: Path) -> int:
+    """Return the first number for portions: a step that is tried again must not replace those of the first try."""
+    taken = target.parent.glob(f"{target.stem}-*{target.suffix}")
+    return max((int(path.stem.rsplit("-", 1)[1]) + 1 for path in taken), default=0)
 
 
 def _next_size(texts: int, took_s: float) -> int:
@@ -175,21 +182,16 @@ def _next_size(texts: int, took_s: float) -> int:
 
 def _join(parts: Sequence[Path], target: Path) -> None:
     """Join portions into one pack: a look-up searches all packs, one after the other."""
-    if len(parts) == 1:
-        _rename(parts[0], target)
-    elif parts:
-        _write(target, [pq.read_table(path, partitioning=None) for path in parts])
-        for path in parts:  # if the process ends before, these vectors are there twice, which does no harm
-            remove(path)
+    if parts in ([], [target]):
+        return
+    _write(target, [pq.read_table(path, partitioning=None) for path in parts])
+    for path in parts:  # if the process ends before, these vectors are there twice, which does no harm
+        remove(path)
 
 
 def _write(target: Path, tables: Sequence[pa.Table]) -> None:
     draft = target.with_name(TEMPORARY + target.name)
     stream_pack(draft, tables, "embeddings")
-    _rename(draft, target)
-
-
-def _rename(draft: Path, target: Path) -> None:
     with boundary("rename vectors"):
         draft.replace(target)
 

@@ -284,6 +284,8 @@ class Store:
             `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`,
             of `stale` documents, of `chunks` and of `rejects`, counts of documents by `sources` and by
             `content_types`, the embedding `model` and its `dimension`, and `bytes`, the disk use of the folder.
+            `vectors` tells the `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and
+            the `minutes` that a run needs for these, or None.
         """
         documents = read_table(self.stored, "documents", ["content_type", "status", "source"])
         return {
@@ -298,6 +300,7 @@ class Store:
             "content_types": _counts(documents.column("content_type")),
             "model": self.snapshot.space.model,
             "dimension": self.snapshot.space.dimension,
+            "vectors": self.snapshot.vector_state(),
             "bytes": disk_use(self.root),
         }
 
@@ -307,7 +310,7 @@ class Store:
         Returns:
             One dict for each snapshot, oldest first: its number `snapshot`, `created` (ISO 8601, UTC), the `run_id` of
             the run that committed it, the counts of its `documents`, `chunks` and `rejects`, its `vector_version`, and
-            the count of its keyword `segments`. Damaged snapshots are left out.
+            the counts of its keyword `segments` and of chunks whose vectors are `pending`. Damaged ones are left out.
         """
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows
@@ -335,6 +338,7 @@ def _history_row(snapshot: Snapshot) -> dict[str, Any]:
         "rejects": snapshot.rows("rejects"),
         "vector_version": snapshot.vectors.version,
         "segments": len(snapshot.keywords.segments),
+        "pending": snapshot.pending.chunks if snapshot.pending else 0,
     }
 
 

@@ -192,7 +192,7 @@ def _switched(base: StoredSnapshot, space: EmbeddingSpace, embedded: int) -> Sto
     tables["runs"] = write_single(root, "runs", pa.concat_tables([read_table(base, "runs"), run]))
     made = base.changed(number=number, created=now.isoformat("T", "milliseconds"), space=space)
     made = made.changed(run_id=from_table(run, RunRow)[0].run_id, tables={**before.tables, **tables})
-    made = made.changed(artifacts=join_artifacts(before.artifacts, staging.promote(root)))
+    made = made.changed(pending=None, artifacts=join_artifacts(before.artifacts, staging.promote(root)))
     chunks = read_table(made, "chunks", ["chunk_id", "document_id", *KEYS])
     rows = vector_rows(made.packs("embeddings"), chunks)
     return made.changed(vectors=vectors.rebuild(root, space, rows, vector_tag(number)))

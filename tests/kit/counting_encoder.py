@@ -1,12 +1,17 @@
-"""A fake model that counts the texts which it embeds, over several processes, and may end its own process."""
+"""Fake models that count the texts which they embed: over several processes, or slowly."""
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
+from docmill.flows.runs import backlog, commits
+from docmill.storage.artifacts import staging
 from docmill.storage.embedding import encoder
 from tests.kit.fake_encoder import NAME, TokenCounts
 from tests.kit.victim import die
@@ -38,3 +43,39 @@ def ingest_counted(bench: Workbench) -> object:
     Counting.last = int((bench.folder / "last").read_text()) if (bench.folder / "last").exists() else 0
     encoder.LOADERS[NAME] = Counting
     return bench.ingest(allow_delete=True)
+
+
+def _nothing(_count: int) -> None: ...
+
+
+class Slow(TokenCounts):
+    """Waits for each text that it embeds, and counts them; `after` is called with the count."""
+
+    embedded = 0
+    wait_s = 0.002
+    after: Callable[[int], object] = staticmethod(_nothing)
+
+    def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
+        time.sleep(Slow.wait_s * len(rows))
+        Slow.embedded += len(rows)
+        Slow.after(Slow.embedded)
+        return super().embed(rows)
+
+
+MANY_COMMITS = {"commit_every": 0.05 / 60, "early_commit": 0.1 / 60}
+"""Settings with which a run that takes a second commits before it embeds, and then every 0.05 s."""
+
+
+@contextmanager
+def slow_model() -> Iterator[None]:
+    """Let the fake model be slow and its runs be cut into small pieces, inside of the block."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(encoder.LOADERS, NAME, Slow)
+        patch.setattr(encoder, "_LOADED", {})
+        patch.setattr(Slow, "embedded", 0)
+        patch.setattr(Slow, "after", staticmethod(_nothing))
+        patch.setattr(staging, "PORTION_TEXTS", 8)
+        patch.setattr(staging, "_FIRST_TEXTS", 8)
+        for module in (backlog, commits):
+            patch.setattr(module, "SLICE_S", 0.02)
+        yield

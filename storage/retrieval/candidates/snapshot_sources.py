@@ -29,6 +29,7 @@ from docmill.storage.schema import ChunkRow
 from docmill.storage.tables.row_reader import OpenedTable
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import posting_rows, vector_rows
+from docmill.storage.writer.pending_vectors import with_vectors
 
 Vector = npt.NDArray[np.float32]
 
@@ -65,6 +66,10 @@ class SnapshotReader:
         """Return (chunk id, cosine similarity) of the chunks nearest to a unit vector."""
         return self._vectors.search(vector, k, allowed)
 
+    def without_vectors(self, ids: Collection[str]) -> set[str]:
+        """Return those of some chunks whose vectors are pending."""
+        return set(ids) - self._vectors.held(ids) if self.snapshot.pending else set()
+
     def matching(self, text: str, k: int, allowed: Collection[str] | None) -> list[KeywordHit]:
         """Return the chunks that contain terms of a text, best first."""
         return self._keywords.search(text, k, allowed)
@@ -93,9 +98,14 @@ class SnapshotReader:
         ]
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of chunks, (dim,) of unit L2 norm; for a chunk with parts, the mean of their vectors."""
-        rows = self.rows(ids)
+        """Return the vectors of chunks, (dim,) of unit L2 norm; for a chunk with parts, the mean of their vectors.
+
+        Chunks whose vectors are pending are left out.
+        """
+        rows = self.rows([*self._vectors.held(ids)] if self.snapshot.pending else ids)
         keys = {key: (row.embedding_key, *row.part_keys) for key, row in rows.items()}
+        if not keys:
+            return {}
         packs = self._packs("embeddings")
         distinct = sorted(set(chain.from_iterable(keys.values())))
         flat = packs.take(distinct).column("vector").combine_chunks().flatten()
@@ -127,7 +137,8 @@ class SnapshotReader:
             if self.snapshot.number == snapshots.numbers(self.stored.root)[-1]:
                 raise
             # An old snapshot that only a tag keeps: its version of the index was removed with its neighbours.
-            rows = vector_rows(self.stored.ensure_packs("embeddings"), read_table(self.stored, "chunks"))
+            packs = self.stored.ensure_packs("embeddings")
+            rows = vector_rows(packs, with_vectors(self.stored, read_table(self.stored, "chunks")))
             return FlatIndex(pa.Table.from_batches(rows, schema(self.snapshot.space.dimension)))
 
     @cached_property

@@ -92,8 +92,15 @@ def test_a_slow_model_gets_portions_of_fewer_texts(tmp_path: Path, monkeypatch: 
 
 def test_what_is_left_when_the_time_is_over_is_embedded_later(tmp_path: Path) -> None:
     rows = pa.table({"number": [*range(1000)]})
-    assert embed_in_portions(rows, pack, tmp_path / "embeddings-7.parquet", seconds=0.0).rows == 0
-    assert not list(tmp_path.iterdir())
+    done = embed_in_portions(rows, pack, tmp_path / "embeddings-7.parquet", seconds=0.0)
+    assert 0 < done.rows <= staging.PORTION_TEXTS, "a run that never has time gets on nevertheless"
+    assert pq.read_metadata(tmp_path / "embeddings-7.parquet").num_rows == done.rows
+
+
+def test_a_second_try_keeps_the_portions_of_the_first(tmp_path: Path) -> None:
+    (tmp_path / "embeddings-7-00004.parquet").write_bytes(b"of the first try")
+    embed_in_portions(pa.table({"number": [*range(1000)]}), pack, tmp_path / "embeddings-7.parquet")
+    assert (tmp_path / "embeddings-7-00004.parquet").read_bytes() == b"of the first try"
 
 
 def test_a_failure_leaves_the_finished_portions(tmp_path: Path) -> None:
