@@ -134,6 +134,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
             order = save_changes(run, changes)
             del changes  # the commit reads the order; do not hold it in memory twice
             commit(run, order)
+    if not how.dry_run:
         listed = tuple(f"{source.url}/" for source in opened if source.url)
         found.seen.save((file for _, listing in found.listings for file in listing.found), listed)
         found.held.save()

@@ -79,3 +79,11 @@ def slow_model() -> Iterator[None]:
         for module in (backlog, commits):
             patch.setattr(module, "SLICE_S", 0.02)
         yield
+
+
+def ingest_slowly(bench: Workbench) -> object:
+    """Ingest with the slow model; the process ends at the text whose number the file `last` of the bench holds."""
+    last = int((bench.folder / "last").read_text())
+    with slow_model():
+        Slow.after = staticmethod(lambda count: die() if count >= last else None)
+        return bench.ingest(allow_delete=True)
