@@ -13,6 +13,7 @@ import pytest
 from docmill.flows.runs import backlog, commits
 from docmill.storage.artifacts import staging
 from docmill.storage.embedding import encoder
+from docmill.storage.history import snapshots
 from tests.kit.fake_encoder import NAME, TokenCounts
 from tests.kit.victim import die
 from tests.kit.workbench import Workbench
@@ -62,7 +63,12 @@ class Slow(TokenCounts):
         return super().embed(rows)
 
 
-MANY_COMMITS = {"commit_every": 0.05 / 60, "early_commit": 0.1 / 60}
+PAGES: dict[str, str | bytes] = {
+    f"{bird}.txt": "\n\n".join(f"The {bird} number {i} sings on tree {i * i} of the wood." for i in range(12))
+    for bird in ("owl", "tit", "jay", "daw", "rook", "wren", "kite", "crow", "lark", "dove", "swan", "gull")
+}
+SMALL = {"routes": [{"glob": "*", "strategy": "recursive", "options": {"size": 16}}]}
+LONG_RUN = {**SMALL, "run": {"commit_every": 0.05 / 60, "early_commit": 0.1 / 60}}
 """Settings with which a run that takes a second commits before it embeds, and then every 0.05 s."""
 
 
@@ -87,3 +93,17 @@ def ingest_slowly(bench: Workbench) -> object:
     with slow_model():
         Slow.after = staticmethod(lambda count: die() if count >= last else None)
         return bench.ingest(allow_delete=True)
+
+
+def interrupt(bench: Workbench, at: float = 0.5) -> None:
+    """Ingest until a snapshot has this share of its vectors, and stop there as Ctrl-C does."""
+
+    def stop(_count: int) -> None:
+        newest = snapshots.newest(bench.root)
+        if newest and newest.pending and newest.covered >= at:
+            raise KeyboardInterrupt
+
+    with slow_model():
+        Slow.after = staticmethod(stop)
+        with pytest.raises(KeyboardInterrupt):
+            bench.ingest(allow_delete=True)

@@ -27,18 +27,13 @@ from docmill.storage.versions.tagging import set_tag
 from docmill.storage.versions.undelete import undelete
 from docmill.storage.writer.pending_vectors import waiting_in
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
-from tests.kit.counting_encoder import MANY_COMMITS, Slow, ingest_slowly, slow_model
+from tests.kit.counting_encoder import LONG_RUN, PAGES, SMALL, Slow, ingest_slowly, interrupt, slow_model
 from tests.kit.fake_encoder import NAME, TokenCounts, write_model
 from tests.kit.victim import start
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")
-PAGES = {
-    f"{bird}.txt": "\n\n".join(f"The {bird} number {i} sings on tree {i * i} of the wood." for i in range(12))
-    for bird in ("owl", "tit", "jay", "daw", "rook", "wren", "kite", "crow", "lark", "dove", "swan", "gull")
-}
 READERS = 4
-SMALL = {"routes": [{"glob": "*", "strategy": "recursive", "options": {"size": 16}}]}
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +44,7 @@ def slow() -> Iterator[None]:
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Workbench:
-    made = Workbench(tmp_path / "bench", {**SMALL, "run": MANY_COMMITS})
+    made = Workbench(tmp_path / "bench", dict(LONG_RUN))
     made.write(dict(PAGES))
     return made
 
@@ -106,20 +101,6 @@ def halfway(bench: Workbench) -> Workbench:
     return bench
 
 
-def interrupt(bench: Workbench, at: float = 0.5) -> None:
-    """Ingest until a snapshot has this share of its vectors, and stop there as Ctrl-C does."""
-
-    def stop(_count: int) -> None:
-        newest = snapshots.newest(bench.root)
-        if newest and newest.pending and newest.covered >= at:
-            raise KeyboardInterrupt
-
-    with slow_model():
-        Slow.after = staticmethod(stop)
-        with pytest.raises(KeyboardInterrupt):
-            bench.ingest(allow_delete=True)
-
-
 def newest(bench: Workbench) -> snapshots.Snapshot:
     return snapshots.read(bench.root)
 
@@ -166,7 +147,7 @@ def test_documents_come_and_go_while_vectors_are_pending(halfway: Workbench, tmp
     for name in ("owl.txt", "rook.txt", "gull.txt"):
         (halfway.docs / name).unlink()
     (halfway.docs / "tit.txt").rename(halfway.docs / "tomtit.txt")
-    halfway.write({"new.txt": "The stork came in spring.", "jay.txt": PAGES["jay.txt"] + "\n\nAnd the jay is blue."})
+    halfway.write({"new.txt": "The stork came in spring.", "jay.txt": f"{PAGES['jay.txt']!s}\n\nAnd the jay is blue."})
     clean = halfway.copy(tmp_path / "clean")
     shutil.rmtree(clean.root)
     clean.ingest()
