@@ -37,6 +37,10 @@ class FlatIndex:
         best = np.argsort(-exact, kind="stable")[:k]
         return list(zip(self._ids.take(pa.array(chunks[best])).to_pylist(), exact[best].tolist(), strict=True))
 
+    def held(self, ids: Collection[str]) -> set[str]:
+        """Return those of some chunks that have a vector."""
+        return set(self._ids.take(pa.array(self._chunks(ids))).to_pylist())
+
     def _exact(self, vector: npt.NDArray[np.float32], chunks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the cosine of each chunk, bit-equal for equal vectors, which `@` does not guarantee."""
         counts = self._counts[chunks]
