@@ -22,10 +22,14 @@ interrupted, or when it could commit; a shorter one reads the keys of the chunks
 
 
 class Backlog:
-    """The finished batches whose chunks are still to be embedded. One order at a time embeds some of them."""
+    """The finished batches whose chunks are still to be embedded. One order at a time embeds some of them.
 
-    def __init__(self, run: Run, batches: Sequence[Batch]) -> None:
+    With `sliced`, an order ends after `SLICE_S`. Without, it ends with its chunks, which makes fewer packs.
+    """
+
+    def __init__(self, run: Run, batches: Sequence[Batch], sliced: bool) -> None:
         self._run = run
+        self._seconds = SLICE_S if sliced else None
         self._waiting = list(batches)
         self._taken: list[Batch] = []
         self._order: Future[Embedding] | None = None
@@ -46,7 +50,7 @@ class Backlog:
             self._begin()
 
     def step(self) -> None:
-        """Embed some of the chunks, for no longer than `SLICE_S`."""
+        """Embed some of the chunks."""
         if self._order is None and self._waiting:
             self._begin()
         self.settle()
@@ -73,11 +77,11 @@ class Backlog:
         while self._waiting and sum(map(chunk_count, self._taken)) < EMBED_CHUNKS:
             self._taken.append(self._waiting.pop(0))
         self._finished = Event()
-        self._order = self._run.engine.submit(embed_batches, _saved(self._run, self._taken))
+        self._order = self._run.engine.submit(embed_batches, _saved(self._run, self._taken, self._seconds))
         self._order.add_done_callback(lambda _, finished=self._finished: finished.set())  # type: ignore[misc]
 
 
-def _saved(run: Run, batches: Sequence[Batch]) -> Path:
+def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> Path:
     number = len(list(run.folder.glob("embed-*.json")))
     order = EmbedOrder(
         tuple(batches),
@@ -88,6 +92,6 @@ def _saved(run: Run, batches: Sequence[Batch]) -> Path:
         run.space.late,
         artifact_paths(run.root, run.base, "texts"),
         run.space.light,
-        SLICE_S,
+        seconds,
     )
     return save_order(order, run.folder / f"embed-{number:05d}.json")

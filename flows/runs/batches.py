@@ -52,7 +52,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
 
     Without `embed`, count the texts to embed.
     """
-    backlog = Backlog(run, run.batches)
+    backlog = Backlog(run, run.batches, sliced=_may_commit_early(run))
     waiting = list(run.batches)
     works = todo.works
     for done, batch in enumerate(_processed(run, works), start=1):
@@ -74,11 +74,8 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
 
 
 def _embed_rest(run: Run, backlog: Backlog) -> bool:
-    """Embed what is left, or return True as soon as it is known that this takes too long for one commit.
-
-    With a gate, no snapshot without all its vectors is published.
-    """
-    early = run.settings.run.commit_every > 0 and run.gate is None
+    """Embed what is left, or return True as soon as it is known that this takes too long for one commit."""
+    early = _may_commit_early(run)
     backlog.settle()
     while backlog.batches:
         left = backlog.seconds_left() if early else None
@@ -86,6 +83,11 @@ def _embed_rest(run: Run, backlog: Backlog) -> bool:
             return True
         backlog.step()
     return False
+
+
+def _may_commit_early(run: Run) -> bool:
+    """Return whether a snapshot may lack vectors: with a gate, none is published without all of them."""
+    return run.settings.run.commit_every > 0 and run.gate is None
 
 
 def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:

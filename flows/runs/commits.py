@@ -46,7 +46,7 @@ def complete(run: Run) -> bool:
     """
     while run.base and run.base.snapshot.pending:
         before = run.base.snapshot.pending.chunks
-        run.engine.tell(f"snapshot {run.base.number}: vectors {run.base.snapshot.spelled_vectors()}")
+        run.engine.tell(f"snapshot {run.base.number} is committed: vectors {run.base.snapshot.spelled_vectors()}")
         done = _embed_for_a_while(run, run.base)
         run.report.embedded += done.texts
         run.report.tokens_embedded += done.tokens
@@ -67,7 +67,8 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> Embedding:
     total = Embedding(0, 0)
     with run.step("embed"):
         while (left_s := end - time.monotonic()) > 0 or not total.texts:
-            done = run.engine.submit(embed_pending, _saved(run, base, min(SLICE_S, left_s))).result()
+            seconds = None if left_s == inf else min(SLICE_S, left_s)
+            done = run.engine.submit(embed_pending, _saved(run, base, seconds)).result()
             if not done.texts:
                 break
             total += done
@@ -75,7 +76,7 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> Embedding:
     return total
 
 
-def _saved(run: Run, base: StoredSnapshot, seconds: float) -> Path:
+def _saved(run: Run, base: StoredSnapshot, seconds: float | None) -> Path:
     number = len(list(run.folder.glob("fill-*.json")))
     order = FillOrder(base, run.folder / f"embeddings-{number:05d}.parquet", seconds)
     return save_order(order, run.folder / f"fill-{number:05d}.json")
