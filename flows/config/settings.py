@@ -213,6 +213,9 @@ class RetentionSettings(ConfigSection):
         ge=0,
         description="Hours before removed files are deleted from an object store, so that running readers can finish.",
     )
+    keep_steps: bool = Field(
+        default=False, description="Keep the snapshots that a long run commits before its last one, too."
+    )
 
 
 class GateSettings(ConfigSection):
