@@ -85,10 +85,18 @@ def _hint(said: dict[str, Any], given: str, place: int, reserved: frozenset[str]
         return _IN_QUOTES if rest.startswith('"') or _BARE_TEXT.search(before) else ""
     if kind != "SYNTAX_ERROR":
         return ""
-    word = (re.match(r"\w*", rest) or [""])[0].lower()
+    word = _word_at_fault(before, rest, reserved)
     if word in reserved:
         return _reserved_hint(word)
     return _IN_QUOTES if _BARE_TEXT.search(before) else ""
+
+
+def _word_at_fault(before: str, rest: str, reserved: frozenset[str]) -> str:
+    """Return the word that SQL stumbled on: at `SELECT group FROM` it names FROM, but the word before is the cause."""
+    words = [
+        (re.search(pattern, text) or [""])[0].lower() for pattern, text in ((r"\w+(?=\s*$)", before), (r"^\w+", rest))
+    ]
+    return words[0] if words[1] == "from" and words[0] in reserved else words[1]
 
 
 def _reserved_hint(word: str) -> str:

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
+from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.error_message import Source, first_line, message_of
 from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
-from docmill.storage.sql.views import ROUTING
 
 if TYPE_CHECKING:
     import duckdb
@@ -126,11 +127,15 @@ def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["d
 
     files, limits = statement.files, statement.limits
     with closing(duckdb.connect(":memory:")) as connection:
-        for name, paths in files.items():
-            _register(connection, name, name, paths)
+        for name in files.keys() & SCHEMAS.keys():
+            _register(connection, name, name, files[name])
             connection.execute(_MACRO.format(name=name))
-        if "documents" in files:
-            connection.execute(f"CREATE VIEW routing AS {ROUTING}")
+        if files.keys() >= {"documents", "chunks"}:
+            _derive(connection, OF_ROWS)
+        if EMBEDDINGS in files:
+            _register_embeddings(connection, files[EMBEDDINGS])
+            _derive(connection, OF_VECTORS)
+            connection.execute(f"CREATE {NEIGHBOURS}")
         for at, tables in statement.past.items():
             for name, paths in tables.items():
                 _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # hex: A and a are two tags
@@ -150,6 +155,28 @@ def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, pat
     parts = [_part(connection, f"first_{view}", name, first)] if first else []
     parts += [_part(connection, f"stored_{view}", name, today)] if today or not first else []
     connection.execute(f'CREATE VIEW "{view}" AS {" UNION ALL BY NAME ".join(parts)}')
+
+
+def _derive(connection: "duckdb.DuckDBPyConnection", views: Mapping[str, str]) -> None:
+    for name, select in views.items():
+        connection.execute(f"CREATE VIEW {name} AS {select}")
+
+
+def _register_embeddings(connection: "duckdb.DuckDBPyConnection", packs: Sequence[Path]) -> None:
+    """Create a view of the vectors in packs of one dimension; a key that several packs hold comes once."""
+    import pyarrow.dataset as ds
+
+    _check_present(packs)
+    schema = schema_of(packs[0]) if packs else pa.schema([("key", pa.string()), ("vector", pa.list_(pa.float32(), 1))])
+    held = ds.dataset([str(path) for path in packs], schema=schema, format="parquet") if packs else schema.empty_table()
+    connection.register("stored_embeddings", held)
+    once = "" if len(packs) < 2 or _keys_are_unique(held) else "DISTINCT ON (key)"  # which takes 5 s at 100,000 keys
+    connection.execute(f"CREATE VIEW {EMBEDDINGS} AS SELECT {once} key, vector FROM stored_embeddings")
+
+
+def _keys_are_unique(packs: Any) -> bool:
+    keys = packs.to_table(columns=["key"]).column("key")
+    return len(pc.unique(keys)) == len(keys)
 
 
 def _part(connection: "duckdb.DuckDBPyConnection", stored: str, name: str, paths: Sequence[Path]) -> str:

@@ -14,7 +14,7 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.files import UNSUPPORTED, link, remove, sync_folder, write_whole
 from docmill.storage.history import measurements
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.sql.views import views_sql
+from docmill.storage.sql.views import Shown, views_sql
 
 LINK = "current"
 FOLDER = ".current"
@@ -30,7 +30,7 @@ def publish(shown: StoredSnapshot) -> None:
     for name in SCHEMAS:
         _link_table(shown, name, folder / name)
     _swap(root, folder)
-    _write_views(root)
+    write_views(shown)
     for old in sorted((root / FOLDER).iterdir()):
         if old not in (folder, before):
             remove(old)
@@ -40,13 +40,16 @@ def _folder(root: Path, number: int) -> Path:
     return root / FOLDER / f"{number:06d}"
 
 
-def _write_views(root: Path) -> None:
-    """Write `views.sql` with the present path of the store."""
+def write_views(shown: StoredSnapshot) -> bool:
+    """Write `views.sql` with the present path of the store; return whether it was of another path, or missing."""
+    root = shown.root
     measurements.prepare(root)
-    script = views_sql(root).encode()
+    script = views_sql(Shown(root, shown.pieces("runs")[0].file.path, shown.snapshot.space.dimension)).encode()
     path = root / "views.sql"
-    if not path.exists() or path.read_bytes() != script:
-        write_whole(path, script)
+    if path.exists() and path.read_bytes() == script:
+        return False
+    write_whole(path, script)
+    return True
 
 
 def catch_up(store: StoreFolder) -> None:
@@ -55,7 +58,7 @@ def catch_up(store: StoreFolder) -> None:
     if newest is None:
         return
     if published(store.root) == newest.number:
-        _write_views(store.root)
+        write_views(newest)
     else:
         publish(newest)
 

@@ -28,7 +28,7 @@ def under(line: str, carets: str) -> str:
         ("SELECT uri FROM chunks WHERE title = rye bread", "bread", "single quotes"),
         ("SELECT uri FROM chunks WHERE uri IN (readme, 'b')", "readme", "single quotes"),
         ("SELECT start_char, end FROM chunks", "end", "the column is end_char"),
-        ("SELECT uri, group FROM chunks", "group", 'which as a name stands in double quotes: "group"'),
+        ("SELECT uri, group FROM chunks", "FROM", 'which as a name stands in double quotes: "group"'),
         ("SELECT uri FROM chunks WHERE text = 'it's'", "'", "doubled"),
     ],
 )  # fmt: skip
