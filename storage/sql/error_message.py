@@ -21,7 +21,7 @@ _IN_QUOTES = "a text stands in single quotes: 'like this'; double quotes are for
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AskedStatement:
     """A statement as it was given, and where it begins in the one that DuckDB ran, in characters."""
 
     given: str
@@ -29,7 +29,7 @@ class Source:
     start: int
 
 
-def message_of(error: Exception, source: Source, reserved: frozenset[str]) -> str:
+def message_of(error: Exception, source: AskedStatement, reserved: frozenset[str]) -> str:
     """Return what is wrong, with the line and a caret under the place if it is known, and a hint if there is one.
 
     The first line says what is wrong. `reserved` are the reserved words of SQL, in lower case.
@@ -61,7 +61,7 @@ def _parts(error: Exception) -> tuple[str, dict[str, Any]]:
     return kind, said if isinstance(said, dict) else {"exception_message": re.sub(r"\n{2,}", "\n", rest)}
 
 
-def _place(said: dict[str, Any], source: Source) -> int | None:
+def _place(said: dict[str, Any], source: AskedStatement) -> int | None:
     """Return the place of an error in the given statement, in characters, or None if it is not in there."""
     if "position" not in said:
         return None
@@ -70,7 +70,7 @@ def _place(said: dict[str, Any], source: Source) -> int | None:
     return place if 0 <= place <= len(source.given) else None
 
 
-def _length(said: dict[str, Any], place: int, source: Source) -> int:
+def _length(said: dict[str, Any], place: int, source: AskedStatement) -> int:
     """Return the characters of the wrong part, at least one; in `location` they are bytes."""
     count = int(json.loads(said.get("location", "[0, 1]"))[1])
     return max(1, len(source.given[place:].encode()[:count].decode("utf-8", "ignore")))

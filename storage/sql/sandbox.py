@@ -20,7 +20,7 @@ from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
-from docmill.storage.sql.error_message import Source, first_line, message_of
+from docmill.storage.sql.error_message import AskedStatement, first_line, message_of
 from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
 
 if TYPE_CHECKING:
@@ -208,13 +208,13 @@ def _check_present(paths: Sequence[Path]) -> None:
             raise StoreError(f"{path} is missing; see what else is with: docmill verify")
 
 
-def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> Source:
+def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> AskedStatement:
     import duckdb
 
     try:
         statements = connection.extract_statements(sql)
     except duckdb.Error as error:
-        raise QueryError(message_of(error, Source(sql, sql, 0), _reserved(connection))) from None
+        raise QueryError(message_of(error, AskedStatement(sql, sql, 0), _reserved(connection))) from None
     if len(statements) != 1:
         raise QueryError(f"give exactly one SELECT statement, got {len(statements)} statements")
     if statements[0].type != duckdb.StatementType.SELECT:
@@ -222,7 +222,7 @@ def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> Source:
         hint = "; name the values of a PIVOT: PIVOT t ON column IN ('a', 'b')" if kind == "MULTI" else ""
         raise QueryError(f"only SELECT is allowed here, got {kind}{hint}")
     ran = str(statements[0].query)
-    return Source(sql, ran, -max(0, sql.find(ran)))
+    return AskedStatement(sql, ran, -max(0, sql.find(ran)))
 
 
 def _reserved(connection: "duckdb.DuckDBPyConnection") -> frozenset[str]:
@@ -230,7 +230,7 @@ def _reserved(connection: "duckdb.DuckDBPyConnection") -> frozenset[str]:
     return frozenset(name for (name,) in found.fetchall())
 
 
-def _placed(connection: "duckdb.DuckDBPyConnection", error: Exception, source: Source) -> Exception:
+def _placed(connection: "duckdb.DuckDBPyConnection", error: Exception, source: AskedStatement) -> Exception:
     """Return an error of binding with its place, which `sql` does not give."""
     import duckdb
 
@@ -241,7 +241,7 @@ def _placed(connection: "duckdb.DuckDBPyConnection", error: Exception, source: S
     return error
 
 
-def _where(where: str) -> Source:
+def _where(where: str) -> AskedStatement:
     """Return the SELECT of the ids of the chunks for which a predicate is true."""
     import duckdb
 
@@ -251,7 +251,7 @@ def _where(where: str) -> Source:
         message = f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {first_line(error)}"
         raise QueryError(message) from None
     head = f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n"
-    return Source(where, f"{head}{where}\n)", len(head))
+    return AskedStatement(where, f"{head}{where}\n)", len(head))
 
 
 def _chunks_with_documents() -> str:
@@ -271,7 +271,9 @@ def _bounded(batches: Iterable[pa.RecordBatch], limits: SqlLimits) -> Iterator[p
         yield batch
 
 
-def _explain(error: Exception, limits: SqlLimits, connection: "duckdb.DuckDBPyConnection", source: Source) -> str:
+def _explain(
+    error: Exception, limits: SqlLimits, connection: "duckdb.DuckDBPyConnection", source: AskedStatement
+) -> str:
     import duckdb
 
     said = str(error)

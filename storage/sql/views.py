@@ -70,7 +70,7 @@ WHERE place[1] = pack AND place[2] = file_row_number AND len(vector) = {dimensio
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ViewedStore:
     """What `views.sql` must know of a store.
 
     `marker` is the path below `root` of a file that only this store has, and its copies. `dimension` is that of the
@@ -82,7 +82,7 @@ class Shown:
     dimension: int
 
 
-def views_sql(shown: Shown) -> str:
+def views_sql(shown: ViewedStore) -> str:
     """Return a script that creates views of the tables of a store, and those that are derived from them.
 
     Views follow `current/`, so they show the newest snapshot when they are read. `chunks_at(41)` and
@@ -101,7 +101,7 @@ def views_sql(shown: Shown) -> str:
     return "".join([_head(shown), *tables, kept, *views, macro, _snapshots(), *past])
 
 
-def _head(shown: Shown) -> str:
+def _head(shown: ViewedStore) -> str:
     root = shown.root.resolve()
     return _HEAD.format(
         script=str(root / "views.sql").replace("\n", " "),
@@ -112,7 +112,7 @@ def _head(shown: Shown) -> str:
     )
 
 
-def _embeddings(shown: Shown) -> str:
+def _embeddings(shown: ViewedStore) -> str:
     if not any((shown.root / "artifacts" / EMBEDDINGS).glob("*.parquet")):
         return f"SELECT NULL::VARCHAR AS key, NULL::FLOAT[{shown.dimension}] AS vector WHERE false"
     return _EMBEDDINGS.format(dimension=shown.dimension, files=_below(f"artifacts/{EMBEDDINGS}/*.parquet"))

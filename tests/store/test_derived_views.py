@@ -13,13 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from docmill.flows.cli.app import app
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.artifacts.packs import pack_embeddings, write_pack
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.sql.statement_pool import query
-from docmill.storage.writer.current_folder import write_views
+from docmill.storage.writer.current_folder import follow
 from tests.kit.workbench import Workbench
 
 SAME = "The kettle stands on the blue stove."
@@ -141,10 +143,26 @@ def test_a_copied_store_is_a_store_for_duckdb(bench: Workbench, tmp_path: Path) 
     connection.execute(f"SET VARIABLE docmill_store = '{named}'")
     connection.execute((copy / "views.sql").read_text())
     assert connection.sql("SELECT count(*) FROM vectors JOIN chunks USING (chunk_id)").fetchall() == [(int(expected),)]
-    newest = open_folder(copy).newest()
-    assert newest is not None
-    assert (write_views(newest), write_views(newest)) == (True, False)
+    said = CliRunner().invoke(app, ["status", "--store", str(copy)])
+    assert (said.exit_code, "copied or moved" in said.stderr) == (0, True)
     assert elsewhere(copy, count) == expected
+    assert CliRunner().invoke(app, ["status", "--store", str(copy)]).stderr == ""
+
+
+def test_status_makes_the_link_of_a_copy_without_links_and_waits_for_no_writer(
+    bench: Workbench, tmp_path: Path
+) -> None:
+    copy = tmp_path / "two"
+    shutil.copytree(bench.root, copy)
+    (copy / "views.sql").unlink()
+    folder = open_folder(copy)
+    with folder.lock():
+        assert not follow(open_folder(copy))
+    assert not (copy / "views.sql").exists()
+    assert follow(folder)
+    assert (copy / "current").is_symlink()
+    assert not follow(folder)
+    assert elsewhere(copy, "SELECT count(*) FROM chunks") == str(len(bench.chunks()))
 
 
 def test_the_views_of_a_store_that_is_gone_say_what_to_do(bench: Workbench, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from docmill.storage.history import measurements
 from docmill.storage.sql.derived_views import OF_ROWS, OF_VECTORS
 from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import query, select_ids
-from docmill.storage.sql.views import Shown, views_sql
+from docmill.storage.sql.views import ViewedStore, views_sql
 
 
 def rows(schema: pa.Schema, count: int, **columns: list[Any]) -> pa.Table:
@@ -321,7 +321,7 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     for number in (1, 2):
         (root / "snapshots" / f"{number:06d}.json").write_text(SNAPSHOT % number)
     measurements.prepare(root)
-    (root / "views.sql").write_text(views_sql(Shown(root, "views.sql", 3)))
+    (root / "views.sql").write_text(views_sql(ViewedStore(root, "views.sql", 3)))
     assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
         [*SCHEMAS, *OF_ROWS, *OF_VECTORS, "embeddings", "evaluations", "snapshots"]
     )
@@ -342,7 +342,7 @@ def test_views_show_what_current_shows(shelf: Shelf, tmp_path: Path) -> None:
     (root / "snapshots" / "000001.json").write_text(SNAPSHOT % 1)
     script = tmp_path / "live" / "views.sql"
     measurements.prepare(root)
-    script.write_text(views_sql(Shown(root, "views.sql", 3)))
+    script.write_text(views_sql(ViewedStore(root, "views.sql", 3)))
     part = root / "current" / "chunks" / "part-1.parquet"
     part.unlink()
     assert command_line(script, "SELECT count(*) FROM chunks") == "3"

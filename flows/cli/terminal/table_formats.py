@@ -127,7 +127,7 @@ def _write_cell(sheet: Any, line: int, place: int, value: Any) -> None:
         return
     if isinstance(value, bool):
         sheet.write_boolean(line, place, value)
-    elif isinstance(value, int | float | Decimal) and math.isfinite(value) and abs(value) <= _EXACT:
+    elif isinstance(value, int | float | Decimal) and math.isfinite(value) and -_EXACT <= value <= _EXACT:
         sheet.write_number(line, place, value)
     else:
         text = str(_word(value))

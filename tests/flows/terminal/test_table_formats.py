@@ -16,7 +16,7 @@ from docmill.storage.sql.statement_pool import query
 def cells(sql: str) -> list[list[object]]:
     """Return the cells of a result that went through a workbook."""
     book = openpyxl.load_workbook(io.BytesIO(render(query({}, {}, sql), TableFormat.xlsx)))
-    return [[cell.value for cell in row] for row in book.active.iter_rows()]  # type: ignore[union-attr]
+    return [[cell.value for cell in row] for row in book.active.iter_rows()]
 
 
 @pytest.mark.parametrize("form", [form for form in TableFormat if form is not TableFormat.table])
@@ -51,7 +51,7 @@ def test_no_text_of_a_document_is_a_formula_or_a_link(text: str) -> None:
     book = openpyxl.load_workbook(
         io.BytesIO(render(query({}, {}, f"SELECT '{text.replace(chr(39), chr(39) * 2)}' AS t"), TableFormat.xlsx))
     )
-    cell = book.active["A2"]  # type: ignore[index]
+    cell = book.active["A2"]
     assert (cell.data_type, cell.hyperlink) == ("s", None)
     assert cell.value in (text, text.replace("\x1b", "_x001B_"))
 
