@@ -33,7 +33,10 @@ class Mode(StrEnum):
 
 At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
 
-_VIEWS = "chunks, documents, routing, rejects, runs, costs, snapshots, evaluations, deleted, deleted_chunks"
+_VIEWS = (
+    "chunks, documents, routing, rejects, runs, costs, snapshots, evaluations, deleted, deleted_chunks, "
+    "vectors, neighbours('CHUNK_ID', 5), lengths, duplicates, freshness"
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -139,7 +142,7 @@ def _place(store: "Store", hit: "Hit") -> str:
 
 def sql(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help=f"One SELECT over {_VIEWS}.")],
+    query: Annotated[str | None, typer.Argument(help=f"One SELECT over {_VIEWS}.", show_default=False)] = None,
     form: Annotated[
         TableFormat | None,
         typer.Option("--format", help="Output format. [default: by the suffix of --output, else table]"),
@@ -148,17 +151,40 @@ def sql(
         Path | None, typer.Option(metavar="FILE", help="Write the rows to this .csv, .json, .parquet or .xlsx.")
     ] = None,
     at: At = None,
+    tables: Annotated[bool, typer.Option("--tables", help="Describe all tables, views and columns.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Query the store with SQL."""
     form = format_of(TableFormat.json if as_json else form, output)
     if form in BINARY and output is None and is_terminal():
         raise typer.BadParameter(f"{form.value} cannot be printed on a terminal; name a file with --output")
+    if (query is None) != tables:
+        raise typer.BadParameter("give either a SELECT or --tables")
+    if query is None:
+        _describe(form, output)
+        return
     settings = settings_of(context)
     _prepare()
     from docmill.storage.reader.store import open_store
 
     _put(open_store(settings.store, at).sql(query), form, output)
+
+
+def _describe(form: TableFormat, output: Path | None) -> None:
+    """Print what each table, view and column means: on a terminal as text, else as rows."""
+    import pyarrow as pa
+
+    from docmill.storage.sql.column_descriptions import TABLES
+
+    if form is TableFormat.table and output is None:
+        for name, (said, columns) in TABLES.items():
+            width = max(map(len, columns))
+            lines = (f"  {column:<{width}}  {meaning}" for column, meaning in columns.items())
+            typer.echo("\n".join([f"{name}: {said}", *lines, ""]))
+        return
+    rows = [(name, column, said) for name, (_, columns) in TABLES.items() for column, said in columns.items()]
+    names = ("table", "column", "description")
+    _put(pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))), form, output)
 
 
 def _put(table: "pa.Table", form: TableFormat, output: Path | None) -> None:
