@@ -81,7 +81,7 @@ def _hint(said: dict[str, Any], given: str, place: int, reserved: frozenset[str]
     before, rest = given[:place], given[place:]
     if message.startswith("unterminated string"):
         return "a single quote within a text is doubled: 'it''s'"
-    if kind == "COLUMN_NOT_FOUND":
+    if kind == "COLUMN_NOT_FOUND" or message.startswith("Referenced table"):
         return _IN_QUOTES if rest.startswith('"') or _BARE_TEXT.search(before) else ""
     if kind != "SYNTAX_ERROR":
         return ""

@@ -24,6 +24,7 @@ def under(line: str, carets: str) -> str:
     [
         ("SELECT uri FROM chunks WHERE content_type = code", "code", "single quotes"),
         ('SELECT uri FROM chunks WHERE content_type = "code"', '"code"', "single quotes"),
+        ("SELECT uri FROM chunks WHERE uri = a.md", "a.md", "single quotes"),
         ("SELECT uri FROM chunks WHERE uri LIKE docs%", "%", "single quotes"),
         ("SELECT uri FROM chunks WHERE title = rye bread", "bread", "single quotes"),
         ("SELECT uri FROM chunks WHERE uri IN (readme, 'b')", "readme", "single quotes"),
