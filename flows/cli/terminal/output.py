@@ -16,12 +16,17 @@ from docmill.flows.runs.visible_text import STEERING, one_line, visible
 WIDEST = 60
 """Characters of a cell to show on a terminal; a table with several longer ones would not fit in a line."""
 _HALVES = re.compile("[\ud800-\udfff]")  # characters that UTF-8 cannot write and JSON can
+_EXCERPT = "\nLINE "
+"""What begins the excerpt of a wrong statement, below the message of its error."""
 plain = one_line
 
 
 def note(message: str) -> None:
-    """Print a message on standard error."""
-    typer.echo(f"docmill: {plain(message)}", err=True)
+    """Print a message on standard error; an excerpt of a statement below it keeps its lines, and carets their place."""
+    said, mark, excerpt = message.partition(_EXCERPT)
+    typer.echo(f"docmill: {plain(said)}", err=True)
+    if mark:
+        typer.echo(harmless(f"{_EXCERPT}{excerpt}".strip("\n")), err=True)
 
 
 def print_text(text: str) -> None:
