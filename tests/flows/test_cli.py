@@ -210,7 +210,7 @@ def test_search_for_machines_gives_all_fields_of_a_hit() -> None:
     hits = json.loads(call("search", "rye sourdough", "-k", "2", "--json").stdout)
     assert [hit["rank"] for hit in hits] == [1, 2]
     assert list(hits[0]) == [
-        "rank", "score", "vector_score", "keyword_score", "chunk_id", "uri", "start_char", "end_char", "text",
+        "rank", "score", "relevance", "vector_score", "keyword_score", "chunk_id", "uri", "start_char", "end_char", "text",
         "context", "headings", "page", "content_type", "strategy", "role", "matched",
         "vector_rank", "keyword_rank", "terms", "steps",
     ]  # fmt: skip

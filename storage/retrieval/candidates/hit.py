@@ -21,6 +21,10 @@ class Hit:
     Attributes:
         rank: The position among the hits, from 1.
         score: The score after the last step of the search; compare it only within one search.
+        relevance: The score as a share of the highest that this search could give, in [0, 1], never above that of a
+            better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`), the
+            score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within one
+            search.
         vector_score: The cosine similarity of chunk and query, or None if the vector index did not return the chunk.
         keyword_score: The BM25 score, or None if the keyword index did not return the chunk.
         chunk_id: The id of the chunk, 32 hex digits.
@@ -49,6 +53,7 @@ class Hit:
 
     rank: int
     score: float
+    relevance: float
     vector_score: float | None
     keyword_score: float | None
     chunk_id: str
@@ -95,12 +100,13 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ChunkRow) -> Hit:
+def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
     """Return the hit of a candidate and its row."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
         score=found.score,
+        relevance=relevance,
         vector_score=found.vector_score,
         keyword_score=found.keyword_score,
         chunk_id=row.chunk_id,
