@@ -1,8 +1,8 @@
 """Scoring: BM25 as `rank_bm25.BM25Okapi` computes it, from counts alone.
 
 Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009). As in rank_bm25, a
-negative idf is replaced by epsilon times the average idf. In a corpus of a few chunks that average is negative, too, and
-a chunk then loses by each word of the query that it contains; "positive" is for searches, where it must not.
+negative idf is replaced by epsilon times the average idf. In a corpus of a few chunks that average is negative, too,
+and a chunk then loses by each word of the query that it contains. "positive" is for searches, where it must not.
 """
 
 from dataclasses import dataclass

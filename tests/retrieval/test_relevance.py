@@ -28,7 +28,9 @@ WAYS: list[SearchArguments] = [
 @pytest.fixture(scope="module")
 def laid(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Path:
     bench = Workbench(tmp_path_factory.mktemp("relevance"), {"embedding": {"model": fake_model}})
-    herbs = {f"{name}.md": f"# {name}\n\nThe {name} grows here.\n" for name in ("sage", "mint", "dill", "thyme", "rue")}
+    herbs: dict[str, str | bytes] = {
+        f"{name}.md": f"# {name}\n\nThe {name} grows here.\n" for name in ("sage", "mint", "dill", "thyme", "rue")
+    }
     bench.write(herbs | {"tea.txt": "Green tea is made of leaves, and so is mint tea.\n"})
     bench.ingest()
     return bench.root

@@ -21,10 +21,6 @@ class Hit:
     Attributes:
         rank: The position among the hits, from 1.
         score: The score after the last step of the search; compare it only within one search.
-        relevance: The score as a share of the highest that this search could give, in [0, 1], never above that of a
-            better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`), the
-            score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within one
-            search.
         vector_score: The cosine similarity of chunk and query, or None if the vector index did not return the chunk.
         keyword_score: The BM25 score, or None if the keyword index did not return the chunk.
         chunk_id: The id of the chunk, 32 hex digits.
@@ -44,6 +40,10 @@ class Hit:
         keyword_rank: The rank in the keyword index, from 1, or None.
         terms: The terms of the query that the chunk contains, each with its share of the BM25 score.
         steps: What each step of the search did with the hit, in order.
+        relevance: The score as a share of the highest that this search could give, in [0, 1], never above that of a
+            better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),
+            the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
+            one search.
 
     Example:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -53,7 +53,6 @@ class Hit:
 
     rank: int
     score: float
-    relevance: float
     vector_score: float | None
     keyword_score: float | None
     chunk_id: str
@@ -72,6 +71,7 @@ class Hit:
     keyword_rank: int | None = None
     terms: dict[str, float] = field(default_factory=dict)
     steps: tuple[StepNote, ...] = ()
+    relevance: float = 0.0
 
 
 @dataclass(slots=True)
@@ -106,7 +106,6 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
     return Hit(
         rank=rank,
         score=found.score,
-        relevance=relevance,
         vector_score=found.vector_score,
         keyword_score=found.keyword_score,
         chunk_id=row.chunk_id,
@@ -125,4 +124,5 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
         keyword_rank=found.keyword_rank,
         terms=found.terms,
         steps=tuple(found.notes),
+        relevance=relevance,
     )
