@@ -1,11 +1,9 @@
 """Hits: the results of a search as lines for a person."""
 
 import os
-import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import typer
 
@@ -81,6 +79,9 @@ def _known_files(store: "Store") -> "KnownFiles | None":
 
 def file_url(path: Path) -> str:
     """Return the `file:` URL of an absolute path, with the host: on another machine, as in ssh, it opens nothing."""
+    import socket
+    from urllib.parse import quote
+
     return f"file://{quote(socket.gethostname())}{quote(os.fsencode(path))}"
 
 
