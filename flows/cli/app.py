@@ -2,6 +2,7 @@
 
 import typer
 
+from docmill.flows.cli import doctor
 from docmill.flows.cli.commands import (
     evaluate_group,
     explain_document,
@@ -33,6 +34,7 @@ for module in (
     tune_settings,
     status_and_repair,
     init_file,
+    doctor,
 ):
     module.register(app)
 

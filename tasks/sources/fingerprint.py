@@ -57,7 +57,7 @@ class Fingerprints:
     """Content hashes by path and state."""
 
     def __init__(self, store: Path) -> None:
-        self._path = store / "cache" / "files.parquet"
+        self._path = _path_of(store)
         self._seen = _read(self._path)
         self._fresh: dict[str, tuple[State, Fingerprint]] = {}
 
@@ -96,6 +96,15 @@ class Fingerprints:
         sink = pa.BufferOutputStream()
         pq.write_table(pa.table(columns, schema=_SCHEMA), sink)
         write_whole(self._path, sink.getvalue().to_pybytes())
+
+
+def known_hashes(store: Path) -> dict[str, str]:
+    """Return the content hashes of the files on this machine that a store has fingerprints of, by path."""
+    return {name: taken.hash for name, (_, _, taken) in _read(_path_of(store)).items() if not is_address(name)}
+
+
+def _path_of(store: Path) -> Path:
+    return store / "cache" / "files.parquet"
 
 
 def _take(path: Path) -> Fingerprint:

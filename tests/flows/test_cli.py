@@ -212,7 +212,7 @@ def test_search_for_machines_gives_all_fields_of_a_hit() -> None:
     assert list(hits[0]) == [
         "rank", "score", "vector_score", "keyword_score", "chunk_id", "uri", "start_char", "end_char", "text",
         "context", "headings", "page", "content_type", "strategy", "role", "matched",
-        "vector_rank", "keyword_rank", "terms", "steps",
+        "vector_rank", "keyword_rank", "terms", "steps", "relevance",
     ]  # fmt: skip
     assert hits[0]["uri"] == "bread.md"
     assert Path("docs/bread.md").read_text()[hits[0]["start_char"] : hits[0]["end_char"]] == hits[0]["text"]
@@ -311,7 +311,7 @@ def test_rejects_are_listed_and_tried_again() -> None:
 
 
 def test_a_table_is_aligned_and_its_wide_cells_are_cut() -> None:
-    lines = aligned(["name", "n"], [["東京", 1], ["a" * 100, None]]).splitlines()
+    lines = aligned(["name", "n"], [["東京", 1], ["a" * 100, None]], width=63).splitlines()
     assert lines[2] == f"東京{' ' * 56}  1"
     assert lines[3] == f"{'a' * 59}…"
 

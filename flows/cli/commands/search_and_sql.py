@@ -1,6 +1,5 @@
 """The commands that query the store: search, sql."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -12,14 +11,12 @@ from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import is_terminal, note, plain, print_json
 from docmill.flows.cli.terminal.progress import waiting
 from docmill.flows.cli.terminal.table_formats import BINARY, TableFormat, format_of, render
-from docmill.storage.errors import QueryError, Transient
+from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from docmill.flows.config.settings import Settings
-    from docmill.storage.reader.store import Store
-    from docmill.storage.retrieval.candidates.hit import Hit
     from docmill.storage.retrieval.candidates.search_options import Rewrite
 
 
@@ -77,10 +74,12 @@ def search(
         pairs = [{"query": text, "hits": hits} for text, hits in zip(asked, lists, strict=True)]
         print_json(lists[0] if query is not None else pairs)
         return
+    from docmill.flows.cli.terminal.hits import print_hits
+
     for text, hits in zip(asked, found, strict=True):
         if query is None:
             typer.echo(f"# {plain(text)}")
-        _print_hits(store, text, hits, explain)
+        print_hits(store, text, hits, explain)
 
 
 def _rewrite_of(settings: "Settings") -> "Rewrite | None":
@@ -106,40 +105,6 @@ def _asked(query: str | None, queries: Path | None) -> list[str]:
     if not asked:
         raise QueryError(f"{queries}: no query in the file; write one per line")
     return asked
-
-
-def _print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool) -> None:
-    from docmill.flows.cli.terminal.snippet import snippet
-
-    for hit in hits:
-        headings = f"  {' › '.join(map(plain, hit.headings))}" if hit.headings else ""
-        typer.echo(f"{hit.rank}. {hit.score:.3f}  {_place(store, hit)}{headings}")
-        typer.echo(f"   {snippet(query, hit.text, mark=is_terminal())}")
-        for line in _explained(hit) if explain else ():
-            typer.echo(f"     {plain(line)}")
-    if not hits:
-        typer.echo("No hits.")
-
-
-def _explained(hit: "Hit") -> Iterator[str]:
-    """Yield lines that explain the rank of a hit."""
-    if hit.vector_score is not None:
-        yield f"vectors: rank {hit.vector_rank}, cosine {hit.vector_score:.3f}"
-    if hit.keyword_score is not None:
-        terms = ", ".join(f"{term} {gain:.2f}" for term, gain in sorted(hit.terms.items(), key=lambda pair: -pair[1]))
-        yield f"keywords: rank {hit.keyword_rank}, BM25 {hit.keyword_score:.3f} ({terms})"
-    for step in hit.steps:
-        yield f"{step.step} {step.score:.3f}: {step.said}"
-
-
-def _place(store: "Store", hit: "Hit") -> str:
-    if hit.page:
-        return f"{plain(hit.uri)} page {hit.page}"
-    try:
-        text = store.document(hit.uri).text
-    except Transient:  # an object store does not answer, and the mirror lacks the text that the line is counted in
-        return plain(hit.uri)
-    return f"{plain(hit.uri)}:{text.count(chr(10), 0, hit.start_char) + 1}"
 
 
 def sql(

@@ -2,15 +2,15 @@
 
 import inspect
 import logging
-import traceback
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand
 
-from docmill.flows.cli.terminal.output import harmless, note
+from docmill.flows.cli.terminal.failure import FAILED, WRONG_USAGE, tell, tell_json, wants_json
+from docmill.flows.cli.terminal.output import note
 from docmill.storage.errors import DocmillError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class SettingsCommand(TyperCommand):
         return [*super().get_params(ctx), *_setting_options(self.sections)]
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. An expected failure prints one line on standard error and exits with status 1."""
+        """Run the command. An expected failure is told on standard error and exits with status 1."""
         ctx.meta["config"] = ctx.params.pop("config")
         debug = ctx.params.pop("debug")
         given = {key.path: ctx.params.pop(_name(key)) for key in _keys_of(self.sections)}
@@ -81,17 +81,26 @@ class SettingsCommand(TyperCommand):
         except BrokenPipeError:
             raise
         except (DocmillError, OSError) as error:
-            if debug:
-                typer.echo(harmless(traceback.format_exc()), err=True, nl=False)
-            note(_spelled(error))
-            raise typer.Exit(1) from None
+            tell(error, wants_json(ctx), debug)
+            raise typer.Exit(FAILED) from None
+        except typer.TyperException as error:
+            _tell_usage(error, wants_json(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; with `--json`, a wrong command line is told as JSON, too."""
+        as_json = "--json" in args
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            _tell_usage(error, as_json)
 
 
-def _spelled(error: Exception) -> str:
-    """Return the message of an error, without the errno of an OSError."""
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+def _tell_usage(error: typer.TyperException, as_json: bool) -> NoReturn:
+    """Raise the error for typer to tell, or tell it as JSON and end the command."""
+    if not as_json:
+        raise error
+    tell_json("UsageError", error.format_message(), WRONG_USAGE)
+    raise typer.Exit(WRONG_USAGE) from None
 
 
 def takes(*sections: str) -> type[SettingsCommand]:

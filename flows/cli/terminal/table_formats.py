@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docmill.flows.cli.terminal.capabilities import width_of_terminal
 from docmill.flows.cli.terminal.output import aligned, as_json_text, for_terminal
 from docmill.flows.runs.visible_text import visible
 from docmill.storage.errors import ConfigError, QueryError
@@ -73,8 +74,8 @@ def _csv(table: "pa.Table", shown: bool) -> str:
     return text.getvalue()
 
 
-def _table(table: "pa.Table", _: bool) -> str:
-    return f"{aligned(table.column_names, _words(table))}\n"
+def _table(table: "pa.Table", shown: bool) -> str:
+    return f"{aligned(table.column_names, _words(table), width_of_terminal() if shown else None)}\n"
 
 
 def _rows(table: "pa.Table") -> list[tuple[Any, ...]]:
