@@ -100,7 +100,7 @@ class Fingerprints:
 
 def known_hashes(store: Path) -> dict[str, str]:
     """Return the content hashes of the files on this machine that a store has fingerprints of, by path."""
-    return {name: taken.hash for name, (_, _, taken) in _read(_path_of(store)).items() if not is_address(name)}
+    return {name: taken.hash for name, (_, taken) in _read(_path_of(store)).items() if not is_address(name)}
 
 
 def _path_of(store: Path) -> Path:
