@@ -15,7 +15,7 @@ class Defaulting(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, with the default command put first if they name none."""
-        named = args and (args[0] in self.commands or args[0] == "--help")
+        named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
         return super().parse_args(ctx, args if named else [DEFAULT, *args])
 
 
