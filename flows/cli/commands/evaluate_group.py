@@ -3,14 +3,14 @@
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from docmill.flows.cli.commands import evaluate_chunks, evaluate_facts, evaluate_questions
+from docmill.flows.cli.terminal.help_pages import GroupedCommands
 
 DEFAULT = "questions"
 
 
-class Defaulting(TyperGroup):
+class Defaulting(GroupedCommands):
     """A command group with a default command: arguments that name no command are passed to it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -17,9 +17,9 @@ _WIDEST = 28  # columns for the name of an option; a longer name has a line of i
 
 
 class GroupedCommands(TyperGroup):
-    """The program, whose help shows the commands in groups, in the order of `groups`.
+    """A command of commands, whose help shows them in groups, in the order of `groups`.
 
-    A command whose name is in no group comes last, under "Other".
+    A command whose name is in no group comes last, under "Other". Where there are no groups, all stand together.
     """
 
     groups: Mapping[str, Sequence[str]] = {}
@@ -35,7 +35,8 @@ class GroupedCommands(TyperGroup):
         """Return the names of the shown commands by group."""
         sections = {title: [name for name in names if name in shown] for title, names in self.groups.items()}
         grouped = set(chain.from_iterable(sections.values()))
-        return {**sections, "Other": [name for name in shown if name not in grouped]}
+        rest = "Other" if grouped else "Commands"
+        return {**sections, rest: [name for name in shown if name not in grouped]}
 
 
 class PanelledOptions(TyperCommand):
@@ -52,8 +53,7 @@ class PanelledOptions(TyperCommand):
         shown = [(one, record) for one in self.get_params(ctx) if (record := one.get_help_record(ctx))]
         titles = ("Arguments", "Options", "Settings", "General")
         ordered = sorted(shown, key=lambda pair: titles.index(self.panel_of(pair[0])))
-        names = [_named(record[0]) for _, record in ordered]
-        width = max(len(name) for name in names if len(name) <= _WIDEST)
+        width = min(_WIDEST, max(len(_named(record[0])) for _, record in ordered))
         for title, members in groupby(ordered, key=lambda pair: self.panel_of(pair[0])):
             _write(formatter, title, [(_named(name).ljust(width), said) for _, (name, said) in members])
 

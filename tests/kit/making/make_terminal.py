@@ -19,6 +19,7 @@ PAGES = {
     "help": ["--help"],
     "ingest": ["ingest", "--help"],
     "search": ["search", "--help"],
+    "evaluate": ["evaluate", "--help"],
     "settings-help": ["settings", "--help"],
     "settings": ["settings", "--wait", "5", "--set", "search.rerank=late"],
     "settings-search": ["settings", "token", "limit"],
