@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from prefect import flow, get_client
+from prefect import flow, get_client, get_run_logger
 from prefect.artifacts import create_markdown_artifact, create_progress_artifact
 from prefect.client.schemas.actions import ArtifactUpdate
 from prefect.runtime import flow_run
@@ -60,6 +60,9 @@ class PrefectEngine:
 
     def progress(self, done: int, total: int) -> None:
         self._update(100.0 * done / max(total, 1))
+
+    def tell(self, message: str) -> None:
+        get_run_logger().info(message)
 
     def report(self, report: Report) -> None:
         """Publish the summary of the run as a Markdown artifact."""

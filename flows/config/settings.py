@@ -189,6 +189,17 @@ class SearchSettings(ConfigSection):
     )
 
 
+class RunSettings(ConfigSection):
+    """When a run commits: a long one commits tables and keywords first, and vectors step by step, unless gated."""
+
+    commit_every: float = Field(
+        default=10.0, ge=0, description="Minutes between the commits of a long run; 0 commits once, at the end."
+    )
+    early_commit: float = Field(
+        default=5.0, ge=0, description="Minutes of embedding above which a run commits before it embeds."
+    )
+
+
 class RetentionSettings(ConfigSection):
     """How long snapshots and deleted documents are kept. A snapshot with a tag or an open reader always stays."""
 
@@ -284,6 +295,7 @@ class Settings(ConfigSection):
     chunk: ChunkSettings = ChunkSettings()
     search: SearchSettings = SearchSettings()
     model: ModelSettings = ModelSettings()
+    run: RunSettings = RunSettings()
     retention: RetentionSettings = RetentionSettings()
     gate: GateSettings = GateSettings()
     routes: Routes = Field(

@@ -18,10 +18,12 @@ def start_run(
     sources: Sequence[str],
     options: "RunOptions",
     progress: Callable[[int, int], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> "Report":
     """Run the ingest and return its report. The default of `sources` is the settings.
 
-    The local engine calls `progress(done, total)` with numbers of documents. Raises what
+    The local engine calls `progress(done, total)` with numbers of documents and `tell` with a line about each of
+    several commits. Raises what
     `docmill.flows.runs.pipeline.ingest` raises, and `ConfigError` if no source is named.
     """
     named = sources_of(settings, sources)
@@ -31,7 +33,7 @@ def start_run(
         return run_prefect(settings, named, **asdict(options))
     from docmill.flows.runs.pipeline import ingest
 
-    with LocalEngine(progress) as engine:
+    with LocalEngine(progress, tell) as engine:
         return ingest(settings, named, engine, **asdict(options))
 
 

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
+from docmill.flows.runs.backlog import Backlog
 from docmill.flows.runs.report import spent, unsaid
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.files import TEMPORARY
+from docmill.storage.writer.pending_vectors import waiting_in
 from docmill.tasks.batch.batch import Order, process_batch
-from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, count, embed_batches, unembedded
+from docmill.tasks.batch.embed import Embedding, count, unembedded, unvectored
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.batch.resolve_lookups import ASKED, LookupSources, asked_texts
 from docmill.tasks.batch.unpack import UnpackOrder
@@ -33,40 +35,59 @@ BATCHES_AHEAD = 7
 UNPACKED_BYTES = 256 << 20
 """Bytes of an archive's files to unpack together, which limits the disk space; a larger file is unpacked alone."""
 
-EMBED_CHUNKS = 2048
-"""Chunks to collect before the model is called.
-
-It batches texts of similar length, for which few chunks give little choice; with more, a crash loses more vectors.
-"""
-
 _FIRST = -(1 << 62)  # before every file, whatever its size
 
 
-def process(run: Run, todo: Plan, embed: bool) -> Embedding:
+@dataclass(frozen=True, slots=True)
+class Processed:
+    """What was embedded, or would be, and whether the rest would take so long that it is left for later commits."""
+
+    embedded: Embedding
+    partial: bool = False
+    tokens_per_s: float = 0.0
+
+
+def process(run: Run, todo: Plan, embed: bool) -> Processed:
     """Process all works in batches, and embed finished batches while the next ones are parsed.
 
     Without `embed`, count the texts to embed.
     """
-    total = Embedding(0, 0)
-    fresh: list[Batch] = []
+    backlog = Backlog(run, run.batches, sliced=_may_commit_early(run))
     waiting = list(run.batches)
     works = todo.works
     for done, batch in enumerate(_processed(run, works), start=1):
-        fresh.append(batch)
         waiting.append(batch)
+        if embed:
+            backlog.add(batch)
         run.engine.progress(min(done * BATCH_DOCUMENTS, len(works)), len(works))
-        if embed and sum(map(chunk_count, waiting)) >= EMBED_CHUNKS:
-            total += _embed(run, waiting)
-            waiting = []
-    run.batches += fresh
-    total += asked_texts(run.folder)
+    run.batches = waiting
+    asked = asked_texts(run.folder)
     run.report.model = spent(close_shared(run.folder.name), run.settings.model.prices)
     run.report.problems += unsaid(run.report.model)
     if not embed:
         with run.step("plan"):
             packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob(f"{ASKED}*.parquet"))
-            return total + count(unembedded(tuple(waiting), packs))
-    return total + _embed(run, waiting) if waiting else total
+            left = count(unembedded(tuple(waiting), packs)) + count(unvectored(waiting_in(run.base), packs))
+            return Processed(asked + left)
+    partial = _embed_rest(run, backlog)
+    return Processed(backlog.embedded + asked, partial, backlog.embedded.rate)
+
+
+def _embed_rest(run: Run, backlog: Backlog) -> bool:
+    """Embed what is left, or return True as soon as it is known that this takes too long for one commit."""
+    early = _may_commit_early(run)
+    backlog.settle()
+    while backlog.batches:
+        left = backlog.seconds_left() if early else None
+        if left is not None and left > 60 * run.settings.run.early_commit:
+            return True
+        backlog.step()
+    return False
+
+
+def _may_commit_early(run: Run) -> bool:
+    """Return whether a snapshot may lack vectors: with a gate, none is published without all of them."""
+    return run.settings.run.commit_every > 0 and run.gate is None
 
 
 def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:
@@ -152,19 +173,3 @@ def _parts(works: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, ...]]:
         size += work.size
     if part:
         yield tuple(part)
-
-
-def _embed(run: Run, batches: Sequence[Batch]) -> Embedding:
-    with run.step("embed"):
-        number = len(list(run.folder.glob("embeddings-*.parquet")))
-        order = EmbedOrder(
-            tuple(batches),
-            artifact_paths(run.root, run.base, "embeddings"),
-            run.folder / f"embeddings-{number:05d}.parquet",
-            run.settings.embedding.model,
-            run.settings.embedding.revision,
-            run.space.late,
-            artifact_paths(run.root, run.base, "texts"),
-            run.space.light,
-        )
-        return run.engine.submit(embed_batches, save_order(order, run.folder / f"embed-{number:05d}.json")).result()

@@ -23,7 +23,10 @@ class Engine(Protocol):
         """Start `step(*args)`; `.result()` returns its result or raises its exception."""
 
     def progress(self, done: int, total: int) -> None:
-        """Report how many documents of the run are done."""
+        """Report how many documents of the run are done, or then, how many chunks have vectors."""
+
+    def tell(self, message: str) -> None:
+        """Tell the user what the run has done so far, in one line."""
 
 
 class LocalEngine:
@@ -31,9 +34,12 @@ class LocalEngine:
 
     name = "local"
 
-    def __init__(self, progress: Callable[[int, int], None] | None = None) -> None:
+    def __init__(
+        self, progress: Callable[[int, int], None] | None = None, tell: Callable[[str], None] | None = None
+    ) -> None:
         self._threads = ThreadPoolExecutor(THREADS, "docmill")
         self._progress = progress
+        self._tell = tell
 
     def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
         return self._threads.submit(step, *args)
@@ -41,6 +47,10 @@ class LocalEngine:
     def progress(self, done: int, total: int) -> None:
         if self._progress is not None:
             self._progress(done, total)
+
+    def tell(self, message: str) -> None:
+        if self._tell is not None:
+            self._tell(message)
 
     def __enter__(self) -> "LocalEngine":
         return self

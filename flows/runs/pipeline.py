@@ -17,11 +17,11 @@ from docmill.flows.config.from_settings import (
     gate_of,
     model_access_of,
     recipe_of,
-    retention_of,
     space_of,
 )
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.batches import process
+from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
 from docmill.flows.runs.engine import Engine
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
@@ -36,17 +36,17 @@ from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.malloc_tuning import spare_memory
-from docmill.storage.schema import REFUSED, STALE, RejectRow, RunRow
+from docmill.storage.schema import REFUSED, STALE, RejectRow
 from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.commit import Changes, ChunkMoves, check_space, compare_chunks
+from docmill.storage.writer.commit import Changes, check_space, compare_chunks
 from docmill.storage.writer.current_folder import catch_up
 from docmill.tasks.batch.embed import Embedding
-from docmill.tasks.batch.orders import passwords_at_hand, save_order
+from docmill.tasks.batch.orders import passwords_at_hand
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import close_shared
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.plan import KnownDocument, Plan, StoreState, check_losses, plan
-from docmill.tasks.publishing.publish import PublishOrder, gather, publish_run
+from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
 from docmill.tasks.sources.discover import discover, open_source
 from docmill.tasks.sources.expand import Expansion, expand
@@ -70,6 +70,7 @@ def ingest(
 ) -> Report:
     """Bring the store in line with its sources and commit one snapshot, or none if nothing changed.
 
+    A run that embeds for long commits several times; the last of these snapshots stays, see `commits.complete`.
     A dry run parses and splits new and changed documents, and stops before embedding. `retry` tries rejected documents
     again. `refresh_contexts` asks the language model again for contexts that are stale or were unusable. Raises
     `SourceError` if a source is missing or would lose too many documents, `Locked` if another process writes, and
@@ -102,6 +103,7 @@ def ingest(
         run = _begin(ready, store, engine, folder, how)
         stack.callback(run.incoming.remove)
         _execute(run, opened, how)
+        run.report.pending = pending_chunks(run)
         return run.report
 
 
@@ -143,21 +145,24 @@ class _Discovered:
 
 
 def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
+    if run.gate and not complete(run):  # what the gate compares with has to have all its vectors
+        return
     found = _discover(run, opened, how)
     changes = _prepare(run, found.expanded, how)
     if changes is None:
         run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
     elif how.dry_run:
-        _count_chunks(run.report, compare_chunks(run.base, changes))
+        count_chunks(run.report, compare_chunks(run.base, changes))
     else:
         with run.step("commit"):
-            order = _order(run, changes)
+            order = save_changes(run, changes)
             del changes  # the commit reads the order; do not hold it in memory twice
-            _commit(run, order)
+            commit(run, order)
     if not how.dry_run:
         listed = tuple(f"{source.url}/" for source in opened if source.url)
         found.seen.save((file for _, listing in found.listings for file in listing.found), listed)
         found.held.save()
+        complete(run)
 
 
 def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovered:
@@ -180,16 +185,17 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
     with run.step("discover"):
         run.incoming.bring(work.path for work in todo.works)
     run.report.problems += _skipped(expanded)
-    embedded = process(run, todo, embed=not how.dry_run)
+    done = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
         now = run.started.isoformat("T", "seconds")
         outcome = settle(run.base, state, todo, run.batches, run.recipe, now)
         # Check again: which documents gave no text is known only now.
         _check_losses(state, todo.lost | {*outcome.gone}, most, expanded)
-        _count(run.report, state, todo, outcome, embedded)
+        _count(run.report, state, todo, outcome, done.embedded)
         if todo.empty:
             return None
-        return gather(run.base, run.batches, state, todo, outcome, confirmed(run.space), run.folder)
+        changes = gather(run.base, run.batches, state, todo, outcome, confirmed(run.space), run.folder)
+        return replace(changes, partial=done.partial, tokens_per_s=done.tokens_per_s)
 
 
 def _skipped(expanded: Expansion) -> Iterator[str]:
@@ -276,44 +282,3 @@ def _rejections(state: StoreState, todo: Plan, outcome: Outcome) -> Iterator[str
         if uri in state.rejects:
             before = state.rejects[uri]
             yield f"{uri}: {before.reason}: {before.message} (in an earlier run)"
-
-
-def _count_chunks(report: Report, moves: ChunkMoves) -> None:
-    report.chunks.added, report.chunks.kept, report.chunks.removed = len(moves.added), moves.kept, len(moves.removed)
-
-
-def _order(run: Run, changes: Changes) -> Path:
-    kept = retention_of(run.settings)
-    promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
-    order = PublishOrder(run.store, run.base, promoted, _run_row(run), kept, run.gate)
-    return save_order(order, run.folder / "publish.json")
-
-
-def _commit(run: Run, order: Path) -> None:
-    done = run.engine.submit(publish_run, order).result()
-    run.report.snapshot, run.report.candidate, run.report.gate = done.snapshot, done.candidate, done.finding
-    _count_chunks(run.report, done.moves)
-
-
-def _run_row(run: Run) -> RunRow:
-    report, documents = run.report, run.report.documents
-    return RunRow(
-        run_id=run.folder.name,
-        snapshot=0,
-        engine=report.engine,
-        started=run.started.isoformat("T", "seconds"),
-        seconds=(datetime.now(UTC) - run.started).total_seconds(),
-        added=documents.added,
-        changed=documents.changed,
-        moved=documents.moved,
-        deleted=documents.deleted,
-        unchanged=documents.unchanged,
-        rejected=documents.rejected,
-        stale=documents.stale,
-        chunks_added=0,
-        chunks_kept=0,
-        chunks_removed=0,
-        parsed=report.parsed,
-        embedded=report.embedded,
-        tokens_embedded=report.tokens_embedded,
-    )

@@ -44,7 +44,8 @@ class Report:
     `snapshot` is the number of the committed snapshot, None if nothing was committed. `seconds` is wall-clock time by
     step. `problems` are messages for a person. `rechunked` lists the uris of unchanged documents that are split anew
     from their stored text. `model` counts calls, tokens and cost of the language model, made or planned. `candidate` is
-    the name of a snapshot that the gate held back, and `gate` the result of its test.
+    the name of a snapshot that the gate held back, and `gate` the result of its test. `pending` counts the chunks
+    of the newest snapshot that have no vectors yet; the next run embeds them.
     """
 
     snapshot: int | None = None
@@ -61,6 +62,7 @@ class Report:
     model: dict[str, float] = field(default_factory=dict)
     candidate: str = ""
     gate: GateVerdict | None = None
+    pending: int = 0
 
     @property
     def exit_status(self) -> int:
@@ -87,6 +89,7 @@ class Report:
             "model": self.model,
             "candidate": self.candidate,
             "gate": asdict(self.gate) if self.gate else {},
+            "pending": self.pending,
             "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
         }
 
@@ -102,6 +105,8 @@ class Report:
             f"  time       {steps or 'under 0.1 s'}",
             *(f"  ! {one_line(problem)}" for problem in self.problems),
         ]
+        if self.pending:
+            lines.insert(4, f"  pending    {self.pending} chunks of the store have no vectors yet")
         if self.model:
             lines.insert(4, f"  model      {', '.join(f'{count:g} {name}' for name, count in self.model.items())}")
         if self.gate:
@@ -131,7 +136,8 @@ class Report:
 
     def _headline(self) -> str:
         if self.dry_run:
-            return "Plan: nothing to do" if not self._work else "Plan: this run would commit a snapshot"
+            work = self._work or self.pending
+            return "Plan: this run would commit a snapshot" if work else "Plan: nothing to do"
         if self.candidate:
             return f"Held back as {self.candidate}; to publish it: docmill publish {self.candidate}"
         return f"Snapshot {self.snapshot} committed" if self.snapshot else "Nothing changed, nothing committed"

@@ -5,14 +5,15 @@ staging/<run>/batch-<n>/documents.parquet   one row for each processed file: its
                         chunks.parquet      their chunks, before they belong to a uri
                         texts.parquet       a pack of canonical texts and elements
 staging/<run>/embeddings-<n>.parquet        a pack of vectors
+staging/<run>/embeddings-<n>-<m>.parquet    a portion of them, until all portions of the pack are there
 ```
 A batch is written under a temporary name and renamed when it is complete. The next run takes over the batches of
-an earlier one, so that a killed run loses only the batches that are not finished.
+an earlier one, so that a killed run loses only the batches that are not finished, and one portion of vectors.
 """
 
 import errno
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.arrow_schema import DOCUMENTS as COMMITTED
-from docmill.storage.artifacts.packs import TEXTS
+from docmill.storage.artifacts.packs import TEXTS, stream_pack
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import TEMPORARY, adopt, link, remove, settle
 from docmill.storage.history.snapshots import StoredFile
@@ -29,6 +30,12 @@ from docmill.storage.schema import StagedDocument
 
 FOLDER = "staging"
 _KEPT_S = 7 * 24 * 3600  # a week: so long a stopped run can be resumed
+PORTION_TEXTS = 256
+"""Texts in a portion. Fewer make batches of the model too small: a GPU takes 256 texts of 256 tokens at a time."""
+PORTION_S = 10.0
+"""Seconds that a portion should take. A model that is slow gets portions of fewer texts."""
+_FIRST_TEXTS = 32  # in the first portion, when the speed of the model is not known
+_GROWTH = 4  # a portion has at most so many times the texts of the one before, which may have been exceptionally fast
 _UNBOUND = ("chunk_id", "document_id", "uri", "parent_id", "children")
 
 
@@ -127,6 +134,66 @@ def _usable(path: Path) -> bool:
 def embedding_packs(root: Path) -> list[Path]:
     """Return the finished packs of vectors of all runs in staging."""
     return sorted((root / FOLDER).glob("*/embeddings-*.parquet"))
+
+
+@dataclass(frozen=True, slots=True)
+class Portions:
+    """The number of rows that were embedded, and the seconds it took."""
+
+    rows: int
+    seconds: float
+
+
+def embed_in_portions(
+    rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float | None = None
+) -> Portions:
+    """Embed rows in their order, and write their vectors to one pack, `target`.
+
+    `encode` returns the pack of some rows. Each portion is a pack of its own until all are joined. Only the first one
+    begins after `seconds`, so that some rows may be left.
+    """
+    parts: list[Path] = []
+    done, size, began = 0, _FIRST_TEXTS, time.monotonic()
+    free = _free_number(target)
+    while done < rows.num_rows and not (parts and seconds is not None and time.monotonic() - began >= seconds):
+        begun = time.monotonic()
+        some = rows.slice(done, size)
+        alone = not parts and size >= rows.num_rows
+        parts.append(target if alone else target.with_stem(f"{target.stem}-{free + len(parts):05d}"))
+        _write(parts[-1], [encode(some)])
+        done += some.num_rows
+        size = _next_size(some.num_rows, time.monotonic() - begun)
+    took = time.monotonic() - began
+    _join(parts, target)
+    return Portions(done, took)
+
+
+def _free_number(target: Path) -> int:
+    """Return the first number for portions: a step that is tried again must not replace those of the first try."""
+    taken = target.parent.glob(f"{target.stem}-*{target.suffix}")
+    return max((int(path.stem.rsplit("-", 1)[1]) + 1 for path in taken), default=0)
+
+
+def _next_size(texts: int, took_s: float) -> int:
+    """Return how many texts take `PORTION_S` at the speed of the last portion, within the limits."""
+    in_time = int(texts * PORTION_S / max(took_s, 1e-6))
+    return max(1, min(PORTION_TEXTS, in_time, texts * _GROWTH))
+
+
+def _join(parts: Sequence[Path], target: Path) -> None:
+    """Join portions into one pack: a look-up searches all packs, one after the other."""
+    if parts in ([], [target]):
+        return
+    _write(target, [pq.read_table(path, partitioning=None) for path in parts])
+    for path in parts:  # if the process ends before, these vectors are there twice, which does no harm
+        remove(path)
+
+
+def _write(target: Path, tables: Sequence[pa.Table]) -> None:
+    draft = target.with_name(TEMPORARY + target.name)
+    stream_pack(draft, tables, "embeddings")
+    with boundary("rename vectors"):
+        draft.replace(target)
 
 
 def text_packs(root: Path) -> list[Path]:

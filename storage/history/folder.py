@@ -129,6 +129,10 @@ class StoreFolder:
         """Return what is wrong with the objects of files, or None without an object store."""
         return None
 
+    def far_missing(self, files: Iterable[FileRef]) -> set[FileRef]:
+        """Return the files that have no object; without an object store, none."""
+        return set()
+
     def far_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
         """Return the damaged snapshots of the object store, each with its number and a message."""
         return []

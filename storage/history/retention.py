@@ -47,6 +47,20 @@ def expired(root: Path, retention: Retention, now: datetime | None = None) -> li
     return found
 
 
+def superseded(root: Path) -> list[int]:
+    """Return the snapshots with pending vectors of which a later one has the same documents and chunks, oldest first.
+
+    They are steps of a run, whose last one has all that they have. A snapshot with a tag is not among them.
+    """
+    named, seen, found = set(tags.tags(root).values()), set[tuple[object, ...]](), []
+    for state in reversed([*snapshots.each(root)]):
+        content = tuple(state.tables.get(name) for name in ("documents", "chunks"))
+        if state.pending and content in seen and state.number not in named:
+            found.append(state.number)
+        seen.add(content)
+    return sorted(found)
+
+
 def _created(root: Path, number: int) -> datetime:
     try:
         return datetime.fromisoformat(snapshots.read(root, number).created)
@@ -55,10 +69,14 @@ def _created(root: Path, number: int) -> datetime:
 
 
 def removable(root: Path, retention: Retention) -> list[int]:
-    """Return the expired snapshots without a tag and without a reader; raise `StoreError` for a damaged tag."""
+    """Return the expired snapshots without a tag and without a reader; raise `StoreError` for a damaged tag.
+
+    Superseded snapshots count as expired.
+    """
     tags.check(root)
     named = set(tags.tags(root).values())
-    return [number for number in expired(root, retention) if number not in named and not is_held(root, number)]
+    gone = sorted({*expired(root, retention), *superseded(root)})
+    return [number for number in gone if number not in named and not is_held(root, number)]
 
 
 def forget(path: Path) -> bool:

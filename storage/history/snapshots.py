@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 FORMAT = 2  # raised when an older docmill must not read a snapshot; `storage/first_format.py` reads format 1
+_PENDING_FORMAT = 3  # of a snapshot with pending vectors, on which an older docmill must not build
 FOLDER = "snapshots"
 CANDIDATES = "candidates"
 _CHECKSUM = b',\n "checksum": "'
@@ -38,13 +39,27 @@ class StoredFile:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingVectors:
+    """Chunks of a snapshot that have no vectors yet, their tokens, and how fast the run embedded (0 if unknown)."""
+
+    chunks: int
+    tokens: int
+    tokens_per_s: float = 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Return how long the rest takes at this speed, None if the speed is unknown."""
+        return self.tokens / self.tokens_per_s if self.tokens_per_s else None
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """One committed state.
 
     `tables` and `artifacts` are the data; `vectors` and `keywords` are indexes that can be rebuilt from them.
     `buckets` is the number of buckets of the documents and chunks tables, a power of two. `columns` is the
     key of the columns of all table files; it is empty in a snapshot of the first release.
-    `inventory` names the files of its vectors on an object store.
+    `inventory` names the files of its vectors on an object store. `pending` is None if every chunk has its vectors.
     """
 
     number: int
@@ -59,6 +74,27 @@ class Snapshot:
     format: int = FORMAT
     columns: str = ""
     inventory: FileRef | None = None
+    pending: PendingVectors | None = None
+
+    @property
+    def covered(self) -> float:
+        """The share of the chunks that have their vectors, from 0 to 1."""
+        return 1.0 - self.pending.chunks / self.rows("chunks") if self.pending else 1.0
+
+    def vector_state(self) -> dict[str, float | int | None]:
+        """Return for a program what `spelled_vectors` tells a person; see `Store.status`."""
+        if self.pending is None:
+            return {"share": 1.0, "pending": 0, "minutes": 0.0}
+        seconds = self.pending.seconds_left
+        minutes = None if seconds is None else round(seconds / 60, 1)
+        return {"share": round(self.covered, 4), "pending": self.pending.chunks, "minutes": minutes}
+
+    def spelled_vectors(self) -> str:
+        """Return for a person how many chunks have vectors, and how long the rest takes."""
+        seconds = self.pending.seconds_left if self.pending else None
+        minutes = max(1, round((seconds or 0) / 60))
+        left = "" if seconds is None else f", about {minutes:,} minute{'s' if minutes > 1 else ''} left"
+        return f"{int(100 * self.covered)} %{left}"
 
     def rows(self, table: str) -> int:
         """Return the number of rows of a table."""
@@ -199,9 +235,10 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
         version = json.loads(data)["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{where} is not a snapshot: {error}; restore it from a copy or remove it") from error
-    if version not in range(1, FORMAT + 1):
+    if version not in range(1, _PENDING_FORMAT + 1):
         raise StoreError(
-            f"{where} has store format {version}, this docmill reads formats 1 to {FORMAT}; use a newer docmill"
+            f"{where} has store format {version}, this docmill reads formats 1 to {_PENDING_FORMAT}; "
+            "use a newer docmill"
         )
     try:
         _check_sum(data)
@@ -241,7 +278,8 @@ def fault_of(data: bytes) -> str:
 
 def encode(snapshot: Snapshot) -> bytes:
     """Return the content of a snapshot's file: JSON whose last key is the hash of everything before it."""
-    body = _adapter().dump_json(replace(snapshot, format=FORMAT), indent=1).removesuffix(b"\n}")
+    version = _PENDING_FORMAT if snapshot.pending else FORMAT
+    body = _adapter().dump_json(replace(snapshot, format=version), indent=1).removesuffix(b"\n}")
     return body + _CHECKSUM + f'{hash_bytes(body)}"\n}}'.encode()
 
 

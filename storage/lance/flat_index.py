@@ -20,7 +20,8 @@ class FlatIndex:
         ends = np.asarray(runs.run_ends, np.int64)
         self._starts, self._counts = np.concatenate([np.zeros(1, np.int64), ends[:-1]]), np.diff(ends, prepend=0)
         flat = table.column("vector").combine_chunks().flatten()
-        self._vectors = np.asarray(flat, dtype=np.float32).reshape(table.num_rows, -1)
+        dimension = table.schema.field("vector").type.list_size
+        self._vectors = np.asarray(flat, dtype=np.float32).reshape(table.num_rows, dimension)
 
     def search(
         self, vector: npt.NDArray[np.float32], k: int, allowed: Collection[str] | None = None
@@ -36,6 +37,10 @@ class FlatIndex:
         exact = self._exact(vector, chunks)
         best = np.argsort(-exact, kind="stable")[:k]
         return list(zip(self._ids.take(pa.array(chunks[best])).to_pylist(), exact[best].tolist(), strict=True))
+
+    def held(self, ids: Collection[str]) -> set[str]:
+        """Return those of some chunks that have a vector."""
+        return set(self._ids.take(pa.array(self._chunks(ids))).to_pylist())
 
     def _exact(self, vector: npt.NDArray[np.float32], chunks: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the cosine of each chunk, bit-equal for equal vectors, which `@` does not guarantee."""

@@ -227,6 +227,16 @@ class VectorIndex:
         scores = (1.0 - found.column("_distance").to_numpy().astype(np.float64)).tolist()
         return sorted(zip(found.column("chunk_id").to_pylist(), scores, strict=True), key=lambda hit: (-hit[1], hit[0]))
 
+    def held(self, ids: Collection[str]) -> set[str]:
+        """Return those of some chunks that have a vector."""
+        if not self._rows or not ids:
+            return set()
+        with _explained(self._root):
+            if not self._indexed:
+                return self._matrix.held(ids)
+            query = self._table.search().where(among(sorted(set(ids)))).select(["chunk_id"]).limit(self._rows)
+            return set(query.to_arrow().column("chunk_id").to_pylist())
+
     def version_of(self, tag: str) -> int | None:
         """Return the version that a tag keeps, or None without such a tag."""
         with _explained(self._root):

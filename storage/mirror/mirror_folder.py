@@ -142,6 +142,11 @@ class MirrorFolder(StoreFolder):
         """Return what is wrong with the objects of files."""
         return faults(self.objects, files, read)
 
+    def far_missing(self, files: Iterable[FileRef]) -> set[FileRef]:
+        """Return the files that have no object."""
+        there = self.objects.sizes()
+        return {file for file in files if key_of_file(file) not in there}
+
     def far_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
         """Return the damaged snapshots of the object store; without `read`, those that are whole here are skipped."""
         return check_snapshots.faults(self.objects, self.root, read)

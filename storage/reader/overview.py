@@ -30,6 +30,7 @@ def status_of(stored: StoredSnapshot) -> dict[str, Any]:
         "content_types": _counts(documents.column("content_type")),
         "model": stored.snapshot.space.model,
         "dimension": stored.snapshot.space.dimension,
+        "vectors": stored.snapshot.vector_state(),
         "bytes": disk_use(stored.root),
         **({"synced": when.isoformat("T", "seconds")} if when else {}),
     }
@@ -54,6 +55,7 @@ def _history_row(snapshot: Snapshot) -> dict[str, Any]:
         "rejects": snapshot.rows("rejects"),
         "vector_version": snapshot.vectors.version,
         "segments": len(snapshot.keywords.segments),
+        "pending": snapshot.pending.chunks if snapshot.pending else 0,
     }
 
 

@@ -291,8 +291,10 @@ class Store:
         Returns:
             `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`, of
             `stale` ones, of `chunks` and `rejects`, `unreadable` files and folders with the reason, counts of documents
-            by `sources` and `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use. A store
-            on an object store also has `synced`: when its mirror was last in step with it (ISO 8601, UTC).
+            by `sources` and `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use.
+            `vectors` tells the `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and
+            the `minutes` that a run needs for these, or None. A store on an object store also has `synced`: when its
+            mirror was last in step with it (ISO 8601, UTC).
         """
         return status_of(self.stored)
 
@@ -302,7 +304,7 @@ class Store:
         Returns:
             One dict for each snapshot, oldest first: its number `snapshot`, `created` (ISO 8601, UTC), the `run_id` of
             the run that committed it, the counts of its `documents`, `chunks` and `rejects`, its `vector_version`, and
-            the count of its keyword `segments`. Damaged snapshots are left out.
+            the counts of its keyword `segments` and of chunks whose vectors are `pending`. Damaged ones are left out.
         """
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows

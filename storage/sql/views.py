@@ -31,12 +31,14 @@ SELECT
     number AS snapshot, created, run_id,
 {counts},
     vectors.version AS vector_version,
-    len(keywords.segments) AS segments
+    len(keywords.segments) AS segments,
+    coalesce(pending.chunks, 0) AS pending
 FROM read_json({path}, format = 'unstructured', columns = {{
     number: 'BIGINT', created: 'VARCHAR', run_id: 'VARCHAR',
     tables: 'MAP(VARCHAR, STRUCT("rows" BIGINT)[])',
     vectors: 'STRUCT(version BIGINT)',
-    keywords: 'STRUCT(segments JSON[])'
+    keywords: 'STRUCT(segments JSON[])',
+    pending: 'STRUCT(chunks BIGINT)'
 }})
 ORDER BY number;
 """

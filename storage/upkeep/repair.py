@@ -28,6 +28,7 @@ from docmill.storage.upkeep import verify_older
 from docmill.storage.upkeep.verify import findings_of
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import posting_rows, vector_rows
+from docmill.storage.writer.pending_vectors import counted, waiting, with_vectors
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
@@ -174,18 +175,35 @@ def _mend(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str], encode:
 def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generator[str, None, StoredSnapshot]:
     """Return the snapshot with its broken indexes rebuilt from the tables."""
     chunks = read_table(mended, "chunks")
-    if "embeddings" in kinds:
+    if mended.snapshot.pending and kinds & {"embeddings", "vectors"}:
+        mended = _recounted(mended, chunks)
+        kinds |= {"vectors"}
+    elif "embeddings" in kinds:
         packs, count = _restore_embeddings(mended, chunks, encode)
         mended = mended.changed(artifacts={**mended.snapshot.artifacts, "embeddings": packs})
         yield f"embedded {count} texts again because no pack held their vectors"
     if "vectors" in kinds:
-        rows, tag = vector_rows(mended.packs("embeddings"), chunks), vector_tag(mended.number + 1)
+        ready = with_vectors(mended, chunks)
+        rows, tag = vector_rows(mended.packs("embeddings"), ready), vector_tag(mended.number + 1)
         mended = mended.changed(vectors=vectors.rebuild(mended.root, mended.snapshot.space, rows, tag))
-        yield f"rebuilt the vectors of {chunks.num_rows} chunks"
+        yield f"rebuilt the vectors of {ready.num_rows} chunks"
     if "keywords" in kinds:
         mended = mended.changed(keywords=keyword_writer.rebuild(mended.root, posting_rows(chunks)))
         yield f"rebuilt the postings of {chunks.num_rows} chunks"
     return mended
+
+
+def _recounted(mended: StoredSnapshot, chunks: pa.Table) -> StoredSnapshot:
+    """Return a snapshot with pending vectors without its damaged packs: what they held is pending, too.
+
+    The next ingest embeds it. A repair would take as long as the run that was interrupted.
+    """
+    packs = mended.snapshot.artifacts["embeddings"]
+    whole = _without(packs, _damaged(mended.root, packs))
+    mended = mended.changed(artifacts={**mended.snapshot.artifacts, "embeddings": whole})
+    before = mended.snapshot.pending
+    left = waiting(chunks, Packs(mended.packs("embeddings")))
+    return mended.changed(pending=counted(left, before.tokens_per_s if before else 0.0))
 
 
 def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> StoredSnapshot:

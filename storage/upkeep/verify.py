@@ -30,6 +30,7 @@ from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep import verify_older
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.commit import vector_rows
+from docmill.storage.writer.pending_vectors import COLUMNS, waiting_in, with_vectors
 
 Check = Callable[[StoredSnapshot], Iterator["Finding"]]
 Span = tuple[int, int, str]
@@ -73,6 +74,7 @@ def verify(store: str | Path | StoreFolder, deep: bool = False) -> list[Finding]
 
 def findings_of(folder: StoreFolder, deep: bool, read: bool) -> list[Finding]:
     """Return what `verify` does; without `read`, the content of objects is not compared if a mirror has their files."""
+    folder.refresh()  # another machine may have removed snapshots that a mirror still lists
     lost = folder.far_snapshot_faults(read)
     newest = max(snapshots.numbers(folder.root), default=0)
     mend = f"docmill repair --store {folder.name}"
@@ -177,8 +179,15 @@ def _check_spans(stored: StoredSnapshot, uri: str, text: str, spans: list[Span])
 def _check_embeddings(stored: StoredSnapshot) -> Iterator[Finding]:
     keys = vector_keys(read_table(stored, "chunks", list(KEYS)))
     packs = Packs(stored.packs("embeddings"))
-    if absent := packs.missing(keys):
+    absent = packs.missing(keys)
+    if absent and stored.snapshot.pending is None:
         yield Finding("embeddings", f"{len(absent)} texts have no vector in any pack", _mend(stored, "embeddings"))
+        return
+    expected = stored.snapshot.pending.chunks if stored.snapshot.pending else 0
+    found = waiting_in(stored).num_rows
+    if found != expected:
+        said = f"{found} chunks wait for their vectors, not {expected}"
+        yield Finding("embeddings", said, _mend(stored, "embeddings"))
 
 
 def _check_vectors(stored: StoredSnapshot) -> Iterator[Finding]:
@@ -186,13 +195,13 @@ def _check_vectors(stored: StoredSnapshot) -> Iterator[Finding]:
     if index.version_of(vector_tag(stored.snapshot.number)) != stored.snapshot.vectors.version:
         message = f"no tag keeps version {stored.snapshot.vectors.version} of {stored.snapshot.vectors.table}"
         yield Finding("vectors", message, _mend(stored, "vectors"))
-    chunks = read_table(stored, "chunks", ["chunk_id", *KEYS])
+    chunks = with_vectors(stored, read_table(stored, "chunks", COLUMNS))
     yield from _compare(stored, "vectors", by_vector(chunks).column("chunk_id"), index.chunk_ids())
 
 
 def _check_values(stored: StoredSnapshot) -> Iterator[Finding]:
     """Compare every vector of the index with the vector in the packs."""
-    chunks = read_table(stored, "chunks")
+    chunks = with_vectors(stored, read_table(stored, "chunks"))
     made = pa.Table.from_batches(
         vector_rows(stored.packs("embeddings"), chunks), schema(stored.snapshot.space.dimension)
     )

@@ -58,8 +58,13 @@ def _damaged_objects(newest: StoredSnapshot, read: bool) -> Iterator[str]:
     missing = [file for file in files if not (newest.root / file.path).exists()]
     skipped = set(missing) - (_absent(newest, missing) if read else set())
     found = newest.folder.far_faults_of([file for file in files if file not in skipped], read) or {}
-    for file, said in found.items():
-        yield from _named(said, files[file])
+    for file in found.keys() - _nowhere(newest, missing):
+        yield from _named(found[file], files[file])
+
+
+def _nowhere(newest: StoredSnapshot, missing: list[FileRef]) -> set[FileRef]:
+    """Return the missing postings that have no object either: the searches that need them rebuild them."""
+    return newest.folder.far_missing(filter(_holds_postings, missing))
 
 
 def _named(said: str, states: list[Path]) -> Iterator[str]:

@@ -36,12 +36,16 @@ Pair = tuple[ChunkRow | None, ChunkRow | None]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The changes from snapshot `old` to snapshot `new`, ordered by uri and position."""
+    """The changes from snapshot `old` to snapshot `new`, ordered by uri and position.
+
+    `vectors` are the shares of the chunks of both that have vectors, from 0 to 1.
+    """
 
     old: int
     new: int
     documents: tuple[Change, ...]
     chunks: tuple[Change, ...]
+    vectors: tuple[float, float] = (1.0, 1.0)
 
 
 def diff(old: StoredSnapshot, new: StoredSnapshot, texts: bool = False) -> Difference:
@@ -55,7 +59,7 @@ def diff(old: StoredSnapshot, new: StoredSnapshot, texts: bool = False) -> Diffe
     moved = _moves(before, after)
     documents = tuple(_document_changes(before, after, moved))
     chunks = _chunk_changes(_chunks(old, new), _chunks(new, old), moved, texts)
-    return Difference(old.number, new.number, documents, tuple(chunks))
+    return Difference(old.number, new.number, documents, tuple(chunks), (old.snapshot.covered, new.snapshot.covered))
 
 
 def _own(stored: StoredSnapshot, other: StoredSnapshot, name: str) -> list[pa.Table]:

@@ -46,6 +46,7 @@ def undelete(
             artifacts={},
             space=base.snapshot.space,
             undelete_days=retention.undelete_days,
+            partial=True,
         )
         return commit(folder, base, changes, _run(len(rows)))[0].snapshot
 
@@ -64,7 +65,7 @@ def _check(uris: Sequence[str], held: set[str], retention: Retention) -> None:
 def _run(added: int) -> RunRow:
     now = datetime.now(UTC)
     named = {
-        "run_id": f"{now:%Y%m%dT%H%M%S}-undelete",
+        "run_id": f"{now:%Y%m%dT%H%M%S%f}-undelete",
         "engine": "undelete",
         "started": now.isoformat("T", "seconds"),
         "added": added,

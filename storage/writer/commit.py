@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -21,7 +22,7 @@ from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.retention import Retention
-from docmill.storage.history.snapshots import Snapshot, StoredFile, vector_tag
+from docmill.storage.history.snapshots import PendingVectors, Snapshot, StoredFile, vector_tag
 from docmill.storage.keys import bucket_of
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.lance import vectors
@@ -41,6 +42,7 @@ from docmill.storage.tables.tables import (
     write_single,
 )
 from docmill.storage.writer import current_folder
+from docmill.storage.writer.pending_vectors import counted, waiting, waiting_in, waiting_rows, without
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,6 +60,7 @@ class Changes:
     rows, including those of changed documents. `rejects` is the whole table after the run.
     `artifacts` are packs that are already in the store. Deleted documents can be restored for `undelete_days`.
     `costs` are the costs since the last commit; rows that the store already has are skipped.
+    With `partial`, chunks may lack their vectors, which then are pending; `tokens_per_s` says how fast they are made.
     """
 
     gone: frozenset[str]
@@ -68,6 +71,8 @@ class Changes:
     space: EmbeddingSpace
     undelete_days: float = Retention().undelete_days
     costs: tuple[CostRow, ...] = ()
+    partial: bool = False
+    tokens_per_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,16 @@ class ChunkMoves:
 
 
 NO_MOVES = ChunkMoves(frozenset(), pa.array([], pa.string()), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorMoves:
+    """Chunks that leave the vector index and enter it: `added` of the new rows, and `filled`, which have waited."""
+
+    removed: frozenset[str]
+    added: pa.Array
+    filled: pa.Table
+    pending: PendingVectors | None
 
 
 def check_space(base: StoredSnapshot | None, space: EmbeddingSpace) -> None:
@@ -128,6 +143,25 @@ def _with_vectors(chunks: pa.Table) -> Iterator[tuple[str, ...]]:
         yield chunk_id, first, *others
 
 
+def compare_vectors(
+    base: StoredSnapshot | None, changes: Changes, moves: ChunkMoves, packs: Sequence[Path]
+) -> VectorMoves:
+    """Return how the vector index changes: a chunk is in it once all its vectors are in the packs."""
+    held = Packs(packs)
+    before = waiting_in(base)
+    left = without(before, pa.array(moves.removed, pa.string()))
+    later = waiting(left, held)
+    known = base.snapshot.pending if base else None
+    new = waiting_rows(changes.chunks, held, moves.added if changes.partial or known else moves.added.slice(0, 0))
+    rate = changes.tokens_per_s or (known.tokens_per_s if known else 0.0)
+    return VectorMoves(
+        removed=moves.removed.difference(before.column("chunk_id").to_pylist()),
+        added=moves.added.filter(pc.invert(pc.is_in(moves.added, value_set=pc.unique(new.column("chunk_id"))))),
+        filled=without(left, later.column("chunk_id")),
+        pending=counted(pa.concat_tables([later, new]), rate),
+    )
+
+
 def commit(
     folder: StoreFolder, base: StoredSnapshot | None, changes: Changes, run: RunRow
 ) -> tuple[StoredSnapshot, ChunkMoves]:
@@ -148,7 +182,7 @@ def prepare(
 ) -> tuple[StoredSnapshot, ChunkMoves]:
     """Write all of a snapshot except the file that commits it; a `Store` can open the result.
 
-    `run` gets the snapshot's number and the counts of chunks here.
+    `run` gets the snapshot's number and the counts of chunks here. A later commit of the same run adds to its counts.
     """
     check_space(base, changes.space)
     before = base.snapshot if base else None
@@ -157,13 +191,13 @@ def prepare(
     run = replace(
         run,
         snapshot=number,
-        chunks_added=len(moves.added),
-        chunks_kept=moves.kept,
-        chunks_removed=len(moves.removed),
+        chunks_added=run.chunks_added + len(moves.added),
+        chunks_kept=moves.kept - run.chunks_added,
+        chunks_removed=run.chunks_removed + len(moves.removed),
     )
     artifacts = join_artifacts(before.artifacts if before else {}, changes.artifacts)
     packs = [folder.root / piece.file.path for piece in artifacts["embeddings"]]
-    entering = moves.added
+    entering, vectored = moves.added, compare_vectors(base, changes, moves, packs)
     buckets = bucket_count(moves.kept + len(moves.added), before.buckets if before else 0)
     large = len(entering) > _ROWS_AT_ONCE
     with ThreadPoolExecutor(1 if large else 3) as pool:
@@ -184,8 +218,8 @@ def prepare(
             folder.root,
             before.vectors if before else None,
             changes.space,
-            moves.removed,
-            vector_rows(packs, changes.chunks, entering),
+            vectored.removed,
+            chain(vector_rows(packs, changes.chunks, vectored.added), vector_rows(packs, vectored.filled)),
             tag=vector_tag(number),
         )
     snapshot = Snapshot(
@@ -199,6 +233,7 @@ def prepare(
         space=changes.space,
         vectors=vectors_.result(),
         keywords=postings.result(),
+        pending=vectored.pending,
     )
     return StoredSnapshot(folder, snapshot), moves
 
@@ -232,7 +267,7 @@ def _tables(
         bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}
     elif base and base.snapshot.columns != schema_key():  # so that a plain glob over `current/` finds one schema
         bases |= {name: rewrite(root, bases.get(name, ()), name) for name in ("documents", "chunks")}
-    runs = pa.concat_tables([read_table(base, "runs"), to_table([run], RUNS)])
+    runs = pa.concat_tables([_other_runs(base, run), to_table([run], RUNS)])
     added = {"documents": changes.documents, "chunks": changes.chunks}
     return {
         **{
@@ -242,15 +277,32 @@ def _tables(
         **deleted_tables(base, changes.gone, changes.documents, changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
-        "costs": write_single(root, "costs", _costs(base, changes.costs, run.snapshot)),
+        "costs": write_single(root, "costs", _costs(base, changes.costs, run)),
     }
 
 
-def _costs(base: StoredSnapshot | None, added: tuple[CostRow, ...], number: int) -> pa.Table:
+def _other_runs(base: StoredSnapshot | None, run: RunRow) -> pa.Table:
+    """Return the rows of earlier runs; a run that commits several times has one row."""
+    held = read_table(base, "runs")
+    return held.filter(pc.not_equal(held.column("run_id"), run.run_id)) if _continues(base, run) else held
+
+
+def _continues(base: StoredSnapshot | None, run: RunRow) -> bool:
+    return base is not None and base.snapshot.pending is not None and base.snapshot.run_id == run.run_id
+
+
+def _costs(base: StoredSnapshot | None, added: tuple[CostRow, ...], run: RunRow) -> pa.Table:
+    number = run.snapshot
     held = read_table(base, "costs")
+    if base is not None and _continues(base, run):  # the costs that this run has committed before move with it
+        held = to_table([_moved(row, base.number, number) for row in from_table(held, CostRow)], COSTS)
     known = {(row.run_id, row.purpose) for row in from_table(held, CostRow)}
     fresh = [replace(row, snapshot=number) for row in added if (row.run_id, row.purpose) not in known]
     return pa.concat_tables([held, to_table(fresh, COSTS)])
+
+
+def _moved(row: CostRow, before: int, number: int) -> CostRow:
+    return replace(row, snapshot=number) if row.snapshot == before else row
 
 
 def vector_rows(packs: Sequence[Path], chunks: Rows, wanted: pa.Array | None = None) -> Iterator[pa.RecordBatch]:

@@ -1,5 +1,6 @@
 """Publish: commit what a run has staged as one snapshot."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -7,8 +8,10 @@ from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.encoder import EmbeddingSpace
+from docmill.storage.errors import StoreError
+from docmill.storage.history import tags
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.history.retention import Retention
+from docmill.storage.history.retention import Retention, superseded
 from docmill.storage.process.malloc_tuning import returning_large
 from docmill.storage.retrieval.candidates.search_options import Rewrite
 from docmill.storage.schema import RunRow
@@ -71,9 +74,18 @@ def publish_snapshot(
         return Published(None, candidate=candidates.keep(made), finding=finding)
     put(made)
     staging.clear(made.root)
+    if base and base.snapshot.pending:
+        _drop_steps(made)
     if due(made, retention):
         compact_held(made.folder, retention)
     return Published(made.number, finding=finding)
+
+
+def _drop_steps(made: StoredSnapshot) -> None:
+    """Remove the snapshots that a run has committed on its way to this one, except those with a reader or a tag."""
+    with suppress(StoreError):  # a damaged tag: a person must mend it first, and a run does not wait for that
+        tags.check(made.root)
+        made.folder.drop(superseded(made.root))
 
 
 def gather(

@@ -15,12 +15,11 @@ from docmill.storage.arrow_schema import RUNS, from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.late_vectors import encode_windows, keys_of, windows_of
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, with_keys
-from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
+from docmill.storage.artifacts.packs import Packs, pack_embeddings
 from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
 from docmill.storage.errors import StoreError
-from docmill.storage.failpoints import boundary
-from docmill.storage.files import TEMPORARY, check_room
+from docmill.storage.files import check_room
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.history.retention import Retention
@@ -40,7 +39,7 @@ from docmill.tasks.publishing.publish import Published, publish_snapshot
 _TABLES = ("chunks", "deleted_chunks")  # deleted chunks are restored with a vector of the new space
 _OWNERS = ("documents", "deleted")
 _TEXTS_AT_ONCE = 2048
-"""Texts in a pack: this much is lost when a run is killed. Smaller packs mean more files for every later look-up."""
+"""Texts in a pack. Smaller packs mean more files for every later look-up, larger ones more rows in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +148,12 @@ def _embed(base: StoredSnapshot, space: EmbeddingSpace, progress: Callable[[int,
         source.check(by_vector(read_stored_file(root, piece)).take(rows), encoder)
     folder = root / staging.FOLDER / f"reembed-{space.id}"
     folder.mkdir(parents=True, exist_ok=True)
-    before = [int(path.stem.rsplit("-", 1)[1]) for path in folder.glob("embeddings-*.parquet")]
+    before = [int(path.stem.split("-")[1]) for path in folder.glob("embeddings-*.parquet")]
     done = 0
     for number, rows in enumerate(_groups(root, left), start=max(before, default=0) + 1):
         progress(done, total)
-        _write(folder / f"embeddings-{number:05d}.parquet", source.encoded(rows, encoder))
+        target = folder / f"embeddings-{number:05d}.parquet"
+        staging.embed_in_portions(rows, lambda some: source.encoded(some, encoder), target)
         done += len(rows)
     progress(done, total)
     return done
@@ -184,13 +184,6 @@ def _groups(root: Path, left: Sequence[tuple[StoredFile, pa.Array]]) -> Iterator
         yield pa.concat_tables(held)
 
 
-def _write(target: Path, pack: pa.Table) -> None:
-    draft = target.with_name(TEMPORARY + target.name)
-    write_pack(draft, pack, "embeddings")
-    with boundary("rename vectors"):
-        draft.replace(target)
-
-
 def _switched(base: StoredSnapshot, space: EmbeddingSpace, embedded: int) -> StoredSnapshot:
     """Return the snapshot with the vectors of `space`, written but not committed."""
     source, number, now = VectorSource(base, space), base.number + 1, datetime.now(UTC)
@@ -204,7 +197,7 @@ def _switched(base: StoredSnapshot, space: EmbeddingSpace, embedded: int) -> Sto
     tables["runs"] = write_single(root, "runs", pa.concat_tables([read_table(base, "runs"), run]))
     made = base.changed(number=number, created=now.isoformat("T", "milliseconds"), space=confirmed(space))
     made = made.changed(run_id=from_table(run, RunRow)[0].run_id, tables={**before.tables, **tables})
-    made = made.changed(artifacts=join_artifacts(before.artifacts, staging.promote(root)))
+    made = made.changed(pending=None, artifacts=join_artifacts(before.artifacts, staging.promote(root)))
     chunks = read_table(made, "chunks", ["chunk_id", "document_id", *KEYS])
     rows = vector_rows(made.packs("embeddings"), chunks)
     return made.changed(vectors=vectors.rebuild(root, space, rows, vector_tag(number)))

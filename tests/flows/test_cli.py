@@ -175,7 +175,7 @@ def test_ingest_prints_one_object_and_says_the_rest_on_standard_error() -> None:
     report = json.loads(result.stdout)
     assert list(report) == [
         "snapshot", "documents", "chunks", "parsed", "embedded", "tokens_embedded", "rechunked", "model", "candidate",
-        "gate", "seconds",
+        "gate", "pending", "seconds",
     ]  # fmt: skip
     assert report["snapshot"] is None
     assert report["documents"]["unchanged"] == 2

@@ -10,7 +10,9 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.hosting.prefect_run import run_prefect
 from docmill.flows.runs.report import Report
 from docmill.storage.errors import SourceError
+from docmill.storage.history import snapshots
 from docmill.storage.upkeep.verify import verify
+from tests.kit.counting_encoder import LONG_RUN, PAGES, Slow, slow_model
 from tests.kit.fake_encoder import NAME
 from tests.kit.far_bench import FarBench
 from tests.kit.workbench import Workbench, summary
@@ -46,6 +48,21 @@ def test_the_flow_and_the_local_engine_give_the_same_snapshot(bench: Workbench, 
         hit.chunk_id for hit in local.store.search("red knob", k=9)
     ]
     assert verify(bench.root, deep=True) == []
+
+
+def test_a_long_flow_commits_in_steps(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path / "bench", dict(LONG_RUN))
+    bench.write(PAGES)
+    seen: set[int] = set()
+    with slow_model():
+        Slow.after = staticmethod(lambda _: seen.update(snapshots.numbers(bench.root)))
+        settings = Settings.model_validate({"store": bench.root, "embedding": {"model": NAME}, **LONG_RUN})
+        report = run_prefect(settings, [str(bench.docs)])
+        assert (report.engine, report.pending) == ("prefect", 0)
+        assert len(seen) > 1
+        assert snapshots.numbers(bench.root) == [report.snapshot]
+        assert verify(bench.root, deep=True) == []
+        assert bench.ingest().snapshot is None
 
 
 def test_the_flow_commits_to_an_object_store(far: FarBench) -> None:

@@ -241,7 +241,7 @@ def test_a_store_of_a_newer_format_is_refused(bench: Workbench) -> None:
     bench.ingest()
     path = bench.root / "snapshots" / "000001.json"
     path.write_text(path.read_text().replace('"format": 2', '"format": 99'))
-    with pytest.raises(StoreError, match="store format 99, this docmill reads formats 1 to 2"):
+    with pytest.raises(StoreError, match="store format 99, this docmill reads formats 1 to 3"):
         bench.ingest()
 
 
@@ -267,7 +267,7 @@ def test_what_a_killed_run_had_finished_is_not_done_again(bench: Workbench, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(docmill.flows.runs.pipeline, "_commit", die)
+        patch.setattr(docmill.flows.runs.pipeline, "commit", die)
         with pytest.raises(KeyboardInterrupt):
             bench.ingest()
     assert numbers(bench.root) == []

@@ -327,7 +327,7 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     assert command_line(root / "views.sql", "SELECT sum(tokens), count(*) FROM chunks") == "60,4"
     assert command_line(root / "views.sql", "SELECT count(*) FROM rejects, runs, documents") == "0"
     assert command_line(root / "views.sql", "FROM snapshots").splitlines() == [
-        f"{number},2026-01-01,r,5,0,1,7,2" for number in (1, 2)
+        f"{number},2026-01-01,r,5,0,1,7,2,0" for number in (1, 2)
     ]
     columns = command_line(root / "views.sql", "SELECT column_name FROM (DESCRIBE chunks)").split()
     assert columns == CHUNKS.names

@@ -81,7 +81,10 @@ def _note_strangers(store: Path, found: Sequence["Measured"], asked: Sequence["Q
     from docmill.tasks.evaluate.asking import strangers
 
     for at in dict.fromkeys(one.of for one in found):
-        if missing := strangers(open_store(store, at), asked):
+        opened = open_store(store, at)
+        if opened.snapshot.pending:
+            note(f"snapshot {at}: vectors {opened.snapshot.spelled_vectors()}; measure again when all are there")
+        if missing := strangers(opened, asked):
             more = ", ..." if len(missing) > _NAMED else ""
             named = ", ".join(missing[:_NAMED]) + more
             note(f"the questions name {len(missing)} documents that snapshot {at} lacks: {named}")

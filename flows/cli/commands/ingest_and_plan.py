@@ -71,7 +71,7 @@ def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> 
     if settings.engine == "auto" and not options.dry_run:
         note(f"engine {engine_of(settings, options)}, chosen by --engine auto")
     with progress_bar() as progress:
-        return start_run(settings, named, options, progress)
+        return start_run(settings, named, options, progress, note)
 
 
 def print_report(report: "Report", as_json: bool) -> None:

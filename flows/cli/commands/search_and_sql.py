@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import aligned, as_json_text, for_terminal, is_terminal, plain, print_json
+from docmill.flows.cli.terminal.output import aligned, as_json_text, for_terminal, is_terminal, note, plain, print_json
 from docmill.flows.cli.terminal.progress import waiting
 from docmill.flows.runs.visible_text import visible
 from docmill.storage.errors import QueryError, Transient
@@ -78,6 +78,8 @@ def search(
     how["parents"] = parents
     with waiting("searching"):
         found = store.search_all(asked, k, mode.value, where, rewrite=_rewrite_of(settings), **how)
+    if store.snapshot.pending and mode is not Mode.keyword:
+        note(f"vectors {store.snapshot.spelled_vectors()}; chunks without one are found by their keywords alone")
     if as_json:
         lists = [[asdict(hit) for hit in hits] for hits in found]
         pairs = [{"query": text, "hits": hits} for text, hits in zip(asked, lists, strict=True)]
@@ -134,8 +136,8 @@ def _explained(hit: "Hit") -> Iterator[str]:
     if hit.keyword_score is not None:
         terms = ", ".join(f"{term} {gain:.2f}" for term, gain in sorted(hit.terms.items(), key=lambda pair: -pair[1]))
         yield f"keywords: rank {hit.keyword_rank}, BM25 {hit.keyword_score:.3f} ({terms})"
-    for note in hit.steps:
-        yield f"{note.step} {note.score:.3f}: {note.said}"
+    for step in hit.steps:
+        yield f"{step.step} {step.score:.3f}: {step.said}"
 
 
 def _place(store: "Store", hit: "Hit") -> str:

@@ -36,10 +36,12 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     settings = settings_of(context)
     from docmill.storage.reader.store import open_store
 
-    facts = open_store(settings.store).status()
+    store = open_store(settings.store)
+    facts = store.status()
     if as_json:
         print_json(facts)
         return
+    facts["vectors"] = store.snapshot.spelled_vectors()
     width = max(map(len, facts))
     for name, value in facts.items():
         typer.echo(f"{name.replace('_', ' '):<{width}}  {plain(_phrase(value))}")

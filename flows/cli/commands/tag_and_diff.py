@@ -82,6 +82,9 @@ def diff(
 
 def _print_difference(found: "Difference") -> None:
     typer.echo(f"snapshot {found.old} → {found.new}")
+    if min(found.vectors) < 1:
+        before, after = (int(100 * share) for share in found.vectors)
+        typer.echo(f"vectors  {before} % → {after} % of the chunks")
     for name, changes in (("documents", found.documents), ("chunks", found.chunks)):
         typer.echo(f"{name}  {_counts(changes)}")
         for change in changes:

@@ -1,6 +1,6 @@
 """Fusion: combine the rankings of two indexes into one score for each chunk."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 Ranking = Sequence[tuple[str, float]]
 Scores = dict[str, float]
@@ -35,7 +35,17 @@ FUSIONS: Mapping[str, Callable[[Ranking, float], Scores]] = {
 """The contribution of a ranking to the score of a chunk, given its weight."""
 
 
-def fuse(vector: Ranking, keyword: Ranking, fusion: str, weight: float) -> dict[str, tuple[float, float]]:
-    """Return the contributions of both rankings to the score of each chunk."""
+def fuse(
+    vector: Ranking, keyword: Ranking, fusion: str, weight: float, pending: Collection[str] = ()
+) -> dict[str, tuple[float, float]]:
+    """Return the contributions of both rankings to the score of each chunk.
+
+    The vectors of `pending` chunks are not known: their keywords contribute in place of them, so that these chunks rank
+    among each other as by keywords. With vectors for 10 % of the documents, nDCG@10 was .664 over the test corpus, by
+    keywords alone .663, and .615 with 0 in their place (`tests/bench/finding/covered.py`).
+    """
     left, right = FUSIONS[fusion](vector, weight), FUSIONS[fusion](keyword, 1 - weight)
+    if pending:
+        instead = FUSIONS[fusion](keyword, weight)
+        left |= {key: instead[key] for key in pending}
     return {key: (left.get(key, 0.0), right.get(key, 0.0)) for key in {**left, **right}}

@@ -56,10 +56,13 @@ class Query:
             one = found.setdefault(key, Candidate(key, score))
             one.keyword_score, one.keyword_rank, one.terms = score, rank, terms
         if options.mode == "hybrid":
-            parts = fuse(near, [(key, score) for key, score, _ in held], options.fusion, options.weight)
+            pending = self.sources.without_vectors([key for key, *_ in held])
+            ranking = [(key, score) for key, score, _ in held]
+            parts = fuse(near, ranking, options.fusion, options.weight, pending)
             for key, (left, right) in parts.items():
+                origin = "the keywords instead of pending vectors" if key in pending else "the vectors"
                 found[key].score = left + right
-                found[key].note(options.fusion, f"{left:.3f} from the vectors and {right:.3f} from the keywords")
+                found[key].note(options.fusion, f"{left:.3f} from {origin} and {right:.3f} from the keywords")
         return in_order(list(found.values()))
 
     def ask(self) -> list[Candidate]:

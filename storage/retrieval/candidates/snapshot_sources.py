@@ -65,6 +65,10 @@ class SnapshotReader:
         """Return (chunk id, cosine similarity) of the chunks nearest to a unit vector."""
         return self._vectors.search(vector, k, allowed)
 
+    def without_vectors(self, ids: Collection[str]) -> set[str]:
+        """Return those of some chunks whose vectors are pending."""
+        return set(ids) - self._vectors.held(ids) if self.snapshot.pending else set()
+
     def matching(self, text: str, k: int, allowed: Collection[str] | None) -> list[KeywordHit]:
         """Return the chunks that contain terms of a text, best first."""
         return self._keywords.search(text, k, allowed)
@@ -93,9 +97,14 @@ class SnapshotReader:
         ]
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of chunks, (dim,) of unit L2 norm; for a chunk with parts, the mean of their vectors."""
-        rows = self.rows(ids)
+        """Return the vectors of chunks, (dim,) of unit L2 norm; for a chunk with parts, the mean of their vectors.
+
+        Chunks whose vectors are pending are left out.
+        """
+        rows = self.rows([*self._vectors.held(ids)] if self.snapshot.pending else ids)
         keys = {key: (row.embedding_key, *row.part_keys) for key, row in rows.items()}
+        if not keys:
+            return {}
         packs = self._packs("embeddings")
         distinct = sorted(set(chain.from_iterable(keys.values())))
         flat = packs.take(distinct).column("vector").combine_chunks().flatten()

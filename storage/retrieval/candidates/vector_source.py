@@ -12,6 +12,7 @@ from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import vector_rows
+from docmill.storage.writer.pending_vectors import with_vectors
 
 _FOREIGN_SHARE = 4
 """Rows of packs for each vector of the snapshot, above which LanceDB is read: packs keep the vectors of past chunks."""
@@ -41,5 +42,5 @@ def _is_small(stored: StoredSnapshot) -> bool:
 
 
 def _from_packs(stored: StoredSnapshot) -> FlatIndex:
-    rows = vector_rows(stored.packs("embeddings"), read_table(stored, "chunks"))
+    rows = vector_rows(stored.packs("embeddings"), with_vectors(stored, read_table(stored, "chunks")))
     return FlatIndex(pa.Table.from_batches(rows, schema(stored.snapshot.space.dimension)))

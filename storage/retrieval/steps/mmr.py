@@ -14,7 +14,8 @@ def diversify(candidates: list[Candidate], query: Query) -> list[Candidate]:
     share = query.options.diversity
     some, rest = candidates[: query.options.candidates], candidates[query.options.candidates :]
     vectors = query.sources.vectors([one.key for one in some])
-    matrix = np.stack([vectors[one.key] for one in some])
+    unlike = np.zeros(query.sources.snapshot.space.dimension, np.float32)  # for a chunk whose vectors are pending
+    matrix = np.stack([vectors.get(one.key, unlike) for one in some])
     worth = np.array([one.score for one in some])
     worth = (worth - worth.min()) / (np.ptp(worth) or 1.0)
     chosen: list[int] = []

@@ -30,7 +30,7 @@ def by_feedback(query: Query) -> list[Candidate]:
     vector, words, mode = None, "", query.options.mode
     if mode != "keyword":
         near = query.sources.vectors(list(rows))
-        vector = query.vector + _SHARE * np.mean(list(near.values()), axis=0)
+        vector = query.vector + (_SHARE * np.mean(list(near.values()), axis=0) if near else 0.0)
         vector = (vector / np.linalg.norm(vector)).astype(np.float32)
     new = _terms(query, texts)
     if mode != "vector":

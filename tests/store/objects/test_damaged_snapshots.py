@@ -49,7 +49,10 @@ def hits(bench: FarBench, at: int | None = None) -> list[str]:
 def test_a_mirror_that_met_a_damaged_snapshot_is_whole_once_the_object_is(laid: FarBench) -> None:
     whole = flip(laid, SECOND)
     two = laid.on("two")
-    with pytest.raises(StoreError, match=r"000002\.json is damaged \(its checksum is wrong\), and it is the newest snapshot; .*docmill repair"):
+    with pytest.raises(
+        StoreError,
+        match=r"000002\.json is damaged \(its checksum is wrong\), and it is the newest snapshot; .*docmill repair",
+    ):
         hits(two)
     assert hits(two, 1)[0].endswith("red knob.")
     with pytest.raises(StoreError, match=r"000002\.json is damaged"):

@@ -115,6 +115,15 @@ def test_an_index_that_no_machine_has_is_built_again_where_it_was_damaged(
     assert [hit.uri for hit in laid.on("three").store.search("number3", k=1)] == ["page-3.md"]
 
 
+def test_postings_of_an_older_snapshot_that_are_nowhere_are_no_fault(laid: FarBench) -> None:
+    """Searches in it rebuild them, and a repair has nothing to do for it."""
+    laid.objects.delete(sorted(laid.keys("keywords")))
+    two = fresh(laid, "two")
+    repair(two.root, never)
+    assert verify(two.root, deep=True) == []
+    assert open_store(two.root, 1).search("number3", k=1, mode="keyword")[0].uri == "page-3.md"
+
+
 def test_a_loss_that_is_accepted_leaves_the_object_set_aside_until_its_time_is_over(laid: FarBench) -> None:
     key = flip(laid, "artifacts/texts")
     damaged = laid.objects.read(key)

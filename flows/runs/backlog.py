@@ -1,0 +1,97 @@
+"""Backlog: embed finished batches in the background while others are parsed, and know how much is left."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from threading import Event
+
+from docmill.flows.runs.run_state import Run
+from docmill.storage.artifacts.staging import Batch
+from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left
+from docmill.tasks.batch.orders import save_order
+from docmill.tasks.publishing.publish import artifact_paths
+
+EMBED_CHUNKS = 2048
+"""Chunks to collect before the model is called.
+
+It batches texts of similar length, for which few chunks give little choice; more chunks take more memory.
+"""
+SLICE_S = 20.0
+"""Seconds after which an order to embed ends, finished or not. So long a run may have to wait for it when it is
+interrupted, or when it could commit; a shorter one reads the keys of the chunks more often."""
+
+
+class Backlog:
+    """The finished batches whose chunks are still to be embedded. One order at a time embeds some of them.
+
+    With `sliced`, an order ends after `SLICE_S`. Without, it ends with its chunks, which makes fewer packs.
+    """
+
+    def __init__(self, run: Run, batches: Sequence[Batch], sliced: bool) -> None:
+        self._run = run
+        self._seconds = SLICE_S if sliced else None
+        self._waiting = list(batches)
+        self._taken: list[Batch] = []
+        self._order: Future[Embedding] | None = None
+        self._finished = Event()
+        self.embedded = Embedding(0, 0)
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """The batches that may hold chunks to embed."""
+        return (*self._taken, *self._waiting)
+
+    def add(self, batch: Batch) -> None:
+        """Add a batch, and start the next order if the last one is finished and there is enough for another."""
+        self._waiting.append(batch)
+        if self._order is not None and self._finished.is_set():
+            self.settle()
+        if self._order is None and sum(map(chunk_count, self._waiting)) >= EMBED_CHUNKS:
+            self._begin()
+
+    def step(self) -> None:
+        """Embed some of the chunks."""
+        if self._order is None and self._waiting:
+            self._begin()
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait for the order in progress."""
+        if self._order is None:
+            return
+        with self._run.step("embed"):
+            done = self._order.result()
+        self._waiting = [*(self._taken if done.left else ()), *self._waiting]
+        self._order, self._taken = None, []
+        self.embedded += done
+
+    def seconds_left(self) -> float | None:
+        """Return how long the rest will take at the speed so far, None if nothing was embedded yet."""
+        if not self.embedded.rate:
+            return None
+        run = self._run
+        packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob("embeddings-*.parquet"))
+        return tokens_left(self.batches, packs) / self.embedded.rate
+
+    def _begin(self) -> None:
+        while self._waiting and sum(map(chunk_count, self._taken)) < EMBED_CHUNKS:
+            self._taken.append(self._waiting.pop(0))
+        self._finished = Event()
+        self._order = self._run.engine.submit(embed_batches, _saved(self._run, self._taken, self._seconds))
+        self._order.add_done_callback(lambda _, finished=self._finished: finished.set())  # type: ignore[misc]
+
+
+def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> Path:
+    number = len(list(run.folder.glob("embed-*.json")))
+    order = EmbedOrder(
+        tuple(batches),
+        artifact_paths(run.root, run.base, "embeddings"),
+        run.folder / f"embeddings-{number:05d}.parquet",
+        run.settings.embedding.model,
+        run.settings.embedding.revision,
+        run.space.late,
+        artifact_paths(run.root, run.base, "texts"),
+        run.space.light,
+        seconds,
+    )
+    return save_order(order, run.folder / f"embed-{number:05d}.json")

@@ -1,0 +1,127 @@
+"""Commits: commit what a run has staged, then its pending vectors, step by step."""
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import inf
+from pathlib import Path
+
+from docmill.flows.config.from_settings import retention_of
+from docmill.flows.runs.backlog import SLICE_S
+from docmill.flows.runs.report import Report
+from docmill.flows.runs.run_state import Run
+from docmill.storage.artifacts import staging
+from docmill.storage.errors import StoreError
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.schema import RunRow
+from docmill.storage.writer.commit import Changes, ChunkMoves
+from docmill.tasks.batch.embed import Embedding
+from docmill.tasks.batch.orders import save_order
+from docmill.tasks.publishing.fill import FillOrder, embed_pending, fill
+from docmill.tasks.publishing.publish import PublishOrder, publish_run
+
+
+def save_changes(run: Run, changes: Changes) -> Path:
+    """Promote the staged artifacts, and return the order to commit them with the changes of a run."""
+    kept = retention_of(run.settings)
+    promoted = replace(changes, artifacts=staging.promote(run.root), undelete_days=kept.undelete_days)
+    order = PublishOrder(run.store, run.base, promoted, _run_row(run), kept, run.gate)
+    return save_order(order, run.folder / "publish.json")
+
+
+def commit(run: Run, order: Path) -> None:
+    """Commit an order; the run goes on from the new snapshot, if the gate did not hold it back."""
+    done = run.engine.submit(publish_run, order).result()
+    report = run.report
+    report.candidate, report.gate = done.candidate, done.finding
+    count_chunks(report, done.moves)
+    if done.snapshot is not None:
+        report.snapshot, run.base = done.snapshot, run.store.newest()
+
+
+def complete(run: Run) -> bool:
+    """Embed the pending vectors of the newest snapshot, and commit them every `commit_every` minutes.
+
+    Returns False if the gate held a commit back. With a gate there is one commit, of all of them.
+    """
+    while run.base and run.base.snapshot.pending:
+        before = run.base.snapshot.pending.chunks
+        run.engine.tell(f"snapshot {run.base.number} is committed: vectors {run.base.snapshot.spelled_vectors()}")
+        done = _embed_for_a_while(run, run.base)
+        run.report.embedded += done.texts
+        run.report.tokens_embedded += done.tokens
+        with run.step("commit"):
+            commit(run, save_changes(run, fill(run.base, done.rate)))
+        if run.report.candidate:
+            return False
+        left = run.base.snapshot.pending
+        if left and left.chunks >= before:
+            raise StoreError(f"{left.chunks} chunks get no vectors; see: docmill verify --store {run.store.name}")
+    return True
+
+
+def _embed_for_a_while(run: Run, base: StoredSnapshot) -> Embedding:
+    """Embed pending vectors until it is time to commit, or until there are no more."""
+    every = run.settings.run.commit_every
+    end = time.monotonic() + (60 * every if every and not run.gate else inf)
+    total = Embedding(0, 0)
+    with run.step("embed"):
+        while (left_s := end - time.monotonic()) > 0 or not total.texts:
+            seconds = None if left_s == inf else min(SLICE_S, left_s)
+            done = run.engine.submit(embed_pending, _saved(run, base, seconds)).result()
+            if not done.texts:
+                break
+            total += done
+            _show_progress(run, base, total)
+    return total
+
+
+def _saved(run: Run, base: StoredSnapshot, seconds: float | None) -> Path:
+    number = len(list(run.folder.glob("fill-*.json")))
+    order = FillOrder(base, run.folder / f"embeddings-{number:05d}.parquet", seconds)
+    return save_order(order, run.folder / f"fill-{number:05d}.json")
+
+
+def pending_chunks(run: Run) -> int:
+    """Return how many chunks of the newest snapshot have no vectors yet."""
+    return run.base.snapshot.pending.chunks if run.base and run.base.snapshot.pending else 0
+
+
+def _show_progress(run: Run, base: StoredSnapshot, done: Embedding) -> None:
+    """Show the share of the chunks that have vectors, estimated from the tokens."""
+    pending, chunks = base.snapshot.pending, base.snapshot.rows("chunks")
+    if pending:
+        left = pending.chunks * max(0.0, 1 - done.tokens / max(1, pending.tokens))
+        run.engine.progress(chunks - round(left), chunks)
+
+
+def count_chunks(report: Report, moves: ChunkMoves) -> None:
+    """Add the moves of a commit to a report; a later commit of a run keeps what the run itself has added."""
+    chunks = report.chunks
+    chunks.kept = moves.kept - chunks.added
+    chunks.added += len(moves.added)
+    chunks.removed += len(moves.removed)
+
+
+def _run_row(run: Run) -> RunRow:
+    report, documents = run.report, run.report.documents
+    return RunRow(
+        run_id=run.folder.name,
+        snapshot=0,
+        engine=report.engine,
+        started=run.started.isoformat("T", "seconds"),
+        seconds=(datetime.now(UTC) - run.started).total_seconds(),
+        added=documents.added,
+        changed=documents.changed,
+        moved=documents.moved,
+        deleted=documents.deleted,
+        unchanged=documents.unchanged,
+        rejected=documents.rejected,
+        stale=documents.stale,
+        chunks_added=report.chunks.added,
+        chunks_kept=0,
+        chunks_removed=report.chunks.removed,
+        parsed=report.parsed,
+        embedded=report.embedded,
+        tokens_embedded=report.tokens_embedded,
+    )

@@ -1,0 +1,67 @@
+"""Fill: compute pending vectors of the newest snapshot, for the commits that follow."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from docmill.storage.arrow_schema import CHUNKS
+from docmill.storage.artifacts import staging
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.tables.tables import read_stored_file, read_table
+from docmill.storage.writer.commit import Changes
+from docmill.storage.writer.pending_vectors import among, waiting_pieces
+from docmill.tasks.batch.embed import Embedding, in_turn, timed, unvectored
+from docmill.tasks.batch.orders import load_order
+from docmill.tasks.publishing.reembed import VectorSource
+
+_CHUNKS_AT_ONCE = 2048
+"""Chunks in memory, from which the model fills batches of similar length."""
+
+
+@dataclass(frozen=True, slots=True)
+class FillOrder:
+    """The snapshot whose vectors are pending, the pack to write, and the seconds after which to end, if any."""
+
+    base: StoredSnapshot
+    target: Path
+    seconds: float | None
+
+
+def embed_pending(order: Path) -> Embedding:
+    """Write one pack with pending vectors; `left` says whether the order has ended before the last one."""
+    task = load_order(order, FillOrder)
+    chunks = _some_chunks(task.base)
+    space = task.base.snapshot.space
+    packs = [*staging.embedding_packs(task.base.root), *task.base.packs("embeddings")]
+    rows = in_turn(unvectored(chunks, packs), space.late)
+    if not rows.num_rows:
+        return Embedding(0, 0)
+    source, encoder = VectorSource(task.base, space), load_encoder(space.model, space.revision, space.light)
+    done = staging.embed_in_portions(rows, lambda some: source.encoded(some, encoder), task.target, task.seconds)
+    return timed(rows, done)
+
+
+def _some_chunks(base: StoredSnapshot) -> pa.Table:
+    """Return chunks that wait for vectors that are not in staging either, about `_CHUNKS_AT_ONCE`."""
+    found = [CHUNKS.empty_table()]
+    for piece, rows in waiting_pieces(base, staging.embedding_packs(base.root)):
+        found.append(among(read_stored_file(base.root, piece), rows.column("chunk_id")))
+        if sum(map(len, found)) >= _CHUNKS_AT_ONCE:
+            break
+    return pa.concat_tables(found).slice(0, _CHUNKS_AT_ONCE)
+
+
+def fill(base: StoredSnapshot, tokens_per_s: float) -> Changes:
+    """Return changes that add the staged vectors to a snapshot and nothing else."""
+    return Changes(
+        gone=frozenset(),
+        documents=read_table(None, "documents"),
+        chunks=CHUNKS.empty_table(),
+        rejects=read_table(base, "rejects"),
+        artifacts={},
+        space=base.snapshot.space,
+        partial=True,
+        tokens_per_s=tokens_per_s,
+    )
