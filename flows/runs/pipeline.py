@@ -29,6 +29,7 @@ from docmill.flows.runs.run_state import Run
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.embedding.agreement import confirmed
+from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import SourceError
 from docmill.storage.files import check_room, explain_full_disk
 from docmill.storage.history.folder import StoreFolder
@@ -41,7 +42,9 @@ from docmill.storage.writer.commit import Changes, check_space, compare_chunks
 from docmill.storage.writer.current_folder import catch_up
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import passwords_at_hand
+from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import close_shared
+from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.plan import KnownDocument, Plan, StoreState, check_losses, plan
 from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
@@ -79,6 +82,7 @@ def ingest(
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
+    ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store
     spare_memory()
     with ExitStack() as stack:
         stack.enter_context(explain_full_disk(store.root))
@@ -96,23 +100,38 @@ def ingest(
             folder = store.root / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
         stack.enter_context(passwords_at_hand(folder, settings.parse.passwords))
-        run = _begin(settings, store, engine, folder, how)
+        run = _begin(ready, store, engine, folder, how)
         stack.callback(run.incoming.remove)
         _execute(run, opened, how)
         run.report.pending = pending_chunks(run)
         return run.report
 
 
-def _begin(settings: Settings, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions) -> Run:
-    base = store.newest()
-    space = confirmed(space_of(settings), base.snapshot.space if base else None)
-    check_space(base, space)
-    report = Report(engine=engine.name, dry_run=how.dry_run)
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What the settings ask for, built and found to be right."""
+
+    settings: Settings
+    space: EmbeddingSpace
+    recipe: Recipe
+    gate: Gate | None
+
+
+def _ready(settings: Settings, how: RunOptions) -> _Ready:
+    space = space_of(settings)
     recipe = recipe_of(settings, space)
     check_model(settings, recipe)
-    gate = None if how.dry_run else gate_of(settings)
-    asking = model_access_of(settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
-    return Run(settings, store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
+    return _Ready(settings, space, recipe, None if how.dry_run else gate_of(settings))
+
+
+def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions) -> Run:
+    base = store.newest()
+    space = confirmed(ready.space, base.snapshot.space if base else None)
+    check_space(base, space)
+    report = Report(engine=engine.name, dry_run=how.dry_run)
+    asking = model_access_of(ready.settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
+    now = datetime.now(UTC)
+    return Run(ready.settings, store, engine, folder, base, space, ready.recipe, report, now, ready.gate, asking)
 
 
 @dataclass(frozen=True, slots=True)

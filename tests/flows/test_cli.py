@@ -19,14 +19,13 @@ from docmill.flows.cli.app import app
 from docmill.flows.cli.terminal.output import aligned, plain
 from docmill.flows.cli.terminal.progress import waiting
 from docmill.flows.cli.terminal.snippet import WIDTH, snippet
-from docmill.flows.config.configuration import keys
 from docmill.storage.arrow_schema import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     "ingest",
     "plan",
-    "serve",
+    "schedule",
     "search",
     "sql",
     "status",
@@ -99,11 +98,6 @@ def test_every_command_has_help_with_config_and_debug(command: str) -> None:
     assert "--config" in result.stdout
     assert "--debug" in result.stdout
     assert command == "init" or "--store" in result.stdout
-
-
-def test_ingest_has_a_flag_for_every_key() -> None:
-    shown = call("ingest", "--help").stdout
-    assert [key.flag for key in keys() if f"{key.flag} " not in shown] == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""The commands that fill the store: ingest, plan, serve."""
+"""The commands that fill the store: ingest, plan."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_text
 from docmill.flows.cli.terminal.progress import progress_bar
 
@@ -29,7 +29,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    for command in (ingest, plan, serve):
+    for command in (ingest, plan):
         app.command(cls=takes("*"))(command)
 
 
@@ -46,7 +46,7 @@ def ingest(
     from docmill.flows.runs.run_options import RunOptions
 
     options = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
-    print_report(run(settings_of(context), sources or (), options), as_json)
+    print_report(run(checked_settings_of(context), sources or (), options), as_json)
 
 
 def plan(
@@ -60,22 +60,7 @@ def plan(
     from docmill.flows.runs.run_options import RunOptions
 
     options = RunOptions(True, allow_delete, refresh_contexts=refresh_contexts)
-    print_report(run(settings_of(context), sources or (), options), as_json)
-
-
-def serve(
-    context: typer.Context,
-    cron: Annotated[str, typer.Option("--cron", help='Schedule, such as "0 3 * * *" for 3 a.m. every day.')],
-    sources: Sources = None,
-) -> None:
-    """Ingest on a schedule with Prefect, in this process."""
-    from docmill.flows.hosting.run_on_engine import sources_of
-
-    settings = settings_of(context)
-    named = sources_of(settings, sources or ())
-    from docmill.flows.hosting.scheduled_runs import serve as serve_flow
-
-    serve_flow(settings, named, cron)
+    print_report(run(checked_settings_of(context), sources or (), options), as_json)
 
 
 def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> "Report":

@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 def search(
     context: typer.Context,
     query: Annotated[str | None, typer.Argument(help="The question.", show_default=False)] = None,
-    k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="Number of hits.")] = 5,
+    k: Annotated[int, typer.Option("-k", "-n", "--limit", min=1, metavar="N", help="Number of hits.")] = 5,
     mode: Annotated[Mode, typer.Option(help="Search mode.")] = Mode.hybrid,
     where: Annotated[str | None, typer.Option(metavar="SQL", help="Only chunks that match this SQL condition.")] = None,
     at: At = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.ingest_and_plan import print_report, run
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, settings_of, takes
 from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
 from docmill.storage.address import is_address
 
@@ -166,7 +166,7 @@ def rejects(
 
     settings = settings_of(context)
     if retry:
-        print_report(run(settings, (), RunOptions(retry=True)), as_json)
+        print_report(run(checked_settings_of(context), (), RunOptions(retry=True)), as_json)
     from docmill.storage.reader.store import open_store
 
     columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"

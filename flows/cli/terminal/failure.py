@@ -12,8 +12,8 @@ from typing import Any
 import typer
 
 from docmill.flows.cli.terminal.capabilities import colours
-from docmill.flows.cli.terminal.output import for_terminal, harmless, plain
-from docmill.storage.errors import DocmillError, Transient
+from docmill.flows.cli.terminal.output import NAME, for_terminal, harmless, note
+from docmill.storage.errors import ConfigError, DocmillError, Transient
 
 FAILED, WRONG_USAGE = 1, 2
 """Exit statuses: an error that a message explains, and a command line that is wrong."""
@@ -33,8 +33,8 @@ def tell(error: Exception, as_json: bool, debug: bool = False) -> None:
         kind = type(error).__name__ if isinstance(error, DocmillError) else OSError.__name__
         tell_json(kind, _spelled(error), FAILED, retry=isinstance(error, Transient))
         return
-    name = typer.style("docmill:", fg="red", bold=True) if colours(sys.stderr) else "docmill:"
-    typer.echo(f"{name} {plain(_spelled(error))}", err=True)
+    for finding in error.args if isinstance(error, ConfigError) else (_spelled(error),):
+        note(finding, typer.style(NAME, fg="red", bold=True) if colours(sys.stderr) else NAME)
 
 
 def tell_json(kind: str, message: str, status: int, retry: bool = False) -> None:

@@ -20,15 +20,19 @@ NARROWEST = 12
 that does not fit even so has longer lines than the terminal."""
 _GAP = "  "  # between two columns of a table
 _HALVES = re.compile("[\ud800-\udfff]")  # characters that UTF-8 cannot write and JSON can
+NAME = "docmill:"  # before each message on standard error
 _EXCERPT = "\nLINE "
 """What begins the excerpt of a wrong statement, below the message of its error."""
 plain = one_line
 
 
-def note(message: str) -> None:
-    """Print a message on standard error; an excerpt of a statement below it keeps its lines, and carets their place."""
+def note(message: str, name: str = NAME) -> None:
+    """Print a message on standard error behind the name of the program.
+
+    An excerpt of a statement below it keeps its lines, and carets their place.
+    """
     said, mark, excerpt = message.partition(_EXCERPT)
-    typer.echo(f"docmill: {plain(said)}", err=True)
+    typer.echo(f"{name} {plain(said)}", err=True)
     if mark:
         typer.echo(harmless(f"{_EXCERPT}{excerpt}".strip("\n")), err=True)
 
