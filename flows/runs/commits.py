@@ -13,6 +13,7 @@ from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.process.ending import uncut
 from docmill.storage.schema import RunRow
 from docmill.storage.writer.commit import Changes, ChunkMoves
 from docmill.tasks.batch.embed import Embedding
@@ -31,7 +32,8 @@ def save_changes(run: Run, changes: Changes) -> Path:
 
 def commit(run: Run, order: Path) -> None:
     """Commit an order; the run goes on from the new snapshot, if the gate did not hold it back."""
-    done = run.engine.submit(publish_run, order).result()
+    with uncut():
+        done = run.engine.submit(publish_run, order).result()
     report = run.report
     report.candidate, report.gate = done.candidate, done.finding
     count_chunks(report, done.moves)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,10 +31,11 @@ from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.errors import SourceError
-from docmill.storage.files import check_room, explain_full_disk
+from docmill.storage.files import check_room, explain_full_disk, remove
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.process.ending import tidied
 from docmill.storage.process.malloc_tuning import spare_memory
 from docmill.storage.schema import REFUSED, STALE, RejectRow
 from docmill.storage.tables.tables import read_table
@@ -50,6 +52,7 @@ from docmill.tasks.sources.expand import Expansion, expand
 from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Listing, Source, SourceFile
+from docmill.tasks.workers.pool import close_pools
 
 _TOLD = 3
 """Links out of a source that a report names; it counts them all."""
@@ -96,8 +99,10 @@ def ingest(
             folder = store.root / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
         stack.enter_context(passwords_at_hand(folder, settings.parse.passwords))
+        stack.enter_context(tidied(partial(remove if dry_run else staging.remove_unfinished, folder)))
         run = _begin(settings, store, engine, folder, how)
         stack.callback(run.incoming.remove)
+        stack.enter_context(tidied(close_pools))
         _execute(run, opened, how)
         run.report.pending = pending_chunks(run)
         return run.report

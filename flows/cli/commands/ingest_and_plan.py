@@ -26,6 +26,8 @@ RefreshContexts = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
+PLAN_KEPT = "a plan keeps nothing, and the store is as it was"
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
@@ -79,13 +81,14 @@ def serve(
 
 
 def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> "Report":
-    """Run the ingest with a progress bar, and print which engine was chosen."""
+    """Run the ingest with a progress bar, and print which engine was chosen; a signal ends the process."""
+    from docmill.flows.cli.terminal.interruption import interruptible, kept_of
     from docmill.flows.hosting.run_on_engine import engine_of, sources_of, start_run
 
     named = sources_of(settings, sources)
     if settings.engine == "auto" and not options.dry_run:
         note(f"engine {engine_of(settings, options)}, chosen by --engine auto")
-    with progress_bar() as progress:
+    with interruptible(lambda: PLAN_KEPT if options.dry_run else kept_of(settings.store)), progress_bar() as progress:
         return start_run(settings, named, options, progress, note)
 
 
