@@ -21,7 +21,7 @@ plain = one_line
 
 def note(message: str) -> None:
     """Print a message on standard error."""
-    typer.echo(f"docmill: {plain(message)}", err=True)
+    print(f"docmill: {plain(message)}", file=sys.stderr, flush=True)  # not typer.echo, which would write into a bar
 
 
 def print_text(text: str) -> None:
