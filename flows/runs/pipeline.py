@@ -38,6 +38,7 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.process.ending import tidied
 from docmill.storage.process.malloc_tuning import spare_memory
 from docmill.storage.schema import REFUSED, STALE, RejectRow
+from docmill.storage.sql.document_warnings import warnings_of
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, check_space, compare_chunks
 from docmill.storage.writer.current_folder import catch_up
@@ -258,6 +259,16 @@ def _count(report: Report, state: StoreState, todo: Plan, outcome: Outcome, embe
     report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens
     report.problems += _rejections(state, todo, outcome)
     report.rechunked = todo.rechunked
+    _warn(report, outcome)
+
+
+def _warn(report: Report, outcome: Outcome) -> None:
+    """Report what was lost of the documents of this run, or read by a lesser way."""
+    columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "metadata"))
+    for uri, metadata in zip(*columns, strict=True):
+        found = warnings_of(metadata)
+        report.problems += [f"{uri}: {one.message}" for one in found]
+        report.lost_text += any(one.lost for one in found)
 
 
 def _rejections(state: StoreState, todo: Plan, outcome: Outcome) -> Iterator[str]:

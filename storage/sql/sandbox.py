@@ -18,6 +18,7 @@ from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
+from docmill.storage.sql.document_warnings import WARNINGS
 from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
 from docmill.storage.sql.views import ROUTING
 
@@ -127,6 +128,7 @@ def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["d
             connection.execute(_MACRO.format(name=name))
         if "documents" in files:
             connection.execute(f"CREATE VIEW routing AS {ROUTING}")
+            connection.execute(f"CREATE VIEW warnings AS {WARNINGS}")
         for at, tables in statement.past.items():
             for name, paths in tables.items():
                 _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # hex: A and a are two tags

@@ -5,6 +5,7 @@ from pathlib import Path
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.first_format import both_schemas, either_sql
 from docmill.storage.schema_evolution import blank_sql, sql_type
+from docmill.storage.sql.document_warnings import WARNINGS
 
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
@@ -56,7 +57,7 @@ ORDER BY uri, start_char
 
 
 def views_sql(root: Path) -> str:
-    """Return a script that creates views of the tables, `routing` and `snapshots` of the store at `root`.
+    """Return a script that creates views of the tables, `routing`, `warnings` and `snapshots` of the store at `root`.
 
     Paths are absolute and follow `current/`, so a view shows the newest snapshot when it is read. `chunks_at(41)` and
     `documents_at(41)` read a kept snapshot.
@@ -71,7 +72,8 @@ def views_sql(root: Path) -> str:
     past = (_table_at(root, name) for name in ("documents", "chunks"))
     routing = f"CREATE OR REPLACE TEMP VIEW routing AS\n{ROUTING};\n"
     first = head.replace("\n", " ").rstrip() + "\n"
-    return first + "".join(tables) + kept + routing + _snapshots(root) + "".join(past)
+    warnings = f"CREATE OR REPLACE TEMP VIEW warnings AS\n{WARNINGS};\n"
+    return first + "".join(tables) + kept + routing + warnings + _snapshots(root) + "".join(past)
 
 
 def _table_at(root: Path, name: str) -> str:

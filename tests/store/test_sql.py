@@ -322,7 +322,7 @@ def test_views_work_from_anywhere_and_in_any_folder(shelf: Shelf, tmp_path: Path
     measurements.prepare(root)
     (root / "views.sql").write_text(views_sql(root))
     assert command_line(root / "views.sql", "SELECT name FROM (SHOW TABLES)").split() == sorted(
-        [*SCHEMAS, "evaluations", "routing", "snapshots"]
+        [*SCHEMAS, "evaluations", "routing", "snapshots", "warnings"]
     )
     assert command_line(root / "views.sql", "SELECT sum(tokens), count(*) FROM chunks") == "60,4"
     assert command_line(root / "views.sql", "SELECT count(*) FROM rejects, runs, documents") == "0"

@@ -44,7 +44,7 @@ class TableFormat(StrEnum):
 
 At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
 
-_VIEWS = "chunks, documents, routing, rejects, runs, costs, snapshots, evaluations, deleted, deleted_chunks"
+_VIEWS = "chunks, documents, routing, warnings, rejects, runs, costs, snapshots, evaluations, deleted, deleted_chunks"
 
 
 def register(app: typer.Typer) -> None:
