@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from docmill.flows.config.configuration import load
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import THREADS
+from docmill.flows.runs.phases import Phase
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
 from docmill.flows.runs.run_context import RunContext, current
@@ -53,13 +54,15 @@ class PrefectEngine:
     def __init__(self, own: RunContext) -> None:
         self._own = own
         self._progress = self._begin_progress()
+        self._percent = 0.0
 
     def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
         self._own.tasks += 1
         return cast("Future[T]", as_task(step).submit(*args))
 
-    def progress(self, done: int, total: int) -> None:
-        self._update(100.0 * done / max(total, 1))
+    def progress(self, phase: Phase) -> None:
+        self._percent = max(self._percent, phase.percent)  # several commits repeat phases
+        self._update(self._percent)
 
     def tell(self, message: str) -> None:
         get_run_logger().info(message)
@@ -72,7 +75,7 @@ class PrefectEngine:
 
     def _begin_progress(self) -> UUID:
         key = artifact_key("progress", self._own.settings.store)
-        made = create_progress_artifact(0.0, key=key, description="Documents parsed and split")
+        made = create_progress_artifact(0.0, key=key, description="Documents parsed, tokens embedded, commit")
         return cast(UUID, made)
 
     def _update(self, percent: float) -> None:

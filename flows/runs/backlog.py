@@ -5,6 +5,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from threading import Event
 
+from docmill.flows.runs.phases import EMBED, Phase
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left
@@ -65,13 +66,12 @@ class Backlog:
         self._order, self._taken = None, []
         self.embedded += done
 
-    def seconds_left(self) -> float | None:
-        """Return how long the rest will take at the speed so far, None if nothing was embedded yet."""
-        if not self.embedded.rate:
-            return None
+    def phase(self) -> Phase:
+        """Return how many of the tokens of all batches are embedded, and how fast."""
         run = self._run
         packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob("embeddings-*.parquet"))
-        return tokens_left(self.batches, packs) / self.embedded.rate
+        done = self.embedded.tokens
+        return Phase(EMBED, done, done + tokens_left(self.batches, packs), "tokens", self.embedded.rate)
 
     def _begin(self) -> None:
         while self._waiting and sum(map(chunk_count, self._taken)) < EMBED_CHUNKS:

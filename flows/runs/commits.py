@@ -8,11 +8,13 @@ from pathlib import Path
 
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.runs.backlog import SLICE_S
+from docmill.flows.runs.phases import COMMIT, EMBED, Phase
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.process.ending import uncut
 from docmill.storage.schema import RunRow
 from docmill.storage.writer.commit import Changes, ChunkMoves
 from docmill.tasks.batch.embed import Embedding
@@ -31,7 +33,10 @@ def save_changes(run: Run, changes: Changes) -> Path:
 
 def commit(run: Run, order: Path) -> None:
     """Commit an order; the run goes on from the new snapshot, if the gate did not hold it back."""
-    done = run.engine.submit(publish_run, order).result()
+    run.engine.progress(Phase(COMMIT, 0, 1))
+    with uncut():
+        done = run.engine.submit(publish_run, order).result()
+    run.engine.progress(Phase(COMMIT, 1, 1))
     report = run.report
     report.candidate, report.gate = done.candidate, done.finding
     count_chunks(report, done.moves)
@@ -88,11 +93,11 @@ def pending_chunks(run: Run) -> int:
 
 
 def _show_progress(run: Run, base: StoredSnapshot, done: Embedding) -> None:
-    """Show the share of the chunks that have vectors, estimated from the tokens."""
-    pending, chunks = base.snapshot.pending, base.snapshot.rows("chunks")
-    if pending:
-        left = pending.chunks * max(0.0, 1 - done.tokens / max(1, pending.tokens))
-        run.engine.progress(chunks - round(left), chunks)
+    """Show how many of the run's tokens are embedded, those of its earlier commits included."""
+    if pending := base.snapshot.pending:
+        before = run.report.tokens_embedded
+        tokens = min(done.tokens, pending.tokens)  # a text that several chunks share counts once here, and here alone
+        run.engine.progress(Phase(EMBED, before + tokens, before + pending.tokens, "tokens", done.rate))
 
 
 def count_chunks(report: Report, moves: ChunkMoves) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,12 +32,14 @@ from docmill.storage.artifacts import staging
 from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import SourceError
-from docmill.storage.files import check_room, explain_full_disk
+from docmill.storage.files import check_room, explain_full_disk, remove
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.process.ending import tidied
 from docmill.storage.process.malloc_tuning import spare_memory
 from docmill.storage.schema import REFUSED, STALE, RejectRow
+from docmill.storage.sql.document_warnings import warnings_of
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, check_space, compare_chunks
 from docmill.storage.writer.current_folder import catch_up
@@ -53,6 +56,7 @@ from docmill.tasks.sources.expand import Expansion, expand
 from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Listing, Source, SourceFile
+from docmill.tasks.workers.pool import close_pools
 
 _TOLD = 3
 """Links out of a source that a report names; it counts them all."""
@@ -100,8 +104,10 @@ def ingest(
             folder = store.root / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
         stack.enter_context(passwords_at_hand(folder, settings.parse.passwords))
+        stack.enter_context(tidied(partial(remove if dry_run else staging.remove_unfinished, folder)))
         run = _begin(ready, store, engine, folder, how)
         stack.callback(run.incoming.remove)
+        stack.enter_context(tidied(close_pools))
         _execute(run, opened, how)
         run.report.pending = pending_chunks(run)
         return run.report
@@ -272,6 +278,16 @@ def _count(report: Report, state: StoreState, todo: Plan, outcome: Outcome, embe
     report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens
     report.problems += _rejections(state, todo, outcome)
     report.rechunked = todo.rechunked
+    _warn(report, outcome)
+
+
+def _warn(report: Report, outcome: Outcome) -> None:
+    """Report what was lost of the documents of this run, or read by a lesser way."""
+    columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "metadata"))
+    for uri, metadata in zip(*columns, strict=True):
+        found = warnings_of(metadata)
+        report.problems += [f"{uri}: {one.message}" for one in found]
+        report.lost_text += any(one.lost for one in found)
 
 
 def _rejections(state: StoreState, todo: Plan, outcome: Outcome) -> Iterator[str]:

@@ -302,11 +302,12 @@ class Store:
 
         Returns:
             `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`, of
-            `stale` ones, of `chunks` and `rejects`, `unreadable` files and folders with the reason, counts of documents
-            by `sources` and `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use.
-            `vectors` tells the `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and
-            the `minutes` that a run needs for these, or None. A store on an object store also has `synced`: when its
-            mirror was last in step with it (ISO 8601, UTC).
+            `stale` ones, of those with `lost_text` (the view `warnings` says what is missing), of `chunks` and
+            `rejects`, `unreadable` files and folders with the reason, counts of documents by `sources` and
+            `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use. `vectors` tells the
+            `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and the `minutes` that a
+            run needs for these, or None. A store on an object store also has `synced`: when its mirror was last in step
+            with it (ISO 8601, UTC).
         """
         return status_of(self.stored)
 

@@ -151,6 +151,13 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "strategy": "Strategy that split the region.",
         "options": "Its options, as JSON.",
     }),
+    "warnings": ("One row for each warning about a document: text that was lost, or a lesser way of reading it.", {
+        "uri": "Name of the document.",
+        "document_id": "Its id.",
+        "kind": "Kind of the warning: undecodable_pages, damaged_pages or read_as.",
+        "message": "What happened.",
+        "lost": "Whether text of the document is missing.",
+    }),
     "vectors": ("One row for each vector, of unit length; a chunk with parts has several.", {
         "chunk_id": "Chunk of the vector.",
         "part": "Part of the chunk, from 0.",

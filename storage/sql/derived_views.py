@@ -9,6 +9,8 @@ that agree in one of up to 27 bands of 14 signs, and in four of five signs over 
 at .95 one in a thousand is missed at 384 dimensions, one in a hundred at 256; of closer ones, fewer.
 """
 
+from docmill.storage.sql.document_warnings import WARNINGS
+
 NEAR = 0.95
 """Least cosine of near duplicates."""
 _FEW = 200
@@ -96,7 +98,7 @@ ORDER BY similarity DESC, chunk_id LIMIT k
 """
 """The chunks whose vectors are nearest to a chunk's; it compares all of them."""
 
-OF_ROWS = {"routing": ROUTING, "lengths": _LENGTHS, "freshness": _FRESHNESS}
+OF_ROWS = {"routing": ROUTING, "warnings": WARNINGS, "lengths": _LENGTHS, "freshness": _FRESHNESS}
 """Views over rows alone."""
 OF_VECTORS = {"vectors": _VECTORS, "duplicates": _DUPLICATES}
 """Views that need `embeddings`; `NEIGHBOURS` does too."""

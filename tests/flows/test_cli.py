@@ -175,7 +175,7 @@ def test_ingest_prints_one_object_and_says_the_rest_on_standard_error() -> None:
     report = json.loads(result.stdout)
     assert list(report) == [
         "snapshot", "documents", "chunks", "parsed", "embedded", "tokens_embedded", "rechunked", "model", "candidate",
-        "gate", "pending", "seconds",
+        "gate", "pending", "lost_text", "seconds",
     ]  # fmt: skip
     assert report["snapshot"] is None
     assert report["documents"]["unchanged"] == 2
@@ -336,4 +336,4 @@ def test_a_wheel_turns_while_a_terminal_waits_and_nowhere_else(monkeypatch: pyte
 
 def test_the_help_of_sql_names_every_table() -> None:
     said = CliRunner().invoke(app, ["sql", "--help"]).output
-    assert [name for name in (*SCHEMAS, "routing", "snapshots", "evaluations") if name not in said] == []
+    assert [name for name in (*SCHEMAS, "routing", "warnings", "snapshots", "evaluations") if name not in said] == []

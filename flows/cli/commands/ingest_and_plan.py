@@ -7,7 +7,7 @@ import typer
 
 from docmill.flows.cli.terminal.command import checked_settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_text
-from docmill.flows.cli.terminal.progress import progress_bar
+from docmill.flows.cli.terminal.progress import progress_shown
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
@@ -25,6 +25,8 @@ RefreshContexts = Annotated[
     bool, typer.Option("--refresh-contexts", help="Ask the model again for stale or unusable contexts.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+PLAN_KEPT = "a plan keeps nothing, and the store is as it was"
 
 
 def register(app: typer.Typer) -> None:
@@ -64,13 +66,17 @@ def plan(
 
 
 def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> "Report":
-    """Run the ingest with a progress bar, and print which engine was chosen."""
+    """Run the ingest with its progress shown, and print which engine was chosen; a signal ends the process."""
+    from docmill.flows.cli.terminal.interruption import interruptible, kept_of
     from docmill.flows.hosting.run_on_engine import engine_of, sources_of, start_run
 
     named = sources_of(settings, sources)
     if settings.engine == "auto" and not options.dry_run:
         note(f"engine {engine_of(settings, options)}, chosen by --engine auto")
-    with progress_bar() as progress:
+    with (
+        interruptible(lambda: PLAN_KEPT if options.dry_run else kept_of(settings.store)),
+        progress_shown("discover") as progress,
+    ):
         return start_run(settings, named, options, progress, note)
 
 

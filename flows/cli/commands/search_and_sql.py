@@ -31,7 +31,7 @@ class Mode(StrEnum):
 At = Annotated[str | None, typer.Option("--at", metavar="N|TAG", help="A kept snapshot, by number or tag.")]
 
 _VIEWS = (
-    "chunks, documents, routing, rejects, runs, costs, snapshots, evaluations, deleted, deleted_chunks, "
+    "chunks, documents, routing, warnings, rejects, runs, costs, snapshots, evaluations, deleted, deleted_chunks, "
     "vectors, neighbours('CHUNK_ID', 5), lengths, duplicates, freshness"
 )
 

@@ -32,9 +32,10 @@ def note(message: str, name: str = NAME) -> None:
     An excerpt of a statement below it keeps its lines, and carets their place.
     """
     said, mark, excerpt = message.partition(_EXCERPT)
-    typer.echo(f"{name} {plain(said)}", err=True)
+    lines = [f"{name} {plain(said)}"]
     if mark:
-        typer.echo(harmless(f"{_EXCERPT}{excerpt}".strip("\n")), err=True)
+        lines.append(harmless(f"{_EXCERPT}{excerpt}".strip("\n")))
+    print("\n".join(lines), file=sys.stderr, flush=True)  # not typer.echo, which would write into a bar
 
 
 def print_text(text: str) -> None:
