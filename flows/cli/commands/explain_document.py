@@ -43,14 +43,14 @@ def explain(
 
     found = find(settings, file, _trials(settings, strategy or [], option or []))
     if html is not None:
-        from docmill.flows.cli.terminal.explain_chunks_html import page
+        from docmill.flows.cli.pages.explain_chunks_html import page
 
         html.write_text(page(found), encoding="utf-8")
         note(f"wrote {html}")
     if as_json:
         print_json(found.as_json())
     elif html is None:
-        from docmill.flows.cli.terminal.explain_chunks_text import draw
+        from docmill.flows.cli.pages.explain_chunks_text import draw
 
         draw(found, limit)
 

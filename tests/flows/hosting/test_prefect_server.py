@@ -26,7 +26,7 @@ from tests.kit.far_bench import FarBench
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
-HOUSE = Path(__file__).parents[2]
+HOUSE = Path(__file__).parents[3]
 PATIENCE_S = 300.0
 CRON = "* * * * * */20"  # at the seconds 0, 20 and 40
 WORDS = "# Valley\n\nThe northern valley has snow in May.\n"
