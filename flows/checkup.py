@@ -247,7 +247,7 @@ def _repair(name: str) -> str:
 def _prefect(settings: Settings) -> Checked:
     url = configured_api()
     if url is None:
-        return Checked("prefect", "ok", "no API configured: runs use threads, `docmill serve` starts its own server")
+        return Checked("prefect", "ok", "no API configured: runs use threads, `docmill schedule` starts its own server")
     state: State = "note" if settings.engine == "local" else "broken"
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=_ANSWER_S) as answer:
