@@ -8,7 +8,35 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-_commits = threading.Lock()
+
+class _Commits:
+    """The commits in progress. A process may ingest into several stores at once; none waits for another."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._closed = False
+
+    def begin(self) -> None:
+        """Count a commit; once they are closed, wait for the end of the process instead."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed)
+            self._running += 1
+
+    def end(self) -> None:
+        """Count a commit as done."""
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def close(self, patience_s: float) -> None:
+        """Let none begin any more, and wait for those in progress, for so many seconds at most."""
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: not self._running, patience_s)
+
+
+_commits = _Commits()
 _removals: list[Callable[[], object]] = []
 _begun = threading.Event()
 
@@ -16,8 +44,11 @@ _begun = threading.Event()
 @contextmanager
 def uncut() -> Iterator[None]:
     """Mark a commit: an end that begins during the block waits for it for a moment, and none begins after."""
-    with _commits:
+    _commits.begin()
+    try:
         yield
+    finally:
+        _commits.end()
 
 
 @contextmanager
@@ -37,7 +68,7 @@ def tidied(remove: Callable[[], object]) -> Iterator[None]:
 
 def begin(patience_s: float) -> None:
     """Begin the end of the process: wait for a commit in progress, for so many seconds at most."""
-    _commits.acquire(timeout=patience_s)
+    _commits.close(patience_s)
     _begun.set()
 
 
