@@ -16,7 +16,7 @@ from docmill.flows.cli.commands import (
     tag_and_diff,
     tune_settings,
 )
-from docmill.flows.cli.setup import list_settings, schedule_runs
+from docmill.flows.cli.setup import list_settings, schedule_runs, show_plugins
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 from docmill.storage.process.malloc_tuning import prefer_system_pool
 
@@ -25,7 +25,7 @@ GROUPS = {
     "Ask": ("search", "sql", "explain"),
     "Versions": ("history", "diff", "tag", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
-    "Care": ("status", "doctor", "verify", "rejects", "repair", "vacuum", "compact", "reembed"),
+    "Care": ("status", "doctor", "verify", "rejects", "repair", "vacuum", "compact", "reembed", "plugins"),
 }
 """The commands in the order in which `docmill --help` shows them."""
 
@@ -76,6 +76,7 @@ for module in (
     init_file,
     doctor,
     list_settings,
+    show_plugins,
 ):
     module.register(app)
 

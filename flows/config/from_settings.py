@@ -176,7 +176,7 @@ def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
 def check_model(settings: Settings, recipe: Recipe) -> None:
     """Raise `ConfigError` if contexts or summaries need a language model and none is set."""
     table = recipe.routes
-    routes = [*table.by_type.values(), table.default, *(route for _, route in table.by_glob)]
+    routes = [*table.every()]
     routes += [replace(table.default, contextualizer=name) for _, name in table.contexts]
     if not settings.model.provider and any(asks_model(route, recipe.chunk) for route in routes):
         raise ConfigError(

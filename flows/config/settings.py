@@ -113,7 +113,7 @@ class ChunkSettings(ConfigSection):
     contextualizer: str = Field(
         default="structural",
         description="none, structural (title › headings), window (plus neighbouring text), summary (structural, plus"
-        " summaries of sections and documents as extra chunks) or llm (structural, plus text by [model]).",
+        " summaries of sections and documents as extra chunks), llm (structural, plus text by [model]) or a plugin.",
     )
     summed_up_by: Literal["extract", "model"] = Field(
         default="extract",
@@ -179,7 +179,8 @@ class SearchSettings(ConfigSection):
     )
     rerank: str = Field(
         default="",
-        description="Reranker: late (uses the embedding model), or a CrossEncoder by path or Hub name. Empty is none.",
+        description="Reranker: late (uses the embedding model), a plugin, or a CrossEncoder by path or Hub name."
+        " Empty is none.",
     )
     rerank_depth: int = Field(default=20, ge=1, description="Number of candidates to rerank.")
     expand: Literal["", "feedback", "model"] = Field(

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 
 from tokenizers import Tokenizer
 
@@ -17,7 +17,7 @@ from docmill.tasks.chunking.vector_parts import divide
 from docmill.tasks.chunking.windows import VERSION as WINDOWS_VERSION
 from docmill.tasks.chunking.windows import windows
 from docmill.tasks.context.context_input import WINDOW_TOKENS, ContextInput, context_input_of
-from docmill.tasks.context.contextualizers import contextualizer_of
+from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, contextualizer_of
 from docmill.tasks.context.model_context import ContextWriter
 from docmill.tasks.context.model_prompts import VERSION as PROMPTS
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
@@ -55,6 +55,10 @@ class ChunkOptions:
     parts: int = 0
     by_model: bool = False
     window_tokens: int = WINDOW_TOKENS
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Be built again where it is unpickled: a worker loads plugins before its memory is limited."""
+        return ChunkOptions, tuple(getattr(self, each.name) for each in fields(self))
 
     def __post_init__(self) -> None:
         contextualizer_of(self.contextualizer)
@@ -213,6 +217,15 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     by_model, window = said.pop("by_model"), said.pop("window_tokens")
     asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if asks_model(route, options) else []
     return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *parts, *asked)
+
+
+def plugins_in(routed: Sequence[Routed], options: ChunkOptions) -> list[str]:
+    """Return the plugins that split regions or write their contexts, each with its version."""
+    strategies = {one.strategy for each in routed for one in each.route.ensemble} - SPLITTERS.own.keys()
+    contexts = {each.route.contextualizer or options.contextualizer for each in routed} - CONTEXTUALIZERS.own.keys()
+    versions = {name: SPLITTERS[name].version for name in strategies}
+    versions |= {name: CONTEXTUALIZERS[name].version for name in contexts}
+    return [f"{name} ({version})" for name, version in sorted(versions.items())]
 
 
 def asks_model(route: Route, options: ChunkOptions) -> bool:

@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from docmill.storage.errors import ConfigError
+from docmill.storage.plugins.registry import nearest
 from docmill.tasks.context.contextualizers import contextualizer_of
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.scores import CONTENT_TYPES
 from docmill.tasks.paths.patterns import PathPatterns, patterns_of
-from docmill.tasks.split.strategies import nearest, options_of
+from docmill.tasks.split.strategies import options_of
 
 OWN_KEY = "docmill"
 """The key in a document's front matter that sets its route."""
@@ -28,6 +29,10 @@ class Route:
     options: Mapping[str, Any] = field(default_factory=dict)
     contextualizer: str = ""
     also: tuple["Route", ...] = ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Be built again where it is unpickled: a worker loads plugins before its memory is limited."""
+        return Route, (self.strategy, self.options, self.contextualizer, self.also)
 
     def __post_init__(self) -> None:
         options_of(self.strategy, self.options)
@@ -125,6 +130,10 @@ class RouteTable:
     def route_regions(self, uri: str, regions: Sequence[Region], metadata: Mapping[str, Any]) -> list[Routed]:
         """Return the regions of a document with their routes."""
         return [Routed(one, *self.decide(uri, one.verdict.content_type, metadata)) for one in regions]
+
+    def every(self) -> list[Route]:
+        """Return the routes of the table; those that documents name for themselves are not among them."""
+        return [*self.by_type.values(), self.default, *(route for _, route in self.by_glob)]
 
     def matching(self, uri: str) -> tuple[str, ...]:
         """Return the globs that match a uri, in the order of the table."""

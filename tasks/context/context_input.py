@@ -99,7 +99,7 @@ class Contextualizer:
     """
 
     name: str
-    version: int
+    version: int | str
     say: Callable[[ContextInput, Span, Lead], str]
     asks: Callable[[ContextInput, Sequence[Span], int], tuple[Prompt, ...]] | None = None
     sums_up: bool = False

@@ -1,12 +1,12 @@
 """Contextualizers: the registry of the ways to write a chunk's context."""
 
-from docmill.storage.errors import ConfigError
+from docmill.storage.plugins.registry import Registry, Seam
 from docmill.tasks.context.context_input import ContextInput, Contextualizer, Lead, context_input_of
+from docmill.tasks.context.context_plugin import ContextualizerPlugin, contextualizer_of_plugin
 from docmill.tasks.context.model_prompts import neighbours, path_first, situating
 from docmill.tasks.context.structural import structural
 from docmill.tasks.context.window import window
 from docmill.tasks.split.spans.span import Span
-from docmill.tasks.split.strategies import nearest
 
 __all__ = ["CONTEXTUALIZERS", "ContextInput", "Contextualizer", "context_input_of", "contextualizer_of"]
 
@@ -18,7 +18,7 @@ def _none(_setting: ContextInput, _span: Span, _lead: Lead) -> str:
     return ""
 
 
-CONTEXTUALIZERS: dict[str, Contextualizer] = {
+_OWN: dict[str, Contextualizer] = {
     one.name: one
     for one in (
         Contextualizer("none", 1, _none),
@@ -28,12 +28,13 @@ CONTEXTUALIZERS: dict[str, Contextualizer] = {
         Contextualizer("llm", STRUCTURAL, path_first, situating),
     )
 }
+CONTEXTUALIZERS: Registry[Contextualizer] = Registry(
+    Seam("docmill.contextualizers", "contextualizer", ContextualizerPlugin), _OWN, contextualizer_of_plugin
+)
 GISTS = Contextualizer("window", STRUCTURAL, path_first, neighbours)
 """`window` with a language model: it describes the neighbours of a chunk in a sentence each."""
 
 
 def contextualizer_of(name: str, by_model: bool = False) -> Contextualizer:
     """Return a contextualizer, with `by_model` the one whose summaries a model writes; raise ConfigError if unknown."""
-    if name not in CONTEXTUALIZERS:
-        raise ConfigError(f"contextualizer {name!r} does not exist; {nearest(name, CONTEXTUALIZERS)}")
     return GISTS if by_model and name == GISTS.name else CONTEXTUALIZERS[name]

@@ -9,12 +9,12 @@ from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import Draft, Parsed, StagedDocument
 from docmill.tasks.archive.laid_members import why_missing
-from docmill.tasks.chunking.chunk import chunk_regions, vector_keys
+from docmill.tasks.chunking.chunk import chunk_regions, plugins_in, vector_keys
 from docmill.tasks.chunking.route import Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import find_regions
 from docmill.tasks.detect.verdict import detect
-from docmill.tasks.document.recipe import Recipe, suffix_of
+from docmill.tasks.document.recipe import WITH, Recipe, suffix_of
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
@@ -102,11 +102,25 @@ def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
         routed = recipe.routes.route_regions(work.uri, regions, parsed.metadata)
     except ConfigError as error:
         return reject(work, Rejected("misrouted", str(error)), file_type)
-    drafts = chunk_regions(parsed, routed, load_tokenizer(recipe.tokenizer_dir), recipe.chunk, job.lookup)
+    try:
+        drafts = _chunks(job, file_type, parsed, routed)
+    except Rejected as why:
+        return reject(work, why, file_type)
     document = _document(job, file_type, parsed, routed, len(drafts))
     new = parsed if job.stored is None else None
     keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
     return WorkResult(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid), keys)
+
+
+def _chunks(job: WorkRequest, file_type: FileType, parsed: Parsed, routed: Sequence[Routed]) -> list[Draft]:
+    """Return the chunks of routed regions; what becomes of the document from here on names the plugins at work."""
+    recipe = job.recipe
+    parser = WITH.join([_parser_name(file_type), *plugins_in(routed, recipe.chunk)])
+    announce(parser)
+    try:
+        return chunk_regions(parsed, routed, load_tokenizer(recipe.tokenizer_dir), recipe.chunk, job.lookup)
+    except Rejected as why:
+        raise Rejected(why.reason, why.message, parser) from why
 
 
 def _document(
@@ -175,6 +189,6 @@ def reject(work: WorkItem, why: Rejected, file_type: FileType | None = None) -> 
         parsed=not work.text_key,
         reason=why.reason,
         message=why.message,
-        parser=_parser_name(file_type) if file_type else why.parser,
+        parser=why.parser or (_parser_name(file_type) if file_type else ""),
     )
     return WorkResult(document, [], None)

@@ -9,13 +9,13 @@ invalidates what:
 | the suffix of a name, where it decides the type | all of it | `work_key` |
 | the version of a parser, or an option of [parse] that the parser reads | parsing and what follows | `text_key` |
 | the route: strategy, options, contextualizer | splitting from the stored text, and what follows | `chunk_key` |
-| the version of a strategy or contextualizer, the tokenizer, a size | the same | `chunk_key` |
+| the version of a strategy, a contextualizer or their plugin, the tokenizer, a size | the same | `chunk_key` |
 | the embedding or the language model, for strategies that ask it | the same | `chunk_key` |
 | the embedding model | vectors alone | `docmill.storage.keys.embedding_key` |
 | nothing but the path, the time or the order of files | nothing | none |
 
 A rejected file is tried again once its content changes, or its `attempt_key`: the version of its parser, the options
-of [parse], and what its reason depends on.
+of [parse], and what its reason depends on. If a plugin failed on it, the key covers the routes and the plugins, too.
 """
 
 import json
@@ -30,6 +30,7 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import VERSION as LISTING_VERSION
 from docmill.tasks.chunking.chunk import ChunkOptions, asks_model, chunker_key
 from docmill.tasks.chunking.route import OWN_KEY, Route, RouteTable
+from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.file_type import VERSION as FILE_TYPE_VERSION
 from docmill.tasks.parse.dispatch.reading import parser_key
 from docmill.tasks.parse.format import FileType, ParseOptions
@@ -41,6 +42,8 @@ _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
 """Options of parsing that decide whether a document is read, and not how."""
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
 """Programs that parsers start; a rejected file that needs one is tried again once it is installed."""
+WITH = " with "
+"""What stands in the name of a rejected document's parser before each plugin that had it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,8 @@ class Recipe:
         versions = {each.name: each.version for each in (FORMATS.values() if form is None else [form])}
         how = {name: value for name, value in asdict(self.parse).items() if name not in _LIMITING}
         cause = _CAUSES.get(reason, _nothing)(self)
-        return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, (how, *cause))
+        plugins = [self._chunkers_key()] if WITH in parser else []
+        return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, (how, *cause), *plugins)
 
     def text_key(self, content_hash: str, file_type: FileType) -> str:
         """Return the key of the canonical text of some content."""
@@ -99,6 +103,10 @@ class Recipe:
             return key_of("no chunks", text_key, str(error))
         return key_of("chunks", text_key, {kind: self._chunker_key(route) for kind, route in routes.items()})
 
+    def _chunkers_key(self) -> str:
+        """Return the key of all routes and all plugins: one of them may do better with a document."""
+        return key_of("chunkers", [self._chunker_key(route) for route in self.routes.every()], _plugins())
+
     def _chunker_key(self, route: Route) -> str:
         if route.also:
             return key_of("ensemble", [self._chunker_key(one) for one in route.ensemble])
@@ -118,7 +126,11 @@ def _limits_of_size(recipe: Recipe) -> tuple[Any, ...]:
 
 
 def _strategies(_recipe: Recipe) -> tuple[Any, ...]:
-    return ({name: [option.name for option in fields(one.options)] for name, one in SPLITTERS.items()},)
+    return {name: [option.name for option in fields(one.options)] for name, one in SPLITTERS.own.items()}, *_plugins()
+
+
+def _plugins() -> list[str]:
+    return [str(origin) for registry in (SPLITTERS, CONTEXTUALIZERS) for origin in registry.origins]
 
 
 def _installed(_recipe: Recipe) -> tuple[Any, ...]:

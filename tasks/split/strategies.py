@@ -1,11 +1,12 @@
 """Strategies: the registry of splitters, and the checks of their options."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from docmill.storage.errors import ConfigError
+from docmill.storage.plugins.origin import described
+from docmill.storage.plugins.registry import Registry, Seam, nearest
 from docmill.tasks.split.content.chat import Conversation, split_chat
 from docmill.tasks.split.content.code import Code, split_code
 from docmill.tasks.split.content.legal import Legal, clause_above, split_legal
@@ -26,46 +27,13 @@ from docmill.tasks.split.general.windowed import Fixed, Sliding, split_fixed, sp
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.proposal import Level, Propose, Proposed, Split
+from docmill.tasks.split.parts.proposal import Level
 from docmill.tasks.split.spans.span import Span
+from docmill.tasks.split.splitter import Splitter, SplitterPlugin, splitter_of_plugin
 
-__all__ = ["SPLITTERS", "Level", "Lookup", "Options", "Part", "Span", "Splitter", "options_of", "splitter_of"]
+__all__ = ["SPLITTERS", "Level", "Lookup", "Options", "Part", "Span", "Splitter", "options_of"]
 
-
-@dataclass(frozen=True, slots=True)
-class Splitter:
-    """A strategy; raise `version` whenever `split` returns different spans.
-
-    `split(part, options)` returns spans in order. The part may be a region of the document. The spans cover all of it
-    that is not blank, front matter or furniture. Each has at most `options.size` tokens, where token counts are
-    additive. Slow packages are imported inside `split`, and tokens are counted by `part.tokens` only.
-
-    `asks` names the model that a strategy needs: "vectors" of the embedding model, or "replies" of a language model.
-    The strategy gets them from `part.lookup`, and uses a simpler strategy while they are missing. If rows should name
-    that simpler strategy, `judged` returns the same spans with the name of the strategy that made them.
-
-    `role` names its chunks if there are `levels` of further chunks below them. `lead(part)` returns what the context of
-    a chunk should say besides its headings, such as the question that it answers. A strategy that `crosses` is called
-    once for neighbouring regions with the same route.
-    """
-
-    name: str
-    version: int
-    options: type[Options]
-    split: Split
-    role: str = ""
-    levels: tuple[Level, ...] = ()
-    crosses: bool = False
-    asks: str = ""
-    lead: Callable[[Part], Callable[[Span], str]] | None = None
-    judged: Propose | None = None
-
-    def propose(self, part: Part, options: Options) -> Proposed:
-        """Return the spans of a part, and the name of the strategy that made them."""
-        return self.judged(part, options) if self.judged else Proposed(self.split(part, options), self.name)
-
-
-SPLITTERS: dict[str, Splitter] = {
+_OWN: dict[str, Splitter] = {
     one.name: one
     for one in (
         Splitter("recursive", 5, Recursive, split_recursive),
@@ -89,18 +57,14 @@ SPLITTERS: dict[str, Splitter] = {
         Splitter("legal", 2, Legal, split_legal, lead=clause_above),
     )
 }
-
-
-def splitter_of(strategy: str) -> Splitter:
-    """Return a strategy by name; raise ConfigError that suggests the nearest name."""
-    if strategy not in SPLITTERS:
-        raise ConfigError(f"strategy {strategy!r} does not exist; {nearest(strategy, SPLITTERS)}")
-    return SPLITTERS[strategy]
+SPLITTERS: Registry[Splitter] = Registry(
+    Seam("docmill.splitters", "strategy", SplitterPlugin), _OWN, splitter_of_plugin
+)
 
 
 def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
     """Return a strategy's options; raise ConfigError for an unknown option or an invalid value."""
-    kind = splitter_of(strategy).options
+    kind = SPLITTERS[strategy].options
     names = [field.name for field in fields(kind)]
     for name in values:
         if name not in names:
@@ -109,9 +73,5 @@ def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
         return kind(**values)
     except ConfigError as error:
         raise ConfigError(f"{strategy}: {error}") from None
-
-
-def nearest(wrong: str, right: "Mapping[str, Any] | list[str]") -> str:
-    """Return a hint for a wrong name: the nearest valid one, or all valid ones."""
-    near = get_close_matches(wrong, right, 1)
-    return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(right)}"
+    except ValueError as error:  # of a plugin
+        raise ConfigError(f"{strategy}: {described(error)}") from None

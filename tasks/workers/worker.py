@@ -6,17 +6,17 @@ import pickle
 import resource
 import signal
 import sys
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
 from docmill.storage.errors import Rejected
+from docmill.storage.plugins.origin import described
 from docmill.storage.process.child_process import address_space, die_with, lower
 from docmill.tasks.workers.memory_release import release
 from docmill.tasks.workers.messages import answer, note, refusal, send
 
 _MEGABYTE = 1 << 20  # bytes
-_MAX_MESSAGE = 500
-"""Characters of an exception: some libraries repeat the document in it."""
 _MAX_FILE = 2 << 30
 """Bytes of any file that a worker writes, so that a bomb does not fill the disk before its time is over."""
 _SPARE_CPU_S = 5
@@ -49,7 +49,8 @@ def serve(arguments: list[str]) -> None:
         except (EOFError, ConnectionError):
             return
         if not limited:
-            pickle.loads(request)  # import what the work needs before its memory is limited
+            with suppress(Exception):  # which the answer names
+                pickle.loads(request)  # import what the work needs, plugins too, before its memory is limited
             _limit_memory(memory_mb)
             limited = True
         _limit_time(timeout_s)
@@ -66,13 +67,7 @@ def _answer(request: bytes, memory_mb: int) -> bytes:
     except MemoryError:
         return refusal(Rejected("memory", f"needs more than {memory_mb} MB"))
     except BaseException as error:
-        return refusal(Rejected("crashed", describe(error)))
-
-
-def describe(error: BaseException) -> str:
-    """Return an exception's type and message in one line of at most 500 characters."""
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}"[:_MAX_MESSAGE].removesuffix(": ")
+        return refusal(Rejected("crashed", described(error)))
 
 
 def _block_network() -> None:

@@ -15,7 +15,7 @@ from docmill.storage.retrieval.candidates.fusion import FUSIONS, fuse
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.search_options import LONGEST_QUERY, Mode, SearchArguments
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
-from docmill.storage.retrieval.steps.rerank import late_interaction
+from docmill.storage.retrieval.steps.late_interaction import late_interaction
 from tests.kit.fake_encoder import TokenCounts
 from tests.kit.workbench import Workbench
 

@@ -58,7 +58,6 @@ def explain(
 def _trials(settings: "Settings", strategies: list[str], options: list[str]) -> dict[str, "Route"]:
     """Return the routes to try, by name."""
     from docmill.tasks.chunking.route import Route
-    from docmill.tasks.split.strategies import splitter_of
 
     if options and not strategies:
         raise ConfigError("--option needs a --strategy to apply to")
@@ -69,7 +68,6 @@ def _trials(settings: "Settings", strategies: list[str], options: list[str]) -> 
         if not separator or owner not in ("", *strategies):
             raise ConfigError(f"--option must be NAME=VALUE or STRATEGY.NAME=VALUE of a --strategy, got {one!r}")
         for strategy in [owner] if owner else strategies:
-            splitter_of(strategy)
             values[strategy][name] = _value(value)
     return {_title(name, own): Route(name, own) for name, own in values.items()}
 

@@ -45,8 +45,8 @@ class SearchOptions:
 
     `weight` is the weight of the vectors in a weighted fusion. `spread` is the share of its neighbours' scores that
     a chunk of a hybrid search gets. `distinct` drops hits that repeat a better hit. `diversity`
-    weighs difference from better hits against the score (maximal marginal relevance). `rerank` is `late` or the path or
-    hub name of a CrossEncoder, and scores `rerank_depth` candidates again. `expand` searches again with
+    weighs difference from better hits against the score (maximal marginal relevance). `rerank` is `late`, a plugin, or
+    the path or hub name of a CrossEncoder, and scores `rerank_depth` candidates again. `expand` searches again with
     words of the first hits (`feedback`) or with a language model's wordings (`model`). `widen` grows hits by whole
     neighbouring chunks up to this number of tokens. `parents` returns the parent of each chunk found.
     """

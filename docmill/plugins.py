@@ -1,0 +1,36 @@
+"""What the author of a plugin needs: the protocol of each group, and the values that its methods take and return.
+
+| entry point group | protocol | chosen by |
+|---|---|---|
+| `docmill.splitters` | `SplitterPlugin` | `[[routes]] strategy` |
+| `docmill.contextualizers` | `ContextualizerPlugin` | `[chunk] contextualizer`, `[[routes]] contextualizer` |
+| `docmill.rerankers` | `RerankerPlugin` | `[search] rerank` |
+
+The name of an entry point is the name by which the settings choose the plugin. `docmill plugins` lists what is
+installed, `docmill.testing` tests it, and the guide "Write a plugin" builds an example of each.
+"""
+
+from docmill.storage.errors import Rejected
+from docmill.storage.retrieval.steps.rerankers import RerankerPlugin
+from docmill.storage.schema import ChunkRow, Element, Parsed
+from docmill.tasks.context.context_input import ContextInput, Lead
+from docmill.tasks.context.context_plugin import ContextualizerPlugin
+from docmill.tasks.split.parts.options import Options
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.span import Span
+from docmill.tasks.split.splitter import SplitterPlugin
+
+__all__ = [
+    "ChunkRow",
+    "ContextInput",
+    "ContextualizerPlugin",
+    "Element",
+    "Lead",
+    "Options",
+    "Parsed",
+    "Part",
+    "Rejected",
+    "RerankerPlugin",
+    "Span",
+    "SplitterPlugin",
+]

@@ -1,0 +1,31 @@
+"""The command `plugins`: what other distributions add, and whether it can be used."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from docmill.flows.cli.terminal.command import takes
+from docmill.flows.cli.terminal.output import note, print_found
+
+_COLUMNS = ("group", "name", "distribution", "version")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command(cls=takes())(plugins)
+
+
+def plugins(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the installed plugins: group, name, distribution, version, and what is wrong with them.
+
+    Exits with status 1 if one of them cannot be used.
+    """
+    from docmill.flows.list_plugins import plugins as find
+
+    found = list(find())
+    print_found([asdict(one) for one in found], as_json, "No plugins are installed.", _COLUMNS)
+    problems = [one.problem for one in found if one.problem]
+    for problem in () if as_json else problems:
+        note(problem)
+    raise typer.Exit(1 if problems else 0)

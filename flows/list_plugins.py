@@ -1,0 +1,17 @@
+"""List plugins: everything that other distributions add, from which distribution, and what is wrong with it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from docmill.storage.plugins.registry import Listed, Registry
+from docmill.storage.retrieval.steps.rerankers import RERANKERS
+from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
+from docmill.tasks.split.strategies import SPLITTERS
+
+REGISTRIES: tuple[Registry[Any], ...] = (SPLITTERS, CONTEXTUALIZERS, RERANKERS)
+
+
+def plugins() -> Iterator[Listed]:
+    """Yield the installed plugins by group and name; each is imported to find its problem."""
+    for registry in REGISTRIES:
+        yield from registry.listed()

@@ -1,0 +1,59 @@
+"""Origin: which distribution a plugin comes from, so that each of its failures can name it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from docmill.storage.errors import Rejected
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_LONGEST = 500
+"""Characters of an exception in a message: some libraries repeat the document in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The name of a plugin and the distribution that gives it; `kind` is the word for such plugins in messages."""
+
+    kind: str
+    name: str
+    distribution: str
+    release: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name!r} of {self.distribution} {self.release}"
+
+    def version(self, own: object) -> str:
+        """Return the version for keys: that of the distribution and the plugin's own."""
+        return f"{self.distribution} {self.release}, {own}"
+
+    def guarded(self, call: Callable[P, R], failure: Callable[[str], Exception]) -> Callable[P, R]:
+        """Return a function that raises `failure` with a message that names the plugin where `call` raises anything.
+
+        `Rejected` and `MemoryError` pass as they are: they say what is wrong with a document.
+        """
+
+        @wraps(call)
+        def guarded(*arguments: P.args, **named: P.kwargs) -> R:
+            try:
+                return call(*arguments, **named)
+            except (Rejected, MemoryError):
+                raise
+            except Exception as error:
+                raise failure(f"{self} failed: {described(error)}") from error
+
+        return guarded
+
+
+def described(error: BaseException) -> str:
+    """Return an exception's type and message in one line of at most 500 characters."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}"[:_LONGEST].removesuffix(": ")
+
+
+def crashed(message: str) -> Rejected:
+    """Return the reason for a document on which a plugin has failed."""
+    return Rejected("crashed", message)

@@ -1,0 +1,152 @@
+"""Registry: our own implementations by name, and those of plugins, each loaded when it is first asked for."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from docmill.storage.errors import ConfigError
+from docmill.storage.plugins.origin import Origin, described
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger("docmill.plugins")
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """Where plugins of one kind join: their entry point group, their word in messages, and their protocol."""
+
+    group: str
+    kind: str
+    protocol: type
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An entry point as `docmill plugins` lists it; `problem` is "" where it can be used."""
+
+    group: str
+    name: str
+    distribution: str
+    version: str
+    problem: str
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """A mapping from names to our own implementations and to those of plugins.
+
+    Entry points are read at the first look-up, and a plugin is imported when it is asked for by name, in worker
+    processes too. `adapt` turns what an entry point leads to into an implementation. Raises `ConfigError` for a name
+    that nothing has, and for a plugin that cannot be used; the others are not affected. What a plugin gives under a
+    name of ours is not used; the logger `docmill.plugins` warns of it.
+    """
+
+    def __init__(self, seam: Seam, own: Mapping[str, T], adapt: Callable[[Origin, Any], T]) -> None:
+        self.seam = seam
+        self.own = own
+        self._adapt = adapt
+        self._loaded: dict[str, T | ConfigError] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        found = self._loaded[name]
+        if isinstance(found, ConfigError):
+            raise found.with_traceback(None)  # else it grows with every raise
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.own or name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.own
+        yield from (name for name in self._entries if name not in self.own)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    @property
+    def origins(self) -> list[Origin]:
+        """Return where the plugins come from, without importing any."""
+        return [self._origin(entry) for name, entries in self._entries.items() for entry in entries]
+
+    def listed(self) -> Iterator[Listed]:
+        """Yield every plugin; each is imported to find its problem."""
+        for name, entries in self._entries.items():
+            for origin in map(self._origin, entries):
+                yield Listed(self.seam.group, name, origin.distribution, origin.release, self._problem(name))
+
+    def _problem(self, name: str) -> str:
+        if name in self.own:
+            return self._taken(name, self._entries[name])
+        try:
+            self[name]
+        except ConfigError as error:
+            return str(error)
+        return ""
+
+    @cached_property
+    def _entries(self) -> dict[str, list["EntryPoint"]]:
+        """Return the entry points of the group by name, sorted; several distributions may give the same name."""
+        from importlib.metadata import entry_points
+
+        found: dict[str, list[EntryPoint]] = {}
+        for entry in sorted(entry_points(group=self.seam.group), key=lambda one: one.name):
+            found.setdefault(entry.name, []).append(entry)
+        for name in found.keys() & self.own.keys():
+            _LOG.warning("%s", self._taken(name, found[name]))
+        return found
+
+    def _taken(self, name: str, entries: "list[EntryPoint]") -> str:
+        """Say that plugins have a name of ours, which is what the name keeps meaning."""
+        others = self._givers(entries)
+        return f"{self.seam.kind} {name!r} is one of docmill's own; that of {others} is not used and needs another name"
+
+    def _givers(self, entries: "list[EntryPoint]") -> str:
+        return " and ".join(f"{one.distribution} {one.release}" for one in map(self._origin, entries))
+
+    def _origin(self, entry: "EntryPoint") -> Origin:
+        distribution, release = (entry.dist.name, entry.dist.version) if entry.dist else ("(no distribution)", "")
+        return Origin(self.seam.kind, entry.name, distribution, release)
+
+    def _load(self, name: str) -> T | ConfigError:
+        entries = self._entries.get(name, [])
+        if name in self.own:
+            return self.own[name]
+        if not entries:
+            hint = nearest(name, self, "; no installed plugin has this name")
+            return ConfigError(f"{self.seam.kind} {name!r} does not exist; {hint}")
+        if len(entries) > 1:
+            givers = self._givers(entries)
+            return ConfigError(f"{self.seam.kind} {name!r} is given by {givers}; uninstall all but one of them")
+        origin = self._origin(entries[0])
+        try:
+            return self._adapt(origin, _checked(entries[0].load(), self.seam.protocol))
+        except MemoryError:
+            raise
+        except Exception as error:  # an import can fail in every way that code can
+            return ConfigError(f"{origin} cannot be used: {described(error)}")
+
+
+def _checked(found: Any, protocol: type) -> Any:
+    """Return what an entry point leads to, or an object of it if it is a class; raise `TypeError` if members lack."""
+    plugin = found() if isinstance(found, type) else found
+    wanted = dict.fromkeys((*vars(protocol), *protocol.__annotations__))
+    lacking = [name for name in wanted if not name.startswith("_") and not hasattr(plugin, name)]
+    if lacking:
+        raise TypeError(f"it lacks {', '.join(lacking)} of docmill.plugins.{protocol.__name__}")
+    if not isinstance(plugin.version, int | str):
+        raise TypeError(f"its version must be a number or a text, got {plugin.version!r}")
+    return plugin
+
+
+def nearest(wrong: str, right: Mapping[str, Any] | list[str], unlike: str = "") -> str:
+    """Return a hint for a wrong name: the nearest valid one, or all valid ones and `unlike`."""
+    near = get_close_matches(wrong, right, 1)
+    return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(right)}{unlike}"

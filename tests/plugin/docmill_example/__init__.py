@@ -1,0 +1,1 @@
+"""One small plugin of each kind for docmill."""

@@ -1,0 +1,162 @@
+"""The example package: installed into a folder, used by worker processes, changed, and removed."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copytree, rmtree
+from typing import Any
+
+import pytest
+
+import docmill
+from docmill.storage.upkeep.verify import verify
+from tests.kit.house import ROOT
+from tests.plugins.distributions import EXAMPLE, install
+
+MILL = "# The mill\n\nIt grinds the wheat of the valley.\n\n## Water\n\nThe river turns the wheel all year.\n"
+SNOW = "# Snow\n\nIt snows in the mountains from November on.\n"
+SETTINGS = """
+sources = ["docs"]
+engine = "local"
+
+[parse]
+workers = 2
+
+[embedding]
+model = "{model}"
+
+[chunk]
+contextualizer = "trail"
+
+[search]
+rerank = "shared_words"
+
+[[routes]]
+glob = "*.md"
+strategy = "paragraphs"
+options = {{ least_words = 2 }}
+"""
+CHUNKS = "SELECT text, context, strategy FROM chunks ORDER BY uri, start_char"
+WHEEL = {"text": "The river turns the wheel all year.", "context": "The mill / Water", "strategy": "paragraphs"}
+REJECTS = "SELECT uri, reason, message, regexp_replace(parser, '^.*? with ', '') AS with FROM rejects"
+RETURN = "        return spans"
+FAILS = "        if 'snows' in part.text: raise RuntimeError('snow')\n"
+ENDS = "        if 'snows' in part.text: __import__('os')._exit(7)\n"
+
+
+@dataclass
+class Project:
+    """A folder with documents, a docmill.toml and a store, and the folder of its plugins."""
+
+    folder: Path
+    site: Path
+    model: Path
+
+    def run(self, *arguments: str, status: int = 0) -> "subprocess.CompletedProcess[str]":
+        """Run the command line in a process that finds the plugins."""
+        code = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(self.model), *arguments]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (self.site, ROOT)))}
+        done = subprocess.run(code, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr or done.stdout
+        return done
+
+    def json(self, *arguments: str, status: int = 0) -> Any:
+        """Run a command with --json and return what it says."""
+        return json.loads(self.run(*arguments, "--json", status=status).stdout)
+
+    def error(self, *arguments: str) -> str:
+        """Run a command that fails, and return its message."""
+        return self.run(*arguments, status=1).stderr
+
+    def rows(self, statement: str) -> list[dict[str, Any]]:
+        """Return the rows of a statement; reading a store needs no plugin."""
+        with docmill.open_store(self.folder / "store") as store:
+            return list(store.sql(statement).to_pylist())
+
+    def edit(self, module: str, *changes: tuple[str, str]) -> None:
+        """Change a module of the installed plugin."""
+        path = self.site / "docmill_example" / f"{module}.py"
+        text = path.read_text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path.write_text(text)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory, fake_model: str, token_counts_folder: Path) -> Project:
+    """Return a project whose two documents the example, built and installed, has split in worker processes."""
+    folder = tmp_path_factory.mktemp("made")
+    site = install(copytree(EXAMPLE, tmp_path_factory.mktemp("example") / "source"), folder / "site")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "mill.md").write_text(MILL)
+    (folder / "docs" / "snow.md").write_text(SNOW)
+    (folder / "docmill.toml").write_text(SETTINGS.format(model=fake_model))
+    project = Project(folder, site, token_counts_folder)
+    assert project.json("ingest")["documents"]["added"] == 2
+    return project
+
+
+@pytest.fixture
+def project(tmp_path: Path, made: Project) -> Project:
+    """Return a copy of the project and its plugins."""
+    copytree(made.folder, tmp_path, symlinks=True, dirs_exist_ok=True)
+    return Project(tmp_path, tmp_path / "site", made.model)
+
+
+def test_the_example_is_listed_and_used(made: Project) -> None:
+    assert made.json("plugins") == [
+        {"group": f"docmill.{group}", "name": name, "distribution": "docmill-example", "version": "1.0", "problem": ""}
+        for group, name in (("splitters", "paragraphs"), ("contextualizers", "trail"), ("rerankers", "shared_words"))
+    ]
+    chunks = made.rows(CHUNKS)
+    assert WHEEL in chunks
+    assert {one["strategy"] for one in chunks} == {"paragraphs"}
+    (best,) = made.json("search", "wheel river", "-k", "1")
+    assert "shared_words gives 1.000" in json.dumps(best)
+
+
+def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project: Project) -> None:
+    before = project.rows(CHUNKS)
+    project.edit("paragraphs", ("version = 1", "version = 2"), (RETURN, FAILS + RETURN))
+    report = project.json("ingest", status=3)
+    assert (report["documents"]["stale"], report["parsed"], report["embedded"]) == (1, 0, 0)
+    assert set(report["rechunked"]) == {"mill.md", "snow.md"}
+    assert project.rows(CHUNKS) == before
+    assert project.rows(REJECTS) == [
+        {
+            "uri": "snow.md",
+            "reason": "crashed",
+            "message": "strategy 'paragraphs' of docmill-example 1.0 failed: RuntimeError: snow",
+            "with": "paragraphs (docmill-example 1.0, 2) with trail (docmill-example 1.0, 1)",
+        }
+    ]
+
+    project.edit("paragraphs", ("version = 2", "version = 3"), (FAILS, ENDS))
+    project.run("ingest", status=3)
+    (row,) = project.rows(REJECTS)
+    assert row["message"] == "the parser's process died (exit status 7)"
+    assert row["with"] == "paragraphs (docmill-example 1.0, 3) with trail (docmill-example 1.0, 1)"
+
+    project.edit("paragraphs", ("version = 3", "version = 4"), (ENDS, ""))
+    project.run("ingest")
+    assert project.rows(CHUNKS) == before
+    assert project.rows(REJECTS) == []
+
+
+def test_without_the_example_errors_say_so_and_what_it_made_is_searched(project: Project) -> None:
+    before = project.rows(CHUNKS)
+    rmtree(project.site)
+    said = project.error("ingest")
+    assert "chunk.contextualizer: contextualizer 'trail' does not exist; there are none, structural, " in said
+    assert "routes[0]: strategy 'paragraphs' does not exist; there are recursive, structure, " in said
+    assert said.count("; no installed plugin has this name\n") == 2
+    assert "'shared_words' is no reranker of docmill or an installed plugin (late)" in project.error("search", "wheel")
+    (best,) = project.json("search", "wheel river", "-k", "1", "--search-rerank", "late")
+    assert best["text"] == WHEEL["text"]
+    assert project.rows(CHUNKS) == before
+    assert project.run("plugins").stdout == "No plugins are installed.\n"
+    assert not verify(project.folder / "store", deep=True)
