@@ -119,6 +119,14 @@ def test_the_example_is_listed_and_used(made: Project) -> None:
     assert "shared_words gives 1.000" in json.dumps(best)
 
 
+def test_the_example_passes_the_suites_of_docmill(made: Project) -> None:
+    pytest_of_the_author = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (made.site, ROOT)))}
+    code = [*pytest_of_the_author, str(EXAMPLE / "suites.py")]
+    done = subprocess.run(code, cwd=made.folder, env=environment, capture_output=True, text=True, check=False)
+    assert "7 passed" in done.stdout, done.stdout
+
+
 def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project: Project) -> None:
     before = project.rows(CHUNKS)
     project.edit("paragraphs", ("version = 1", "version = 2"), (RETURN, FAILS + RETURN))

@@ -8,6 +8,8 @@ import pytest
 
 from docmill.storage.errors import ConfigError, QueryError, Rejected
 from docmill.storage.plugins.registry import Registry
+from docmill.storage.retrieval.candidates.query import Query
+from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.retrieval.steps.rerankers import RERANKERS
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.chunking.route import Route
@@ -23,6 +25,8 @@ from docmill.tasks.split.strategies import SPLITTERS, options_of
 from tests.kit.documents import tokenizer
 from tests.plugins.distributions import write_distribution
 
+pytestmark = pytest.mark.usefixtures("fresh")
+
 GOOD = """
 from docmill.plugins import Options, Span
 
@@ -35,20 +39,15 @@ class Whole:
 """
 
 
-def again(registry: Registry[Any]) -> Registry[Any]:
-    """Return a registry that has not read any entry point yet."""
-    return Registry(registry.seam, registry.own, registry._adapt)
-
-
 def with_plugins(
     registry: Registry[Any], site: Path, patch: pytest.MonkeyPatch, code: str, **entries: str
 ) -> Registry[Any]:
-    """Return a registry that finds the plugins of the distribution `acme`, whose module has some code."""
+    """Install the distribution `acme`, whose module has some code, and return the registry."""
     module = f"acme_{site.name.replace('-', '_')}"
     group = registry.seam.group.removeprefix("docmill.")
     write_distribution(site, "acme", {f"{group}/{n}": f"{module}:{o}" for n, o in entries.items()}, {module: code})
     patch.syspath_prepend(site)
-    return again(registry)
+    return registry
 
 
 def test_a_strategy_put_into_the_registry_by_a_program_is_refused_at_once() -> None:
@@ -121,14 +120,6 @@ def test_a_name_that_nothing_gives_names_the_nearest_plugin(tmp_path: Path, monk
         found["whol"]
 
 
-@pytest.fixture
-def splitters(monkeypatch: pytest.MonkeyPatch) -> Registry[Any]:
-    """Let the registry of strategies read its entry points again, and forget them after the test."""
-    own = again(SPLITTERS)
-    monkeypatch.setattr(SPLITTERS, "__dict__", own.__dict__)
-    return SPLITTERS
-
-
 TEXT = "One two. Three four.\n\nFive."
 
 
@@ -191,9 +182,9 @@ class Whole:
 
 @pytest.mark.parametrize("package", ["dataclasses", "pydantic.dataclasses"])
 def test_options_of_a_plugin_are_checked_as_ours_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, splitters: Registry[Any], package: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
-    with_plugins(splitters, tmp_path, monkeypatch, OPTIONS.format(package=package), whole="Whole")
+    with_plugins(SPLITTERS, tmp_path, monkeypatch, OPTIONS.format(package=package), whole="Whole")
     found: Any = options_of("whole", {"words": 2, "size": 100, "optimize": {"min_tokens": 9}})
     assert (found.words, found.size, found.optimize.min_tokens) == (2, 100, 9)
     for wrong, said in (
@@ -263,8 +254,6 @@ def test_a_reranker_that_fails_is_named(
 ) -> None:
     found = with_plugins(RERANKERS, tmp_path, monkeypatch, SCORES.format(scores=scores), scores="Scores")["scores"]
 
-    class Asked:
-        text = "mill"
-
+    nothing_else: Any = None
     with pytest.raises(QueryError, match=f"reranker 'scores' of acme 1.0 failed: {problem}"):
-        found.score(Asked, [None, None])
+        found.score(Query("mill", SearchOptions(), nothing_else), [nothing_else, nothing_else])

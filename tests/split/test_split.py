@@ -9,18 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.errors import ConfigError, Rejected
-from docmill.storage.schema import Draft, Element, Parsed, indexed_text
+from docmill.storage.schema import Element, Parsed
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of
-from tests.kit.documents import cluster_boundaries, documents, must_cover, tokenizer
+from docmill.testing import (
+    NEXT_TO_NOTHING,
+    UNITS,
+    check_chunks,
+    check_document,
+    check_long_line,
+    check_part,
+    chunks,
+)
+from tests.kit.documents import documents, tokenizer
 from tests.kit.drawing import examples
 from tests.kit.making.make_golden import PASSWORDS, samples
 
@@ -52,10 +59,6 @@ CASES = [*((strategy, dict[str, Any]()) for strategy in STRATEGIES), *OPTIONS]
 each_case = pytest.mark.parametrize(("strategy", "options"), CASES, ids=lambda value: str(value))
 
 
-def chunks(parsed: Parsed, strategy: str, limit: int = 256, context: int = 48, **options: Any) -> list[Draft]:
-    return chunk(parsed, "", Route(strategy, options), tokenizer(), ChunkOptions(limit, context_tokens=context))
-
-
 def texts_of(parsed: Parsed, strategy: str, **options: Any) -> list[str]:
     return [draft.text for draft in chunks(parsed, strategy, **options)]
 
@@ -64,9 +67,7 @@ def texts_of(parsed: Parsed, strategy: str, **options: Any) -> list[str]:
 @examples(20)
 @given(parsed=documents(), limit=st.sampled_from([32, 64, 256]))
 def test_chunks_keep_every_promise(strategy: str, options: dict[str, Any], parsed: Parsed, limit: int) -> None:
-    found = chunks(parsed, strategy, limit, context=8, **options)
-    check(parsed, found, limit)
-    assert found == chunks(parsed, strategy, limit, context=8, **options)
+    check_document(parsed, limit, strategy, options)
 
 
 @pytest.mark.parametrize("sample", samples(), ids=lambda sample: sample.name)
@@ -77,7 +78,7 @@ def test_a_document_of_any_format_is_split_by_any_strategy(sample: Path) -> None
     except Rejected:
         return
     for strategy, options in CASES:
-        check(parsed, chunks(parsed, strategy, **options), 256)
+        check_chunks(parsed, chunks(parsed, strategy, **options), 256)
 
 
 def test_a_cluster_that_two_elements_share_goes_with_the_first_of_them() -> None:
@@ -85,29 +86,10 @@ def test_a_cluster_that_two_elements_share_goes_with_the_first_of_them() -> None
     text = first + second
     parsed = Parsed(text, (Element("paragraph", 0, len(first)), Element("paragraph", len(first), len(text))))
     found = chunks(parsed, "hierarchical", summaries=True)
-    check(parsed, found, 256)
+    check_chunks(parsed, found, 256)
     said = [draft.text for draft in found if draft.role == "sentence"]
     assert said == ["It.", "They.", "We.", "Bo\u0301", "th the mill they.", "Then."]
     assert [draft.text for draft in found if draft.role == "summary"] == ["o\u0301th the mill they."]
-
-
-def check(parsed: Parsed, found: list[Draft], limit: int) -> None:
-    """Assert what holds for the chunks of every strategy."""
-    boundaries = cluster_boundaries(parsed.text)
-    for draft in found:
-        assert draft.text == parsed.text[draft.start_char : draft.end_char]
-        assert draft.text.strip()
-        assert draft.tokens == len(tokenizer().encode(indexed_text(draft.context, draft.text)))
-        assert draft.tokens <= limit
-        assert {draft.start_char, draft.end_char} <= boundaries
-        assert draft.line == 1 + parsed.text[: draft.start_char].replace("\r\n", "\n").replace("\r", "\n").count("\n")
-    spans = [(draft.start_char, -draft.end_char) for draft in found if draft.role != "summary"]
-    assert spans == sorted(set(spans))
-    for row, draft in enumerate(found):
-        parent = found[row - draft.above]
-        assert draft.depth == (parent.depth + 1 if draft.above else 0)
-        assert parent.start_char <= draft.start_char < draft.end_char <= parent.end_char
-    assert must_cover(parsed) <= {i for draft in found for i in range(draft.start_char, draft.end_char)}
 
 
 @each_case
@@ -117,23 +99,19 @@ def test_a_part_is_split_as_the_whole_is(
     strategy: str, options: dict[str, Any], parsed: Parsed, data: st.DataObject
 ) -> None:
     start, end = sorted(data.draw(st.integers(0, len(parsed.text))) for _ in range(2))
-    splitter, whole = SPLITTERS[strategy], Part.whole(parsed, Tokens(parsed.text, tokenizer()))
-    spans = splitter.split(whole.within(start, end), options_of(strategy, options).within(16))
-    assert all(start <= span.start < span.end <= end for span in spans)
-    assert [span.start for span in spans] == sorted(span.start for span in spans)
-    assert must_cover(parsed) & {*range(start, end)} <= {i for span in spans for i in range(*span)}
+    check_part(parsed, start, end, strategy, options)
 
 
 @each_strategy
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "a", "水", "👩‍👩‍👧‍👦"])
+@pytest.mark.parametrize("text", NEXT_TO_NOTHING)
 def test_next_to_nothing_is_at_most_one_chunk(strategy: str, text: str) -> None:
     assert texts_of(Parsed(text, ()), strategy) == ([text] if text.strip() else [])
 
 
 @each_strategy
-@pytest.mark.parametrize("unit", ["word ", "Sentence here. ", "x", "{a:1,b:[2]},"])
+@pytest.mark.parametrize("unit", UNITS)
 def test_a_long_single_line_is_split(strategy: str, unit: str) -> None:
-    whole_line_is_in_chunks(unit * (50_000 // len(unit)), strategy)
+    check_long_line(unit * (50_000 // len(unit)), strategy, {})
 
 
 @pytest.mark.slow
@@ -148,13 +126,7 @@ def test_a_long_single_line_is_split(strategy: str, unit: str) -> None:
     ],
 )
 def test_megabytes_are_split(strategy: str, size: int, unit: str) -> None:
-    whole_line_is_in_chunks(unit * (size // len(unit)), strategy)
-
-
-def whole_line_is_in_chunks(text: str, strategy: str) -> None:
-    found = chunks(Parsed(text, ()), strategy)
-    assert max(draft.tokens for draft in found) <= 256
-    assert sum(draft.end_char - draft.start_char for draft in found if not draft.depth) >= len("".join(text.split()))
+    check_long_line(unit * (size // len(unit)), strategy, {})
 
 
 @each_strategy
