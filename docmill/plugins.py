@@ -4,13 +4,15 @@
 |---|---|---|
 | `docmill.splitters` | `SplitterPlugin` | `[[routes]] strategy` |
 | `docmill.contextualizers` | `ContextualizerPlugin` | `[chunk] contextualizer`, `[[routes]] contextualizer` |
+| `docmill.encoders` | `EncoderPlugin` | `[embedding] model` |
 | `docmill.rerankers` | `RerankerPlugin` | `[search] rerank` |
 
 The name of an entry point is the name by which the settings choose the plugin. `docmill plugins` lists what is
 installed, `docmill.testing` tests it, and the guide "Write a plugin" builds an example of each.
 """
 
-from docmill.storage.errors import Rejected
+from docmill.storage.embedding.plugin_encoder import EncoderPlugin
+from docmill.storage.errors import Rejected, Transient
 from docmill.storage.retrieval.steps.rerankers import RerankerPlugin
 from docmill.storage.schema import ChunkRow, Element, Parsed
 from docmill.tasks.context.context_input import ContextInput, Lead
@@ -25,6 +27,7 @@ __all__ = [
     "ContextInput",
     "ContextualizerPlugin",
     "Element",
+    "EncoderPlugin",
     "Lead",
     "Options",
     "Parsed",
@@ -33,4 +36,5 @@ __all__ = [
     "RerankerPlugin",
     "Span",
     "SplitterPlugin",
+    "Transient",
 ]

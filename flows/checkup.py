@@ -21,6 +21,7 @@ from docmill.flows.config.configuration import KeyPath, chosen_file, load
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import configured_api
 from docmill.storage.address import url_of
+from docmill.storage.embedding.plugin_encoder import plugin_encoder
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import DocmillError
 
@@ -108,6 +109,9 @@ def _model(settings: Settings) -> Checked:
     """Find the files of the embedding model; a file that was cut is told by its size."""
     name = settings.embedding.model
     try:
+        if (plugin := plugin_encoder(name)) is not None:
+            counted = "by its tokenizer" if plugin.plugin.tokenizer else "cautiously, as more than they are"
+            return Checked("model", "ok", f"{plugin.origin}; tokens are counted {counted}")
         folder = model_dir(name, settings.embedding.revision)
     except (DocmillError, ImportError) as error:
         return Checked("model", "broken", str(error), "set [embedding] model, or install the package of the model")

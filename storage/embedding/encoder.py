@@ -4,15 +4,19 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from docmill.storage.embedding import space as folders
 from docmill.storage.embedding.agreement import compare, light_network
 from docmill.storage.embedding.network import Network
-from docmill.storage.embedding.space import EmbeddingSpace, describe_model, model_dir
+from docmill.storage.embedding.plugin_encoder import plugin_encoder
+from docmill.storage.embedding.space import EmbeddingSpace, model_dir
+from docmill.storage.embedding.text_encoder import TextEncoder, TokenVectors, Window
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 
 __all__ = [
@@ -20,12 +24,15 @@ __all__ = [
     "EmbeddingSpace",
     "Encoder",
     "Network",
+    "TextEncoder",
     "TokenVectors",
     "Window",
     "describe_model",
+    "late_space",
     "load_encoder",
     "model_dir",
     "quiet",
+    "tokenizer_dir",
 ]
 
 _TEXTS_AT_ONCE = 1024  # texts whose tokens are in memory at a time; with fewer, the lengths in a batch differ more
@@ -34,22 +41,6 @@ _GPU_BATCH_TOKENS = 65536  # a GPU needs many rows to be busy; more rows take mo
 _SHOWN = 60  # characters of a text in a message, enough to find it by
 _LOG = logging.getLogger("docmill.loading")
 _TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A text, and the spans in it whose vectors are needed."""
-
-    text: str
-    spans: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TokenVectors:
-    """The tokens of a text without special tokens: their ids, and float32 (tokens, dim), rows of unit L2 norm."""
-
-    ids: tuple[int, ...]
-    vectors: npt.NDArray[np.float32]
 
 
 class Encoder:
@@ -204,12 +195,41 @@ _LOCK = threading.Lock()
 _LOADED: dict[tuple[str, str], Encoder] = {}
 
 
-def load_encoder(model: str, revision: str = "", light: int = 0) -> Encoder:
+def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
+    """Return the embedding space of a plugin's model, or of a model with files; see `space.describe_model`.
+
+    A `revision` must be that of the plugin's space, or empty.
+    """
+    plugin = plugin_encoder(model)
+    if plugin is None:
+        return folders.describe_model(model, revision)
+    if revision not in ("", plugin.space.revision):
+        raise StoreError(
+            f"{plugin.origin} has the revision {plugin.space.revision}, not {revision}; set the model back"
+        )
+    return plugin.space
+
+
+def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
+    """Return the space of a model's late vectors; raise `ConfigError` if the model cannot make them."""
+    plugin = plugin_encoder(space.model)
+    return folders.late_space(space) if plugin is None else plugin.encode_late(())
+
+
+def tokenizer_dir(model: str, revision: str = "") -> Path:
+    """Return the folder with the `tokenizer.json` that counts the tokens of a model."""
+    plugin = plugin_encoder(model)
+    return model_dir(model, revision) if plugin is None else plugin.folder
+
+
+def load_encoder(model: str, revision: str = "", light: int = 0) -> TextEncoder:
     """Return the encoder of a model, loaded once in a process; for `model` and `revision` see `describe_model`.
 
     `light` is that of a store's embedding space: a version of `NumpyBert` that need not be compared again.
     """
     space = replace(describe_model(model, revision), light=light)
+    if (plugin := plugin_encoder(model)) is not None:
+        return plugin
     with _LOCK:
         if (model, space.revision) not in _LOADED:
             _LOADED[model, space.revision] = _load(model, revision, space)

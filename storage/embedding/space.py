@@ -120,7 +120,7 @@ def model_dir(model: str, revision: str = "") -> Path:
         return folder.resolve()
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model) or model.startswith("."):
         known = ", ".join(FOLDERS)
-        raise ConfigError(f"no folder {model!r}; a model is {known}, a folder, or a hub name")
+        raise ConfigError(f"no folder {model!r}; a model is {known}, a folder, a hub name, or an installed plugin")
     return _hub_dir(model if "/" in model else f"sentence-transformers/{model}", revision)
 
 
@@ -135,7 +135,9 @@ def _hub_dir(name: str, revision: str) -> Path:
         folder = Path(snapshot_download(name, revision=branch, local_files_only=offline))
     except (OSError, ValueError) as error:
         where = "in the local cache; set HF_HUB_OFFLINE=0 once to download it" if offline else "on the hub"
-        raise ConfigError(f"model {name!r} ({branch}) is not {where}, or give a folder ({error})") from error
+        raise ConfigError(
+            f"model {name!r} ({branch}) is not {where}, or give a folder or the name of an installed plugin ({error})"
+        ) from error
     if not _is_weights_revision(revision):
         return folder
     return next((other for other in folder.parent.iterdir() if _weights_revision(other) == revision), folder)

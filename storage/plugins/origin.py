@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from docmill.storage.errors import Rejected
+from docmill.storage.errors import Rejected, Transient
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,14 +33,14 @@ class Origin:
     def guarded(self, call: Callable[P, R], failure: Callable[[str], Exception]) -> Callable[P, R]:
         """Return a function that raises `failure` with a message that names the plugin where `call` raises anything.
 
-        `Rejected` and `MemoryError` pass as they are: they say what is wrong with a document.
+        `Rejected`, `Transient` and `MemoryError` pass as they are.
         """
 
         @wraps(call)
         def guarded(*arguments: P.args, **named: P.kwargs) -> R:
             try:
                 return call(*arguments, **named)
-            except (Rejected, MemoryError):
+            except (Rejected, Transient, MemoryError):
                 raise
             except Exception as error:
                 raise failure(f"{self} failed: {described(error)}") from error

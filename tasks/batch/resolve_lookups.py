@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from docmill.storage.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.storage.embedding.encoder import describe_model, load_encoder, model_dir
+from docmill.storage.embedding.encoder import describe_model, load_encoder, tokenizer_dir
 from docmill.storage.files import TEMPORARY
 from docmill.storage.keys import embedding_key
 from docmill.tasks.batch.embed import Embedding
@@ -58,7 +58,7 @@ def vectors_of(texts: Sequence[str], task: LookupSources) -> dict[str, Vector]:
     if fresh:
         encoder = load_encoder(task.model, task.revision)
         table = pack_embeddings([key for key, _ in fresh], encoder.encode([text for _, text in fresh]))
-        counter = counter_of(load_tokenizer(str(model_dir(task.model, task.revision))))
+        counter = counter_of(load_tokenizer(str(tokenizer_dir(task.model, task.revision))))
         tokens = sum(counter.counts([text for _, text in fresh])) + counter.special * len(fresh)
         target = _free(task.target)
         draft = target.with_name(TEMPORARY + target.name)

@@ -17,7 +17,7 @@ from docmill.storage.artifacts.late_vectors import encode_windows, keys_of, wind
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, with_keys
 from docmill.storage.artifacts.packs import Packs, pack_embeddings
 from docmill.storage.embedding.agreement import confirmed
-from docmill.storage.embedding.encoder import EmbeddingSpace, Encoder, Window, load_encoder
+from docmill.storage.embedding.encoder import EmbeddingSpace, TextEncoder, Window, load_encoder
 from docmill.storage.errors import StoreError
 from docmill.storage.files import check_room
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
@@ -111,12 +111,12 @@ class VectorSource:
             return keys_of(self.windows(table), self.space.id)
         return [embedding_key(text, self.space.id) for text in _texts(table)]
 
-    def encoded(self, table: pa.Table, encoder: Encoder) -> pa.Table:
+    def encoded(self, table: pa.Table, encoder: TextEncoder) -> pa.Table:
         """Return a pack of the rows' vectors."""
         made = encode_windows(self.windows(table), encoder) if self.space.late else encoder.encode(_texts(table))
         return pack_embeddings(self.keys(table), made)
 
-    def check(self, table: pa.Table, encoder: Encoder) -> None:
+    def check(self, table: pa.Table, encoder: TextEncoder) -> None:
         """Raise if the model would truncate a row."""
         encoder.check([window.text for window in self.windows(table)] if self.space.late else _texts(table))
 

@@ -26,7 +26,7 @@ engine = "local"
 workers = 2
 
 [embedding]
-model = "{model}"
+model = "letter_pairs"
 
 [chunk]
 contextualizer = "trail"
@@ -37,11 +37,17 @@ rerank = "shared_words"
 [[routes]]
 glob = "*.md"
 strategy = "paragraphs"
-options = {{ least_words = 2 }}
+options = { least_words = 2 }
 """
 CHUNKS = "SELECT text, context, strategy FROM chunks ORDER BY uri, start_char"
 WHEEL = {"text": "The river turns the wheel all year.", "context": "The mill / Water", "strategy": "paragraphs"}
 REJECTS = "SELECT uri, reason, message, regexp_replace(parser, '^.*? with ', '') AS with FROM rejects"
+GIVEN = {
+    "splitters": "paragraphs",
+    "contextualizers": "trail",
+    "encoders": "letter_pairs",
+    "rerankers": "shared_words",
+}
 RETURN = "        return spans"
 FAILS = "        if 'snows' in part.text: raise RuntimeError('snow')\n"
 ENDS = "        if 'snows' in part.text: __import__('os')._exit(7)\n"
@@ -53,11 +59,10 @@ class Project:
 
     folder: Path
     site: Path
-    model: Path
 
     def run(self, *arguments: str, status: int = 0) -> "subprocess.CompletedProcess[str]":
         """Run the command line in a process that finds the plugins."""
-        code = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(self.model), *arguments]
+        code = [sys.executable, "-m", "docmill.flows.cli.app", *arguments]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (self.site, ROOT)))}
         done = subprocess.run(code, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stderr or done.stdout
@@ -87,15 +92,15 @@ class Project:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory, fake_model: str, token_counts_folder: Path) -> Project:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Return a project whose two documents the example, built and installed, has split in worker processes."""
     folder = tmp_path_factory.mktemp("made")
     site = install(copytree(EXAMPLE, tmp_path_factory.mktemp("example") / "source"), folder / "site")
     (folder / "docs").mkdir()
     (folder / "docs" / "mill.md").write_text(MILL)
     (folder / "docs" / "snow.md").write_text(SNOW)
-    (folder / "docmill.toml").write_text(SETTINGS.format(model=fake_model))
-    project = Project(folder, site, token_counts_folder)
+    (folder / "docmill.toml").write_text(SETTINGS)
+    project = Project(folder, site)
     assert project.json("ingest")["documents"]["added"] == 2
     return project
 
@@ -104,13 +109,13 @@ def made(tmp_path_factory: pytest.TempPathFactory, fake_model: str, token_counts
 def project(tmp_path: Path, made: Project) -> Project:
     """Return a copy of the project and its plugins."""
     copytree(made.folder, tmp_path, symlinks=True, dirs_exist_ok=True)
-    return Project(tmp_path, tmp_path / "site", made.model)
+    return Project(tmp_path, tmp_path / "site")
 
 
 def test_the_example_is_listed_and_used(made: Project) -> None:
     assert made.json("plugins") == [
         {"group": f"docmill.{group}", "name": name, "distribution": "docmill-example", "version": "1.0", "problem": ""}
-        for group, name in (("splitters", "paragraphs"), ("contextualizers", "trail"), ("rerankers", "shared_words"))
+        for group, name in GIVEN.items()
     ]
     chunks = made.rows(CHUNKS)
     assert WHEEL in chunks
@@ -162,8 +167,12 @@ def test_without_the_example_errors_say_so_and_what_it_made_is_searched(project:
     assert "chunk.contextualizer: contextualizer 'trail' does not exist; there are none, structural, " in said
     assert "routes[0]: strategy 'paragraphs' does not exist; there are recursive, structure, " in said
     assert said.count("; no installed plugin has this name\n") == 2
-    assert "'shared_words' is no reranker of docmill or an installed plugin (late)" in project.error("search", "wheel")
-    (best,) = project.json("search", "wheel river", "-k", "1", "--search-rerank", "late")
+    said = project.error("search", "wheel", "--mode", "keyword")
+    assert "'shared_words' is no reranker of docmill or an installed plugin (late)" in said
+    said = project.error("search", "wheel", "--search-rerank", "")
+    assert "the store's vectors are of letter_pairs; mode keyword does without it; model" in said
+    assert "or give a folder or the name of an installed plugin" in said
+    (best,) = project.json("search", "wheel river", "-k", "1", "--mode", "keyword", "--search-rerank", "")
     assert best["text"] == WHEEL["text"]
     assert project.rows(CHUNKS) == before
     assert project.run("plugins").stdout == "No plugins are installed.\n"

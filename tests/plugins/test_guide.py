@@ -6,7 +6,7 @@ from tests.kit.house import ROOT
 from tests.plugins.distributions import EXAMPLE
 
 GUIDE = (ROOT / "docs" / "guides" / "extend.md").read_text(encoding="utf-8")
-SHOWN = {title: code for title, code in re.findall(r'```\w+ title="([^"]+)"\n(.*?)```\n', GUIDE, re.DOTALL)}
+SHOWN = dict(re.findall(r'```\w+ title="([^"]+)"\n(.*?)```\n', GUIDE, re.DOTALL))
 OF_THE_READER = {"docmill.toml", "docs/mill.md"}
 
 

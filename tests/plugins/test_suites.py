@@ -1,12 +1,16 @@
-"""The suites of `docmill.testing` pass for our own and find what is wrong with a plugin."""
+"""The suites of `docmill.testing` hold for our own and find what is wrong with a plugin."""
 
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.testing import ContextualizerSuite, SplitterSuite, check_contexts, check_document
+from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
+from docmill.testing import SplitterSuite, check_contexts, check_document, documents
+from tests.kit.drawing import examples
 from tests.plugins.distributions import write_distribution
 
 CODE = """
@@ -39,15 +43,6 @@ class Context:
 """
 
 
-class OfSentences(SplitterSuite):
-    strategy = "sentence"
-    options = {"size": 60}  # noqa: RUF012
-
-
-class OfWindows(ContextualizerSuite):
-    contextualizer = "window"
-
-
 class OfWholes(SplitterSuite):
     strategy = "wholes"
 
@@ -68,12 +63,13 @@ def bad(tmp_path: Path, fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fresh is None
 
 
-@pytest.mark.parametrize("suite", [OfSentences(), OfWindows()], ids=lambda suite: type(suite).__name__)
-def test_ours_pass_every_test_of_a_suite(suite: SplitterSuite | ContextualizerSuite) -> None:
-    tests = [name for name in dir(suite) if name.startswith("test_")]
-    assert len(tests) == (5 if isinstance(suite, SplitterSuite) else 1)
-    for name in tests:
-        getattr(suite, name)()
+@pytest.mark.parametrize("contextualizer", CONTEXTUALIZERS.own)
+@examples(8)
+@given(parsed=documents(), limit=st.sampled_from([32, 64, 256]))
+def test_our_contextualizers_keep_what_the_suite_asks_of_others(
+    contextualizer: str, parsed: Parsed, limit: int
+) -> None:
+    check_contexts(parsed, limit, contextualizer)
 
 
 @pytest.mark.usefixtures("bad")

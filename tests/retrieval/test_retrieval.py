@@ -181,6 +181,7 @@ def test_the_tokens_read_last_are_kept_while_there_is_room(fake_model: str) -> N
             return super().encode_tokens(texts)
 
     model = load_encoder(fake_model)
+    assert isinstance(model, Encoder)
     size = model.encode_tokens(["one two"])[0].vectors.nbytes
     tokens = TokenMemory(Listening(model.space, model._network), 2 * size)
     for text in ("one two", "two six", "one two", "ten six", "one two", "two six"):

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed
-from docmill.storage.embedding.encoder import Encoder, load_encoder
-from docmill.storage.errors import StoreError
+from docmill.storage.embedding.encoder import TextEncoder, load_encoder
+from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keywords.keyword_search import KeywordHit, KeywordIndex
@@ -55,10 +55,14 @@ class SnapshotReader:
         self.places = ChunkOrdinals(stored)
 
     @cached_property
-    def encoder(self) -> Encoder:
+    def encoder(self) -> TextEncoder:
         """The model of the store; raises `StoreError` if it is not installed."""
         space = self.snapshot.space
-        encoder = load_encoder(space.model, space.revision, space.light)
+        try:
+            encoder = load_encoder(space.model, space.revision, space.light)
+        except ConfigError as error:
+            said = f"the store's vectors are of {space.model}; mode keyword does without it"
+            raise StoreError(f"{said}; {error}") from error
         if encoder.space.id != space.plain().id:
             raise StoreError(f"the store's vectors are of {space.model} {space.revision}, which is not installed here")
         return encoder

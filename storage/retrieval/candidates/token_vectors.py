@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from docmill.storage.embedding.encoder import Encoder, TokenVectors
+from docmill.storage.embedding.encoder import TextEncoder, TokenVectors
 
 KEPT_BYTES = 128 * 2**20
 """Bytes of cached token vectors: about 87,000 tokens at 384 dimensions."""
@@ -13,7 +13,7 @@ KEPT_BYTES = 128 * 2**20
 class TokenMemory:
     """Token vectors of texts from an encoder; each text is encoded once while the cache has room. Thread-safe."""
 
-    def __init__(self, encoder: Encoder, room: int = KEPT_BYTES) -> None:
+    def __init__(self, encoder: TextEncoder, room: int = KEPT_BYTES) -> None:
         self._encoder = encoder
         self._room = room
         self._kept: OrderedDict[str, TokenVectors] = OrderedDict()

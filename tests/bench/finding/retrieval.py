@@ -103,6 +103,7 @@ def remember(folder: Path) -> None:
     """Have the packaged model look into a folder first."""
     folder.mkdir(parents=True, exist_ok=True)
     model = load_encoder(MODEL)
+    assert isinstance(model, Encoder)
     encoder._LOADED[MODEL, model.space.revision] = Remembering(model, folder)
 
 

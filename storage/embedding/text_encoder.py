@@ -1,0 +1,53 @@
+"""Text encoder: what the pipeline and search ask of an embedding model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from docmill.storage.embedding.space import EmbeddingSpace
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A text, and the spans in it whose vectors are needed."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The tokens of a text without special tokens: their ids, and float32 (tokens, dim), rows of unit L2 norm."""
+
+    ids: tuple[int, ...]
+    vectors: npt.NDArray[np.float32]
+
+
+class TextEncoder(Protocol):
+    """A model that gives vectors of texts: `Encoder`, which sees token ids, or the model of a plugin, which does not.
+
+    See `Encoder` for what the methods return and raise. A model of a plugin raises `ConfigError` where vectors of
+    tokens are asked for.
+    """
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The embedding space of the vectors."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
+
+    def encode_query(self, text: str) -> npt.NDArray[np.float32]: ...
+
+    def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
+
+    def check(self, texts: Sequence[str]) -> None: ...
+
+    def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]: ...
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]: ...
+
+    def encode_query_tokens(self, text: str) -> TokenVectors: ...
