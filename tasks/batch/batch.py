@@ -10,12 +10,13 @@ import pyarrow as pa
 from docmill.storage.arrow_schema import to_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed, pack_texts
 from docmill.storage.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
+from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
 from docmill.tasks.batch.orders import load_order, passwords_of
 from docmill.tasks.batch.resolve_lookups import LookupSources, answer
 from docmill.tasks.batch.unpack import unpack
 from docmill.tasks.document.process import WorkItem, WorkRequest, WorkResult, process_document, reject
-from docmill.tasks.document.recipe import Recipe
+from docmill.tasks.document.recipe import WITH, Recipe
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.pool import Pool, shared_pool
 
@@ -87,9 +88,15 @@ def _answer_some(asking: Sequence[WorkResult], task: LookupSources) -> Lookup:
 def _map(pool: Pool, jobs: Sequence[WorkRequest]) -> list[WorkResult]:
     results = pool.map(process_document, jobs)
     return [
-        result if isinstance(result, WorkResult) else reject(job.work, result)
+        result if isinstance(result, WorkResult) else reject(job.work, _naming_plugins(result))
         for job, result in zip(jobs, results, strict=True)
     ]
+
+
+def _naming_plugins(why: Rejected) -> Rejected:
+    """Return why a worker gave no answer; if plugins had the document, the message names them."""
+    plugins = why.parser.partition(WITH)[2]
+    return Rejected(why.reason, f"{why.message}, in the hands of {plugins}", why.parser) if plugins else why
 
 
 def _asked_again(job: WorkRequest, asking: WorkResult, answers: Lookup) -> WorkRequest:

@@ -254,8 +254,11 @@ class _Worker:
             return _death(self._process.wait(), parser)
         except Unreadable as error:
             return Rejected("crashed", f"the parser's process gave no answer that could be read: {error}", parser)
-        self._spent = isinstance(result, Rejected) and result.reason == "memory"
-        return result
+        if not isinstance(result, Rejected):
+            self._spent = False
+            return result
+        self._spent = result.reason == "memory"
+        return Rejected(result.reason, result.message, result.parser or parser)
 
     def last(self, limits: Limits) -> bool:
         """Return whether the task at hand is the last that the process is given."""

@@ -151,8 +151,9 @@ def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project:
     project.edit("paragraphs", ("version = 2", "version = 3"), (FAILS, ENDS))
     project.run("ingest", status=3)
     (row,) = project.rows(REJECTS)
-    assert row["message"] == "the parser's process died (exit status 7)"
-    assert row["with"] == "paragraphs (docmill-example 1.0, 3) with trail (docmill-example 1.0, 1)"
+    had = "paragraphs (docmill-example 1.0, 3) with trail (docmill-example 1.0, 1)"
+    assert row["message"] == f"the parser's process died (exit status 7), in the hands of {had}"
+    assert row["with"] == had
 
     project.edit("paragraphs", ("version = 3", "version = 4"), (ENDS, ""))
     project.run("ingest")
