@@ -181,7 +181,7 @@ class RejectRow:
 
     A run tries it again only when its content or `attempt_key` changes; that key covers the version of its parser
     and the settings that caused the reason. `parser` is the format and the version of its parser, if they are
-    known. `reason` is a key of `docmill.storage.errors.REASONS`; `first_seen` and
+    known, and the plugins that had it. `reason` is a key of `docmill.storage.errors.REASONS`; `first_seen` and
     `last_seen` are the times of the first and the last try.
     """
 

@@ -67,7 +67,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "size": "Its bytes.",
         "reason": "Code of the reason, such as corrupt or encrypted.",
         "message": "The reason in words.",
-        "parser": "Format and version of its parser, if known.",
+        "parser": "Format and version of its parser, if known, and the plugins that had it, each after `with`.",
         "attempt_key": "Key of what the attempt depended on; a run tries again when it changes.",
         "first_seen": "When it was tried first (ISO 8601, UTC).",
         "last_seen": "When it was tried last.",
