@@ -5,6 +5,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from threading import Event
 
+from docmill.flows.runs.batch_phases import PLAN, last_phase
+from docmill.flows.runs.engine import Node
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left
@@ -73,8 +75,16 @@ class Backlog:
         while self._waiting and sum(map(chunk_count, self._taken)) < EMBED_CHUNKS:
             self._taken.append(self._waiting.pop(0))
         self._finished = Event()
-        self._order = self._run.engine.submit(embed_batches, _saved(self._run, self._taken))
+        order = _saved(self._run, self._taken)
+        self._order = self._run.engine.submit(embed_batches, order, node=_node(self._run, order, self._taken))
         self._order.add_done_callback(lambda _, finished=self._finished: finished.set())  # type: ignore[misc]
+
+
+def _node(run: Run, order: Path, batches: Sequence[Batch]) -> Node:
+    """Return the place of an order: after its batches; those that an earlier run has left are known to the plan."""
+    after = {last_phase(one) if one.folder.parent == run.folder else PLAN: None for one in batches}
+    chunks = sum(map(chunk_count, batches))
+    return Node(f"embed {order.stem.removeprefix('embed-')}", f"{chunks:,} chunks", tuple(after))
 
 
 def _saved(run: Run, batches: Sequence[Batch]) -> Path:

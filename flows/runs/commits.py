@@ -8,6 +8,7 @@ from pathlib import Path
 
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.runs.backlog import SLICE_S
+from docmill.flows.runs.engine import Node
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
@@ -31,12 +32,22 @@ def save_changes(run: Run, changes: Changes) -> Path:
 
 def commit(run: Run, order: Path) -> None:
     """Commit an order; the run goes on from the new snapshot, if the gate did not hold it back."""
-    done = run.engine.submit(publish_run, order).result()
+    done = run.engine.submit(publish_run, order, node=_commit_node(run)).result()
     report = run.report
     report.candidate, report.gate = done.candidate, done.finding
     count_chunks(report, done.moves)
     if done.snapshot is not None:
         report.snapshot, run.base = done.snapshot, run.store.newest()
+
+
+def _commit_node(run: Run) -> Node:
+    """Return the place of a commit: after all that has ended; a run that commits again numbers its commits."""
+    run.commits += 1
+    return Node("commit" if run.commits == 1 else f"commit {run.commits}")
+
+
+def _pending(run: Run) -> str:
+    return f"{pending_chunks(run):,} chunks pending"
 
 
 def complete(run: Run) -> bool:
@@ -67,7 +78,9 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> Embedding:
     total = Embedding(0, 0)
     with run.step("embed"):
         while (left_s := end - time.monotonic()) > 0 or not total.texts:
-            done = run.engine.submit(embed_pending, _saved(run, base, min(SLICE_S, left_s))).result()
+            order = _saved(run, base, min(SLICE_S, left_s))
+            node = Node(f"embed pending {order.stem.removeprefix('fill-')}", _pending(run))
+            done = run.engine.submit(embed_pending, order, node=node).result()
             if not done.texts:
                 break
             total += done

@@ -5,6 +5,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeVar
@@ -14,13 +15,35 @@ EngineName = Literal["local", "prefect"]
 THREADS = 8  # batches in flight, and one thread to embed finished batches
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A step in the graph of a run.
+
+    `key` is unique in a run; `about` counts what the step is given, for people. `after` holds the keys of the steps
+    before it; None means all steps that nothing follows yet. `inside` is the key of a step that this one is a part of.
+    """
+
+    key: str
+    about: str = ""
+    after: tuple[str, ...] | None = None
+    inside: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name that a person reads."""
+        return f"{self.key} ({self.about})" if self.about else self.key
+
+
 class Engine(Protocol):
     """Runs plain step functions somewhere."""
 
     name: str
 
-    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
-        """Start `step(*args)`; `.result()` returns its result or raises its exception."""
+    def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
+        """Start `step(*args)`; `.result()` returns its result or raises its exception. `node` is its place."""
+
+    def record(self, node: Node, began: float, seconds: float, message: str) -> None:
+        """Add a step to the graph that has ended; `began` is in seconds since 1970."""
 
     def progress(self, done: int, total: int) -> None:
         """Report how many documents of the run are done, or then, how many chunks have vectors."""
@@ -41,8 +64,12 @@ class LocalEngine:
         self._progress = progress
         self._tell = tell
 
-    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
+    def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
+        del node
         return self._threads.submit(step, *args)
+
+    def record(self, node: Node, began: float, seconds: float, message: str) -> None:
+        """Keep nothing: the report has the seconds of each step."""
 
     def progress(self, done: int, total: int) -> None:
         if self._progress is not None:
