@@ -20,6 +20,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.records.outcome import emit_events, final_state, leave_artifacts
 from docmill.flows.records.task_graph import TaskGraph
 from docmill.flows.runs.engine import THREADS, Node
+from docmill.flows.runs.phases import Phase
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
 from docmill.flows.runs.run_context import RunContext, current
@@ -62,6 +63,7 @@ class PrefectEngine:
         self._own = own
         self._graph = TaskGraph(flow_run_id)
         self._progress = self._begin_progress()
+        self._percent = 0.0
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         self._own.tasks += 1
@@ -72,8 +74,9 @@ class PrefectEngine:
         self._graph.record(node, began, seconds, message)
         get_run_logger().info(f"{node.key}: {message} ({seconds:.1f} s)")
 
-    def progress(self, done: int, total: int) -> None:
-        self._update(100.0 * done / max(total, 1))
+    def progress(self, phase: Phase) -> None:
+        self._percent = max(self._percent, phase.percent)  # several commits repeat phases
+        self._update(self._percent)
 
     def tell(self, message: str) -> None:
         get_run_logger().info(message)
@@ -92,7 +95,7 @@ class PrefectEngine:
 
     def _begin_progress(self) -> UUID:
         key = artifact_key("progress", self._own.settings.store)
-        made = create_progress_artifact(0.0, key=key, description="Documents parsed and split")
+        made = create_progress_artifact(0.0, key=key, description="Documents parsed, tokens embedded, commit")
         return cast(UUID, made)
 
     def _update(self, percent: float) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.files import OWNER_ONLY, put_if_absent, write_whole
+from docmill.storage.foreign_address import why_foreign
 from docmill.storage.keys import key_of
 from docmill.storage.names import fault, shown, steps
 
@@ -36,6 +37,8 @@ def url_of(store: str | Path) -> str | None:
     if found is None:
         if str(store).startswith("s3:"):
             raise ConfigError(f"a store on an object store is s3://BUCKET/PREFIX, got {str(store)!r}")
+        if why := why_foreign(str(store)):
+            raise ConfigError(f"{store} cannot be a store: {why}")
         return None
     prefix = found["prefix"] or ""
     if "/".join(steps(prefix)) != prefix or (prefix and fault(prefix)) or not prefix.isprintable():

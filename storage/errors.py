@@ -70,7 +70,10 @@ class Rejected(Terminal):
 
 
 class ConfigError(Terminal):
-    """A setting or an argument is wrong."""
+    """A setting or an argument is wrong. Its arguments are the findings, one line each."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
 
 class SourceError(Terminal):

@@ -42,6 +42,7 @@ with open_store("store") as store:
         reveal_type(hit.start_char)
         reveal_type(hit.page)
         reveal_type(hit.terms)
+        reveal_type(hit.relevance)
     reveal_type(store.document("a.md").elements)
 """
 
@@ -137,8 +138,8 @@ def test_mypy_knows_the_types_of_a_hit(installed: Installed, tmp_path: Path) -> 
     code = [sys.executable, "-m", "mypy", *known, "script.py"]
     done = subprocess.run(code, cwd=tmp_path, capture_output=True, text=True, check=False)
     revealed = [line.split('"')[1] for line in done.stdout.splitlines() if "Revealed type" in line]
-    assert revealed[:4] == ["str", "int", "int | None", "dict[str, float]"], done.stdout
-    assert "Element" in revealed[4]
+    assert revealed[:5] == ["str", "int", "int | None", "dict[str, float]", "float"], done.stdout
+    assert "Element" in revealed[5]
     assert "error" not in done.stdout
 
 

@@ -21,7 +21,7 @@ from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-STANDING = ("docmill serve",)  # these do not end by themselves; tests/flows/test_flow.py starts one
+STANDING = ("docmill schedule",)  # these do not end by themselves; tests/flows/test_flow.py starts one
 
 
 def blocks(language: str) -> list[str]:

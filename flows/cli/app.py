@@ -1,7 +1,10 @@
 """The `docmill` command."""
 
+from typing import Annotated
+
 import typer
 
+from docmill.flows.cli import doctor
 from docmill.flows.cli.commands import (
     evaluate_group,
     explain_document,
@@ -13,18 +16,56 @@ from docmill.flows.cli.commands import (
     tag_and_diff,
     tune_settings,
 )
+from docmill.flows.cli.setup import list_settings, schedule_runs
+from docmill.flows.cli.terminal.help_pages import GroupedCommands
 from docmill.storage.process.malloc_tuning import prefer_system_pool
+
+GROUPS = {
+    "Start": ("init", "settings", "ingest", "plan", "schedule"),
+    "Ask": ("search", "sql", "explain"),
+    "Versions": ("history", "diff", "tag", "undelete", "publish"),
+    "Quality": ("evaluate", "tune"),
+    "Care": ("status", "doctor", "verify", "rejects", "repair", "vacuum", "compact", "reembed"),
+}
+"""The commands in the order in which `docmill --help` shows them."""
+
+
+class _Program(GroupedCommands):
+    groups = GROUPS
+
 
 app = typer.Typer(
     name="docmill",
+    cls=_Program,
     help="Turn files into one searchable snapshot of chunks, vectors and keywords.",
+    epilog="`docmill COMMAND --help` says more about a command, `docmill settings` about every setting.",
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,  # plain help is quicker to show, and wide enough for the flags
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"docmill {version('docmill')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
 for module in (
     ingest_and_plan,
+    schedule_runs,
     search_and_sql,
     explain_document,
     tag_and_diff,
@@ -33,6 +74,8 @@ for module in (
     tune_settings,
     status_and_repair,
     init_file,
+    doctor,
+    list_settings,
 ):
     module.register(app)
 

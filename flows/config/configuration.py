@@ -1,23 +1,28 @@
 """Gather the settings: flags win over the environment, that over docmill.toml, that over the defaults."""
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
+from operator import eq
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from docmill.flows.config.key_lines import key_lines, line_of
 from docmill.flows.config.settings import ConfigSection, Settings
 from docmill.storage.errors import ConfigError
 
 FILE_NAME = "docmill.toml"
 PREFIX = "DOCMILL_"
 CONFIG_VARIABLE = "DOCMILL_CONFIG"
+
+_AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")  # how `tomllib` ends the message of an error
 
 KeyPath = tuple[str, ...]
 
@@ -41,6 +46,10 @@ class Key:
     def flag(self) -> str:
         return "--" + "-".join(self.path).replace("_", "-")
 
+    @property
+    def is_secret(self) -> bool:
+        return not self.field.repr
+
 
 @cache
 def keys() -> tuple[Key, ...]:
@@ -56,10 +65,17 @@ def _walk(section: type[ConfigSection], path: KeyPath) -> Iterator[Key]:
             yield Key((*path, name), field)
 
 
-def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None, *, as_flags: bool = True) -> Settings:
-    """Return the settings; `flags` maps the path of a key to its value.
+def load(
+    flags: Mapping[KeyPath, Any] | None = None,
+    config: Path | None = None,
+    *,
+    as_flags: bool = True,
+    assigned: Mapping[KeyPath, Any] | None = None,
+) -> Settings:
+    """Return the settings; `flags` and `assigned` map the path of a key to its value.
 
-    Error messages spell these keys as command-line flags if `as_flags`, else as in docmill.toml.
+    Error messages spell the keys of `flags` as command-line flags if `as_flags`, else as in docmill.toml, and those of
+    `assigned` as `--set KEY`. A ConfigError has a finding for each wrong value.
 
     Without `config`, the file is the one named by DOCMILL_CONFIG, else the docmill.toml in the working folder or in the
     nearest folder above it. Relative paths in the file are relative to its folder.
@@ -67,10 +83,22 @@ def load(flags: Mapping[KeyPath, Any] | None = None, config: Path | None = None,
     _check_environment()
     file = chosen_file(config)
     try:
-        return _merge(_nest(flags or {}), _anchor(_read_file(file), file.parent) if file else {})
+        given = _nest({**(flags or {}), **(assigned or {})})
+        return _merge(given, _anchor(_read_file(file), file.parent) if file else {})
     except ValidationError as error:
-        origins = ValueOrigins(frozenset(flags or ()), file, as_flags)
-        raise ConfigError("; ".join(_explain(e, origins) for e in error.errors())) from None
+        origins = ValueOrigins(frozenset(flags or ()), file, as_flags, frozenset(assigned or ()))
+        raise ConfigError(*(_explain(e, origins) for e in error.errors())) from None
+
+
+def spelled(
+    wrong: Iterable[tuple[tuple[int | str, ...], str]],
+    flags: Mapping[KeyPath, Any],
+    config: Path | None,
+    assigned: Mapping[KeyPath, Any],
+) -> list[str]:
+    """Return findings about values of `load(flags, config, assigned=assigned)`, each behind the place of its value."""
+    origins = ValueOrigins(frozenset(flags), chosen_file(config), assigned=frozenset(assigned))
+    return [f"{origins.spell(place)}: {what}" for place, what in wrong]
 
 
 def with_values(settings: Settings, values: Mapping[KeyPath, Any]) -> Settings:
@@ -85,7 +113,7 @@ def with_values(settings: Settings, values: Mapping[KeyPath, Any]) -> Settings:
         return Settings.model_validate(merged)
     except ValidationError as error:
         origins = ValueOrigins(frozenset(values), None, as_flags=False)
-        raise ConfigError("; ".join(_explain(e, origins) for e in error.errors())) from None
+        raise ConfigError(*(_explain(e, origins) for e in error.errors())) from None
 
 
 def find_file(start: Path) -> Path | None:
@@ -107,9 +135,20 @@ def chosen_file(config: Path | None) -> Path | None:
 
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+        return tomllib.loads(text := read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        what, line = str(error), text.count("\n") + 1  # "(at end of document)" has no number
+        if found := _AT_LINE.search(what):
+            what, line = what[: found.start()], int(found[1])
+        raise ConfigError(f"{path}:{line}: {what}") from None
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a settings file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 ({error.reason} at byte {error.start})") from None
 
 
 def _anchor(values: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -204,14 +243,27 @@ class ValueOrigins:
     flags: frozenset[KeyPath]
     file: Path | None
     as_flags: bool = True
+    assigned: frozenset[KeyPath] = frozenset()
 
     def spell(self, path: tuple[int | str, ...]) -> str:
-        """Return the key at `path` as the user wrote it."""
-        key = next((k for k in keys() if k.path == path[: len(k.path)]), None)
+        """Return the key at `path` as the user wrote it, behind the file and line if it stands there."""
+        key = _key_of(path)
+        if any(all(map(eq, one, path)) for one in self.assigned):
+            return f"--set {_dotted(path)}"
         if key and key.path in self.flags:
             return key.flag if self.as_flags else key.dotted
-        place = "" if self.file is None or path in self.flags else f"{self.file}: "
-        return _variable(key) or place + _dotted(path)
+        return _variable(key) or ("" if path in self.flags else self._place(path)) + _dotted(path)
+
+    def _place(self, path: tuple[int | str, ...]) -> str:
+        if self.file is None:
+            return ""
+        line = line_of(path, key_lines(read_text(self.file)))
+        return f"{self.file}:{line}: " if line else f"{self.file}: "
+
+
+def _key_of(path: tuple[int | str, ...]) -> Key | None:
+    """Return the key whose value, or a part of it, is at `path`."""
+    return next((key for key in keys() if key.path == path[: len(key.path)]), None)
 
 
 def _variable(key: Key | None) -> str:
@@ -225,7 +277,9 @@ def _explain(error: Mapping[str, Any], origins: ValueOrigins) -> str:
     if error["type"] == "extra_forbidden":
         return f"{origins.spell(path)}: no such key; {_right_key(path)}"
     wrong = error["msg"].removeprefix("Value error, ")
-    return f"{origins.spell(path)}: {wrong[0].lower()}{wrong[1:]}, got {error['input']!r}"
+    key = _key_of(path)
+    got = "" if key and key.is_secret else f", got {error['input']!r}"
+    return f"{origins.spell(path)}: {wrong[0].lower()}{wrong[1:]}{got}"
 
 
 def _dotted(path: Iterable[int | str]) -> str:
@@ -259,7 +313,9 @@ def _is_section(annotation: Any) -> bool:
 
 def _check_environment() -> None:
     known = [key.variable for key in keys()] + [CONFIG_VARIABLE]
-    for name in sorted(os.environ):
-        if name.startswith(PREFIX) and name not in known:
-            near = get_close_matches(name, known, 1, 0) or known
-            raise ConfigError(f"{name}: no such environment variable; the nearest is {near[0]}")
+    strange = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
+    if strange:
+        near = [(get_close_matches(name, known, 1, 0) or known)[0] for name in strange]
+        raise ConfigError(
+            *(f"{a}: no such environment variable; the nearest is {b}" for a, b in zip(strange, near, strict=True))
+        )

@@ -202,7 +202,7 @@ def discover_options(settings: Settings, may_be_empty: bool) -> DiscoverOptions:
 def retention_of(settings: Settings) -> Retention:
     """Return how long snapshots and deleted documents are kept."""
     kept = settings.retention
-    return Retention(kept.keep_snapshots, kept.keep_days, kept.undelete_days, kept.grace_hours)
+    return Retention(kept.keep_snapshots, kept.keep_days, kept.undelete_days, kept.grace_hours, kept.keep_steps)
 
 
 def search_method_of(settings: Settings, mode: Mode = "hybrid") -> SearchMethod:

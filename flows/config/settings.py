@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from docmill.storage.foreign_address import why_foreign
+
 
 def _decode(value: Any) -> Any:
     """Parse JSON if an environment variable or a flag gives a list or a table as text."""
@@ -23,8 +25,8 @@ def _check_store(value: Any) -> Any:
     if isinstance(value, str):
         if not value.strip():
             raise ValueError("a store needs a name: a folder or s3://BUCKET/PREFIX")
-        if "://" in value and not value.startswith("s3://"):
-            raise ValueError("a store must be a folder or s3://BUCKET/PREFIX")
+        if why := why_foreign(value):
+            raise ValueError(f"a store must be a folder or s3://BUCKET/PREFIX ({why})")
     return value
 
 
@@ -212,6 +214,9 @@ class RetentionSettings(ConfigSection):
         default=1.0,
         ge=0,
         description="Hours before removed files are deleted from an object store, so that running readers can finish.",
+    )
+    keep_steps: bool = Field(
+        default=False, description="Keep the snapshots that a long run commits before its last one, too."
     )
 
 

@@ -9,6 +9,7 @@ from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
+    from docmill.flows.runs.phases import Phase
     from docmill.flows.runs.report import Report
     from docmill.flows.runs.run_options import RunOptions
 
@@ -17,14 +18,13 @@ def start_run(
     settings: "Settings",
     sources: Sequence[str],
     options: "RunOptions",
-    progress: Callable[[int, int], None] | None = None,
+    progress: "Callable[[Phase], None] | None" = None,
     tell: Callable[[str], None] | None = None,
 ) -> "Report":
     """Run the ingest and return its report. The default of `sources` is the settings.
 
-    The local engine calls `progress(done, total)` with numbers of documents and `tell` with a line about each of
-    several commits. Raises what
-    `docmill.flows.runs.pipeline.ingest` raises, and `ConfigError` if no source is named.
+    The local engine calls `progress` with the phase that it is at, and `tell` with a line about each of several
+    commits. Raises what `docmill.flows.runs.pipeline.ingest` raises, and `ConfigError` if no source is named.
     """
     named = sources_of(settings, sources)
     if engine_of(settings, options) == "prefect":

@@ -1,4 +1,4 @@
-"""`docmill serve`: scheduled ingest in one process on one machine, with an embedded server if no API is configured."""
+"""`docmill schedule`: scheduled ingest in one process on one machine, with its own server if no API is configured."""
 
 import fcntl
 import json

@@ -7,6 +7,7 @@ from threading import Event
 
 from docmill.flows.runs.batch_phases import PLAN, last_phase
 from docmill.flows.runs.engine import Node
+from docmill.flows.runs.phases import EMBED, Phase
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left
@@ -24,10 +25,14 @@ interrupted, or when it could commit; a shorter one reads the keys of the chunks
 
 
 class Backlog:
-    """The finished batches whose chunks are still to be embedded. One order at a time embeds some of them."""
+    """The finished batches whose chunks are still to be embedded. One order at a time embeds some of them.
 
-    def __init__(self, run: Run, batches: Sequence[Batch]) -> None:
+    With `sliced`, an order ends after `SLICE_S`. Without, it ends with its chunks, which makes fewer packs.
+    """
+
+    def __init__(self, run: Run, batches: Sequence[Batch], sliced: bool) -> None:
         self._run = run
+        self._seconds = SLICE_S if sliced else None
         self._waiting = list(batches)
         self._taken: list[Batch] = []
         self._order: Future[Embedding] | None = None
@@ -48,7 +53,7 @@ class Backlog:
             self._begin()
 
     def step(self) -> None:
-        """Embed some of the chunks, for no longer than `SLICE_S`."""
+        """Embed some of the chunks."""
         if self._order is None and self._waiting:
             self._begin()
         self.settle()
@@ -63,19 +68,18 @@ class Backlog:
         self._order, self._taken = None, []
         self.embedded += done
 
-    def seconds_left(self) -> float | None:
-        """Return how long the rest will take at the speed so far, None if nothing was embedded yet."""
-        if not self.embedded.rate:
-            return None
+    def phase(self) -> Phase:
+        """Return how many of the tokens of all batches are embedded, and how fast."""
         run = self._run
         packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob("embeddings-*.parquet"))
-        return tokens_left(self.batches, packs) / self.embedded.rate
+        done = self.embedded.tokens
+        return Phase(EMBED, done, done + tokens_left(self.batches, packs), "tokens", self.embedded.rate)
 
     def _begin(self) -> None:
         while self._waiting and sum(map(chunk_count, self._taken)) < EMBED_CHUNKS:
             self._taken.append(self._waiting.pop(0))
         self._finished = Event()
-        order = _saved(self._run, self._taken)
+        order = _saved(self._run, self._taken, self._seconds)
         self._order = self._run.engine.submit(embed_batches, order, node=_node(self._run, order, self._taken))
         self._order.add_done_callback(lambda _, finished=self._finished: finished.set())  # type: ignore[misc]
 
@@ -87,7 +91,7 @@ def _node(run: Run, order: Path, batches: Sequence[Batch]) -> Node:
     return Node(f"embed {order.stem.removeprefix('embed-')}", f"{chunks:,} chunks", tuple(after))
 
 
-def _saved(run: Run, batches: Sequence[Batch]) -> Path:
+def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> Path:
     number = len(list(run.folder.glob("embed-*.json")))
     order = EmbedOrder(
         tuple(batches),
@@ -98,6 +102,6 @@ def _saved(run: Run, batches: Sequence[Batch]) -> Path:
         run.space.late,
         artifact_paths(run.root, run.base, "texts"),
         run.space.light,
-        SLICE_S,
+        seconds,
     )
     return save_order(order, run.folder / f"embed-{number:05d}.json")

@@ -1,5 +1,6 @@
 """Batches: process a few ahead, and embed each one as it finishes."""
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -8,13 +9,14 @@ from pathlib import Path, PurePosixPath
 
 from docmill.flows.runs.backlog import Backlog
 from docmill.flows.runs.batch_phases import BatchNodes
+from docmill.flows.runs.phases import PARSE, Phase
 from docmill.flows.runs.report import spent, unsaid
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.files import TEMPORARY
 from docmill.storage.writer.pending_vectors import waiting_in
 from docmill.tasks.batch.batch import BatchDone, Order, process_batch
-from docmill.tasks.batch.embed import Embedding, count, unembedded, unvectored
+from docmill.tasks.batch.embed import Embedding, count, document_count, unembedded, unvectored
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.batch.resolve_lookups import ASKED, LookupSources, asked_texts
 from docmill.tasks.batch.unpack import UnpackOrder
@@ -53,14 +55,18 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
 
     Without `embed`, count the texts to embed.
     """
-    backlog = Backlog(run, run.batches)
+    backlog = Backlog(run, run.batches, sliced=_may_commit_early(run))
     waiting = list(run.batches)
     works = todo.works
-    for done, batch in enumerate(_processed(run, works), start=1):
+    done, began = 0, time.monotonic()
+    if works:
+        run.engine.progress(Phase(PARSE, 0, len(works), "documents"))
+    for batch in _processed(run, works):
         waiting.append(batch)
         if embed:
             backlog.add(batch)
-        run.engine.progress(min(done * BATCH_DOCUMENTS, len(works)), len(works))
+        done += document_count(batch)
+        run.engine.progress(Phase(PARSE, done, len(works), "documents", done / (time.monotonic() - began)))
     run.batches = waiting
     asked = asked_texts(run.folder)
     run.report.model = spent(close_shared(run.folder.name), run.settings.model.prices)
@@ -75,18 +81,23 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
 
 
 def _embed_rest(run: Run, backlog: Backlog) -> bool:
-    """Embed what is left, or return True as soon as it is known that this takes too long for one commit.
-
-    With a gate, no snapshot without all its vectors is published.
-    """
-    early = run.settings.run.commit_every > 0 and run.gate is None
+    """Embed what is left, or return True as soon as it is known that this takes too long for one commit."""
+    early = _may_commit_early(run)
     backlog.settle()
     while backlog.batches:
-        left = backlog.seconds_left() if early else None
-        if left is not None and left > 60 * run.settings.run.early_commit:
+        phase = backlog.phase()
+        run.engine.progress(phase)
+        if early and (phase.seconds_left or 0.0) > 60 * run.settings.run.early_commit:
             return True
         backlog.step()
+    if backlog.embedded.texts:
+        run.engine.progress(backlog.phase())
     return False
+
+
+def _may_commit_early(run: Run) -> bool:
+    """Return whether a snapshot may lack vectors: with a gate, none is published without all of them."""
+    return run.settings.run.commit_every > 0 and run.gate is None
 
 
 def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:

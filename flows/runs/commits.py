@@ -9,11 +9,13 @@ from pathlib import Path
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.runs.backlog import SLICE_S
 from docmill.flows.runs.engine import Node
+from docmill.flows.runs.phases import COMMIT, EMBED, Phase
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
 from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot
+from docmill.storage.process.ending import uncut
 from docmill.storage.schema import RunRow
 from docmill.storage.writer.commit import Changes, ChunkMoves
 from docmill.tasks.batch.embed import Embedding
@@ -32,7 +34,10 @@ def save_changes(run: Run, changes: Changes) -> Path:
 
 def commit(run: Run, order: Path) -> None:
     """Commit an order; the run goes on from the new snapshot, if the gate did not hold it back."""
-    done = run.engine.submit(publish_run, order, node=_commit_node(run)).result()
+    run.engine.progress(Phase(COMMIT, 0, 1))
+    with uncut():
+        done = run.engine.submit(publish_run, order, node=_commit_node(run)).result()
+    run.engine.progress(Phase(COMMIT, 1, 1))
     report = run.report
     report.candidate, report.gate = done.candidate, done.finding
     count_chunks(report, done.moves)
@@ -57,7 +62,7 @@ def complete(run: Run) -> bool:
     """
     while run.base and run.base.snapshot.pending:
         before = run.base.snapshot.pending.chunks
-        run.engine.tell(f"snapshot {run.base.number}: vectors {run.base.snapshot.spelled_vectors()}")
+        run.engine.tell(f"snapshot {run.base.number} is committed: vectors {run.base.snapshot.spelled_vectors()}")
         done = _embed_for_a_while(run, run.base)
         run.report.embedded += done.texts
         run.report.tokens_embedded += done.tokens
@@ -78,7 +83,7 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> Embedding:
     total = Embedding(0, 0)
     with run.step("embed"):
         while (left_s := end - time.monotonic()) > 0 or not total.texts:
-            order = _saved(run, base, min(SLICE_S, left_s))
+            order = _saved(run, base, None if left_s == inf else min(SLICE_S, left_s))
             node = Node(f"embed pending {order.stem.removeprefix('fill-')}", _pending(run))
             done = run.engine.submit(embed_pending, order, node=node).result()
             if not done.texts:
@@ -88,7 +93,7 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> Embedding:
     return total
 
 
-def _saved(run: Run, base: StoredSnapshot, seconds: float) -> Path:
+def _saved(run: Run, base: StoredSnapshot, seconds: float | None) -> Path:
     number = len(list(run.folder.glob("fill-*.json")))
     order = FillOrder(base, run.folder / f"embeddings-{number:05d}.parquet", seconds)
     return save_order(order, run.folder / f"fill-{number:05d}.json")
@@ -100,11 +105,11 @@ def pending_chunks(run: Run) -> int:
 
 
 def _show_progress(run: Run, base: StoredSnapshot, done: Embedding) -> None:
-    """Show the share of the chunks that have vectors, estimated from the tokens."""
-    pending, chunks = base.snapshot.pending, base.snapshot.rows("chunks")
-    if pending:
-        left = pending.chunks * max(0.0, 1 - done.tokens / max(1, pending.tokens))
-        run.engine.progress(chunks - round(left), chunks)
+    """Show how many of the run's tokens are embedded, those of its earlier commits included."""
+    if pending := base.snapshot.pending:
+        before = run.report.tokens_embedded
+        tokens = min(done.tokens, pending.tokens)  # a text that several chunks share counts once here, and here alone
+        run.engine.progress(Phase(EMBED, before + tokens, before + pending.tokens, "tokens", done.rate))
 
 
 def count_chunks(report: Report, moves: ChunkMoves) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeVar
 
+from docmill.flows.runs.phases import Phase
+
 T = TypeVar("T")
 EngineName = Literal["local", "prefect"]
 THREADS = 8  # batches in flight, and one thread to embed finished batches
@@ -45,8 +47,8 @@ class Engine(Protocol):
     def record(self, node: Node, began: float, seconds: float, message: str) -> None:
         """Add a step to the graph that has ended; `began` is in seconds since 1970."""
 
-    def progress(self, done: int, total: int) -> None:
-        """Report how many documents of the run are done, or then, how many chunks have vectors."""
+    def progress(self, phase: Phase) -> None:
+        """Report how far the run is."""
 
     def tell(self, message: str) -> None:
         """Tell the user what the run has done so far, in one line."""
@@ -58,7 +60,7 @@ class LocalEngine:
     name = "local"
 
     def __init__(
-        self, progress: Callable[[int, int], None] | None = None, tell: Callable[[str], None] | None = None
+        self, progress: Callable[[Phase], None] | None = None, tell: Callable[[str], None] | None = None
     ) -> None:
         self._threads = ThreadPoolExecutor(THREADS, "docmill")
         self._progress = progress
@@ -71,9 +73,9 @@ class LocalEngine:
     def record(self, node: Node, began: float, seconds: float, message: str) -> None:
         """Keep nothing: the report has the seconds of each step."""
 
-    def progress(self, done: int, total: int) -> None:
+    def progress(self, phase: Phase) -> None:
         if self._progress is not None:
-            self._progress(done, total)
+            self._progress(phase)
 
     def tell(self, message: str) -> None:
         if self._tell is not None:

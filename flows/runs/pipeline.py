@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,19 +32,24 @@ from docmill.flows.runs.run_state import Run
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts import staging
 from docmill.storage.embedding.agreement import confirmed
+from docmill.storage.embedding.encoder import EmbeddingSpace
 from docmill.storage.errors import SourceError
-from docmill.storage.files import check_room, explain_full_disk
+from docmill.storage.files import check_room, explain_full_disk, remove
 from docmill.storage.history.folder import StoreFolder
 from docmill.storage.history.garbage import sweep
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.process.ending import tidied
 from docmill.storage.process.malloc_tuning import spare_memory
 from docmill.storage.schema import REFUSED, STALE, RejectRow
+from docmill.storage.sql.document_warnings import warnings_of
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import Changes, check_space, compare_chunks
 from docmill.storage.writer.current_folder import catch_up
 from docmill.tasks.batch.embed import Embedding
 from docmill.tasks.batch.orders import passwords_at_hand
+from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import close_shared
+from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.plan import KnownDocument, Plan, StoreState, check_losses, plan
 from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
@@ -52,6 +58,7 @@ from docmill.tasks.sources.expand import Expansion, expand
 from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Listing, Source, SourceFile
+from docmill.tasks.workers.pool import close_pools
 
 _TOLD = 3
 """Links out of a source that a report names; it counts them all."""
@@ -81,6 +88,7 @@ def ingest(
     opened = [open_source(source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
+    ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store
     spare_memory()
     with ExitStack() as stack:
         stack.enter_context(explain_full_disk(store.root))
@@ -98,23 +106,40 @@ def ingest(
             folder = store.root / staging.FOLDER / f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.getpid()}"
         stack.callback(close_shared, folder.name)
         stack.enter_context(passwords_at_hand(folder, settings.parse.passwords))
-        run = _begin(settings, store, engine, folder, how)
+        stack.enter_context(tidied(partial(remove if dry_run else staging.remove_unfinished, folder)))
+        run = _begin(ready, store, engine, folder, how)
         stack.callback(run.incoming.remove)
+        stack.enter_context(tidied(close_pools))
         _execute(run, opened, how)
         run.report.pending = pending_chunks(run)
         return run.report
 
 
-def _begin(settings: Settings, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions) -> Run:
-    base = store.newest()
-    space = confirmed(space_of(settings), base.snapshot.space if base else None)
-    check_space(base, space)
-    report = Report(engine=engine.name, dry_run=how.dry_run)
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What the settings ask for, built and found to be right."""
+
+    settings: Settings
+    space: EmbeddingSpace
+    recipe: Recipe
+    gate: Gate | None
+
+
+def _ready(settings: Settings, how: RunOptions) -> _Ready:
+    space = space_of(settings)
     recipe = recipe_of(settings, space)
     check_model(settings, recipe)
-    gate = None if how.dry_run else gate_of(settings)
-    asking = model_access_of(settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
-    return Run(settings, store, engine, folder, base, space, recipe, report, datetime.now(UTC), gate, asking)
+    return _Ready(settings, space, recipe, None if how.dry_run else gate_of(settings))
+
+
+def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how: RunOptions) -> Run:
+    base = store.newest()
+    space = confirmed(ready.space, base.snapshot.space if base else None)
+    check_space(base, space)
+    report = Report(engine=engine.name, dry_run=how.dry_run)
+    asking = model_access_of(ready.settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
+    now = datetime.now(UTC)
+    return Run(ready.settings, store, engine, folder, base, space, ready.recipe, report, now, ready.gate, asking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +300,16 @@ def _count(report: Report, state: StoreState, todo: Plan, outcome: Outcome, embe
     report.rejected_before += (state.rejects[uri] for uri in before if uri in state.rejects)
     report.problems += _rejections(report)
     report.rechunked = todo.rechunked
+    _warn(report, outcome)
+
+
+def _warn(report: Report, outcome: Outcome) -> None:
+    """Report what was lost of the documents of this run, or read by a lesser way."""
+    columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "metadata"))
+    for uri, metadata in zip(*columns, strict=True):
+        found = warnings_of(metadata)
+        report.problems += [f"{uri}: {one.message}" for one in found]
+        report.lost_text += any(one.lost for one in found)
 
 
 def _rejections(report: Report) -> Iterator[str]:

@@ -47,7 +47,8 @@ class Report:
     from their stored text. `model` counts calls, tokens and cost of the language model, made or planned. `candidate` is
     the name of a snapshot that the gate held back, and `gate` the result of its test. `pending` counts the chunks
     of the newest snapshot that have no vectors yet; the next run embeds them. `rejects` are the documents that this run
-    rejected, and `rejected_before` those that an earlier one did and that are as they were.
+    rejected, and `rejected_before` those that an earlier one did and that are as they were. `lost_text` counts the
+    documents of this run of which some text could not be read.
     """
 
     snapshot: int | None = None
@@ -67,18 +68,20 @@ class Report:
     pending: int = 0
     rejects: list[RejectRow] = field(default_factory=list)
     rejected_before: list[RejectRow] = field(default_factory=list)
+    lost_text: int = 0
 
     @property
     def exit_status(self) -> int:
         """Return 0 if every document in the store is up to date, 3 if some were rejected or are stale, 4 if gated.
 
-        3 also means that the language model did not answer or was not asked because of a limit. 4 means that the gate
-        held the snapshot back.
+        3 also means that text of a document was lost, or that the language model did not answer or was not asked
+        because of a limit. 4 means that the gate held the snapshot back.
         """
         if self.candidate:
             return EXIT_HELD
         unasked = not self.dry_run and (self.model.get("failed") or self.model.get("left"))
-        return EXIT_PARTLY if self.documents.rejected or self.documents.stale or unasked else EXIT_DONE
+        partly = self.documents.rejected or self.documents.stale or self.lost_text or unasked
+        return EXIT_PARTLY if partly else EXIT_DONE
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
@@ -94,6 +97,7 @@ class Report:
             "candidate": self.candidate,
             "gate": asdict(self.gate) if self.gate else {},
             "pending": self.pending,
+            "lost_text": self.lost_text,
             "seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()},
         }
 

@@ -196,6 +196,22 @@ def _write(target: Path, tables: Sequence[pa.Table]) -> None:
         draft.replace(target)
 
 
+def remove_unfinished(run: Path) -> None:
+    """Remove what a run was still writing, and the files that it has unpacked or fetched."""
+    for path in run.glob(f"{TEMPORARY}*"):
+        remove(path)
+
+
+def finished(root: Path) -> tuple[int, int]:
+    """Return how many documents are parsed in staging, and how many vectors are computed."""
+    documents = [batch.folder / "documents.parquet" for batch in batches(root)]
+    return _rows(documents), _rows(embedding_packs(root))
+
+
+def _rows(paths: Sequence[Path]) -> int:
+    return sum(pq.read_metadata(path).num_rows for path in paths)
+
+
 def text_packs(root: Path) -> list[Path]:
     """Return the packs of texts of all runs in staging."""
     return [batch.texts for batch in batches(root)]

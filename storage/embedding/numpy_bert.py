@@ -7,7 +7,6 @@ Source: Devlin et al., BERT, 2019.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from docmill.storage.embedding.mapped_tensors import Tensors, map_tensors
 from docmill.storage.embedding.space import max_tokens_of, modules_of, pooling_of, read_config
+from docmill.storage.process.one_blas_thread import one_blas_thread
 
 Matrix = npt.NDArray[np.float32]
 Tokens = npt.NDArray[np.int32]
@@ -120,7 +120,9 @@ class NumpyBert:
         return np.stack([one[0] if self._first_only else one.mean(axis=0) for one in vectors])
 
     def embed_tokens(self, rows: Sequence[Tokens]) -> list[Matrix]:
-        with _blas().limit(limits=1, user_api="blas"):
+        # The matrices are small: with two threads on a busy machine a query took 0.43 s of CPU time instead of 0.013 s,
+        # because idle threads spin.
+        with one_blas_thread():
             return self._run(rows)
 
     def _run(self, rows: Sequence[Tokens]) -> list[Matrix]:
@@ -242,18 +244,6 @@ def _pools_first(folder: Path) -> bool:
     if others:
         raise ValueError(f"the modules are {others}")
     return modes != [["mean"]]
-
-
-@cache
-def _blas() -> Any:
-    """Return the control of the threads of numpy's BLAS; several threads may use it, and the first one decides.
-
-    The matrices are small: with two threads on a busy machine a query took 0.43 s of CPU time instead of 0.013 s,
-    because idle threads spin.
-    """
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _tokenizer(folder: Path, words: int) -> Any:

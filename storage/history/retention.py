@@ -25,7 +25,8 @@ _POLL_S = 0.01  # seconds between two tries to hold a snapshot; the other proces
 class Retention:
     """The limits of what is kept: `keep_snapshots` snapshots, none older than `keep_days`; the newest always stays.
 
-    A deleted document can be brought back for `undelete_days`. Objects that a vacuum removes from an object store stay
+    A deleted document can be brought back for `undelete_days`. With `keep_steps`, the snapshots that a long run commits
+    on its way stay, too; else its last one replaces them. Objects that a vacuum removes from an object store stay
     for `grace_hours`, for machines that are still fetching them.
     """
 
@@ -33,6 +34,7 @@ class Retention:
     keep_days: float = 30.0
     undelete_days: float = 30.0
     grace_hours: float = 1.0
+    keep_steps: bool = False
 
 
 def expired(root: Path, retention: Retention, now: datetime | None = None) -> list[int]:
@@ -75,7 +77,7 @@ def removable(root: Path, retention: Retention) -> list[int]:
     """
     tags.check(root)
     named = set(tags.tags(root).values())
-    gone = sorted({*expired(root, retention), *superseded(root)})
+    gone = sorted({*expired(root, retention), *(() if retention.keep_steps else superseded(root))})
     return [number for number in gone if number not in named and not is_held(root, number)]
 
 

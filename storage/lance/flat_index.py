@@ -20,7 +20,8 @@ class FlatIndex:
         ends = np.asarray(runs.run_ends, np.int64)
         self._starts, self._counts = np.concatenate([np.zeros(1, np.int64), ends[:-1]]), np.diff(ends, prepend=0)
         flat = table.column("vector").combine_chunks().flatten()
-        self._vectors = np.asarray(flat, dtype=np.float32).reshape(table.num_rows, -1)
+        dimension = table.schema.field("vector").type.list_size
+        self._vectors = np.asarray(flat, dtype=np.float32).reshape(table.num_rows, dimension)
 
     def search(
         self, vector: npt.NDArray[np.float32], k: int, allowed: Collection[str] | None = None

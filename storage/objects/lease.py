@@ -131,6 +131,6 @@ def _decode(data: bytes) -> dict[str, Any]:
 def _who(objects: Objects) -> str:
     with suppress(DocmillError):
         holder = _decode(objects.version(KEY).data)
-        if holder.get("pid"):
+        if {"pid", "host", "since"} <= holder.keys():  # a network or a person may have damaged it
             return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
     return "another process"

@@ -10,12 +10,13 @@ from docmill.storage.files import disk_use
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
+from docmill.storage.sql.document_warnings import lost_text
 from docmill.storage.tables.tables import read_table
 
 
 def status_of(stored: StoredSnapshot) -> dict[str, Any]:
     """Return counts and properties of a snapshot, as `Store.status` explains them."""
-    documents = read_table(stored, "documents", ["content_type", "status", "source"])
+    documents = read_table(stored, "documents", ["content_type", "status", "source", "metadata"])
     when = stored.folder.synced
     return {
         "store": stored.folder.name,
@@ -23,6 +24,7 @@ def status_of(stored: StoredSnapshot) -> dict[str, Any]:
         "created": stored.snapshot.created,
         "documents": documents.num_rows,
         "stale": pc.sum(pc.equal(documents.column("status"), "stale")).as_py() or 0,
+        "lost_text": sum(map(lost_text, documents.column("metadata").to_pylist())),
         "chunks": stored.snapshot.rows("chunks"),
         "rejects": stored.snapshot.rows("rejects"),
         "unreadable": _unreadable(read_table(stored, "rejects", ["uri", "reason", "message"])),

@@ -34,10 +34,14 @@ from docmill.storage.retrieval.candidates.search_options import (
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.retrieval.search_pipeline import search
 from docmill.storage.schema import ChunkRow, DocumentRow, Element
+from docmill.storage.schema_evolution import schema_of
+from docmill.storage.sql.derived_views import EMBEDDINGS, OF_VECTORS
 from docmill.storage.sql.statement_pool import query, select_ids
 from docmill.storage.tables.tables import read_table
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
+_OF_VECTORS = re.compile(rf"\b(?:{'|'.join(OF_VECTORS)}|{EMBEDDINGS}|neighbours)\b", re.IGNORECASE)
+"""Names in a statement that need packs of vectors: others do without them, which a mirror may have to fetch."""
 _ID = re.compile("[0-9a-f]{32}")
 
 
@@ -247,7 +251,8 @@ class Store:
     def sql(self, statement: str) -> pa.Table:
         """Run one SELECT statement, which can read the store and nothing else.
 
-        It reads the tables of the snapshot and the views `routing`, `snapshots` and `evaluations`. `chunks_at(41)` and
+        It reads the tables of the snapshot and the views that `docs/sql.md` describes, such as `routing`, `snapshots`,
+        `lengths` and `duplicates`; `neighbours(CHUNK_ID, 5)` gives the nearest chunks of one. `chunks_at(41)` and
         `chunks_at('TAG')` read `chunks` of another kept snapshot; every table has such a macro. The statement runs in a
         process of its own, which is kept for the next one. It may take 60 s, 2 GB for its work and 2 GB for its result.
 
@@ -269,11 +274,18 @@ class Store:
         """
         check_text(statement, "the statement")
         files = {name: self.stored.paths(name) for name in SCHEMAS}
+        if _OF_VECTORS.search(statement):
+            files[EMBEDDINGS] = self._packs_of_space()
         extra = {
             "snapshots": history_table(self.root, self.snapshot.number),
             "evaluations": measurements.read(self.root),
         }
         return query(files, extra, statement, past=self._past(statement))
+
+    def _packs_of_space(self) -> list[Path]:
+        """Return the packs that can hold vectors of the snapshot; others are of a model that it had before."""
+        packs, dimension = self.stored.ensure_packs("embeddings"), self.snapshot.space.dimension
+        return [path for path in packs if schema_of(path).field("vector").type.list_size == dimension]
 
     def _past(self, statement: str) -> dict[str, dict[str, list[Path]]]:
         """Return the files of the kept snapshots that a statement names in a macro such as `chunks_at(41)`."""
@@ -290,11 +302,12 @@ class Store:
 
         Returns:
             `store` (its path or address), `snapshot` (its number), `created` (ISO 8601, UTC), counts of `documents`, of
-            `stale` ones, of `chunks` and `rejects`, `unreadable` files and folders with the reason, counts of documents
-            by `sources` and `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use.
-            `vectors` tells the `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and
-            the `minutes` that a run needs for these, or None. A store on an object store also has `synced`: when its
-            mirror was last in step with it (ISO 8601, UTC).
+            `stale` ones, of those with `lost_text` (the view `warnings` says what is missing), of `chunks` and
+            `rejects`, `unreadable` files and folders with the reason, counts of documents by `sources` and
+            `content_types`, the embedding `model`, its `dimension`, and `bytes`, the disk use. `vectors` tells the
+            `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and the `minutes` that a
+            run needs for these, or None. A store on an object store also has `synced`: when its mirror was last in step
+            with it (ISO 8601, UTC).
         """
         return status_of(self.stored)
 

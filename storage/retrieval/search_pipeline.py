@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from docmill.storage.errors import QueryError
 from docmill.storage.retrieval.candidates.hit import Candidate, Hit, as_hit
 from docmill.storage.retrieval.candidates.query import Query
+from docmill.storage.retrieval.candidates.relevance import highest_score, relevances
 from docmill.storage.retrieval.candidates.search_options import Rewrite, SearchOptions, check_query
 from docmill.storage.retrieval.steps.distinct import distinct
 from docmill.storage.retrieval.steps.mmr import diversify
@@ -43,12 +44,14 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     if query.allowed is not None and not query.allowed:
         return []
     found = _first(query, rewrite)
+    highest = highest_score(query.options, found)
     for step in STEPS.values():
         if found and step.wanted(query.options):
             found = step.take(found, query)
     best = found[: query.options.k]
     rows = query.rows([one.key for one in best])
-    return [as_hit(rank, one, rows[one.key]) for rank, one in enumerate(best, start=1)]
+    shares = relevances(best, highest)
+    return [as_hit(rank, one, rows[one.key], next(shares)) for rank, one in enumerate(best, start=1)]
 
 
 def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
+from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
+from docmill.storage.sql.error_message import AskedStatement, first_line, message_of
 from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
-from docmill.storage.sql.views import ROUTING
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,6 +35,7 @@ _SANDBOX = {
     "allow_persistent_secrets": "false",
     "temp_directory": "''",
     "enable_external_access": "false",
+    "errors_as_json": "true",
     "lock_configuration": "true",
 }
 
@@ -65,12 +68,14 @@ def answered(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator[Ro
 
     limits = statement.limits
     with _connect(statement, extra) as connection:
-        sql = _where(statement.sql) if statement.is_predicate else _only_select(connection, statement.sql)
+        source = _where(statement.sql) if statement.is_predicate else _only_select(connection, statement.sql)
         try:
-            reader = connection.sql(sql).to_arrow_reader(_ROWS_AT_ONCE)
+            reader = connection.sql(source.ran).to_arrow_reader(_ROWS_AT_ONCE)
             yield reader.schema, _bounded(reader, limits)
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            raise QueryError(_explain(_placed(connection, error, source), limits, connection, source)) from None
         except (duckdb.Error, pa.ArrowException, OSError) as error:  # failures during the stream come through Arrow
-            raise QueryError(_explain(error, limits)) from None
+            raise QueryError(_explain(error, limits, connection, source)) from None
 
 
 _HELD = (
@@ -122,11 +127,15 @@ def _connect(statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator["d
 
     files, limits = statement.files, statement.limits
     with closing(duckdb.connect(":memory:")) as connection:
-        for name, paths in files.items():
-            _register(connection, name, name, paths)
+        for name in files.keys() & SCHEMAS.keys():
+            _register(connection, name, name, files[name])
             connection.execute(_MACRO.format(name=name))
-        if "documents" in files:
-            connection.execute(f"CREATE VIEW routing AS {ROUTING}")
+        if files.keys() >= {"documents", "chunks"}:
+            _derive(connection, OF_ROWS)
+        if EMBEDDINGS in files:
+            _register_embeddings(connection, files[EMBEDDINGS])
+            _derive(connection, OF_VECTORS)
+            connection.execute(f"CREATE {NEIGHBOURS}")
         for at, tables in statement.past.items():
             for name, paths in tables.items():
                 _register(connection, f"{name}_at_{at.encode().hex()}", name, paths)  # hex: A and a are two tags
@@ -146,6 +155,28 @@ def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, pat
     parts = [_part(connection, f"first_{view}", name, first)] if first else []
     parts += [_part(connection, f"stored_{view}", name, today)] if today or not first else []
     connection.execute(f'CREATE VIEW "{view}" AS {" UNION ALL BY NAME ".join(parts)}')
+
+
+def _derive(connection: "duckdb.DuckDBPyConnection", views: Mapping[str, str]) -> None:
+    for name, select in views.items():
+        connection.execute(f"CREATE VIEW {name} AS {select}")
+
+
+def _register_embeddings(connection: "duckdb.DuckDBPyConnection", packs: Sequence[Path]) -> None:
+    """Create a view of the vectors in packs of one dimension; a key that several packs hold comes once."""
+    import pyarrow.dataset as ds
+
+    _check_present(packs)
+    schema = schema_of(packs[0]) if packs else pa.schema([("key", pa.string()), ("vector", pa.list_(pa.float32(), 1))])
+    held = ds.dataset([str(path) for path in packs], schema=schema, format="parquet") if packs else schema.empty_table()
+    connection.register("stored_embeddings", held)
+    once = "" if len(packs) < 2 or _keys_are_unique(held) else "DISTINCT ON (key)"  # which takes 5 s at 100,000 keys
+    connection.execute(f"CREATE VIEW {EMBEDDINGS} AS SELECT {once} key, vector FROM stored_embeddings")
+
+
+def _keys_are_unique(packs: Any) -> bool:
+    keys = packs.to_table(columns=["key"]).column("key")
+    return len(pc.unique(keys)) == len(keys)
 
 
 def _part(connection: "duckdb.DuckDBPyConnection", stored: str, name: str, paths: Sequence[Path]) -> str:
@@ -177,32 +208,50 @@ def _check_present(paths: Sequence[Path]) -> None:
             raise StoreError(f"{path} is missing; see what else is with: docmill verify")
 
 
-def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> str:
+def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> AskedStatement:
     import duckdb
 
     try:
         statements = connection.extract_statements(sql)
     except duckdb.Error as error:
-        raise QueryError(str(error)) from None
+        raise QueryError(message_of(error, AskedStatement(sql, sql, 0), _reserved(connection))) from None
     if len(statements) != 1:
         raise QueryError(f"give exactly one SELECT statement, got {len(statements)} statements")
     if statements[0].type != duckdb.StatementType.SELECT:
         kind = str(statements[0].type).rsplit(".", 1)[-1]
         hint = "; name the values of a PIVOT: PIVOT t ON column IN ('a', 'b')" if kind == "MULTI" else ""
         raise QueryError(f"only SELECT is allowed here, got {kind}{hint}")
-    return str(statements[0].query)
+    ran = str(statements[0].query)
+    return AskedStatement(sql, ran, -max(0, sql.find(ran)))
 
 
-def _where(where: str) -> str:
+def _reserved(connection: "duckdb.DuckDBPyConnection") -> frozenset[str]:
+    found = connection.execute("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'")
+    return frozenset(name for (name,) in found.fetchall())
+
+
+def _placed(connection: "duckdb.DuckDBPyConnection", error: Exception, source: AskedStatement) -> Exception:
+    """Return an error of binding with its place, which `sql` does not give."""
+    import duckdb
+
+    try:
+        connection.execute(source.ran)
+    except duckdb.Error as again:
+        return again
+    return error
+
+
+def _where(where: str) -> AskedStatement:
     """Return the SELECT of the ids of the chunks for which a predicate is true."""
     import duckdb
 
     try:
         duckdb.SQLExpression(where)
     except duckdb.Error as error:
-        message = f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {error}"
+        message = f"where must be one SQL predicate such as content_type = 'code', got {where!r}: {first_line(error)}"
         raise QueryError(message) from None
-    return f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n{where}\n)"
+    head = f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n"
+    return AskedStatement(where, f"{head}{where}\n)", len(head))
 
 
 def _chunks_with_documents() -> str:
@@ -222,7 +271,9 @@ def _bounded(batches: Iterable[pa.RecordBatch], limits: SqlLimits) -> Iterator[p
         yield batch
 
 
-def _explain(error: Exception, limits: SqlLimits) -> str:
+def _explain(
+    error: Exception, limits: SqlLimits, connection: "duckdb.DuckDBPyConnection", source: AskedStatement
+) -> str:
     import duckdb
 
     said = str(error)
@@ -231,8 +282,8 @@ def _explain(error: Exception, limits: SqlLimits) -> str:
     if isinstance(error, duckdb.OutOfMemoryException) or said.startswith("Out of Memory"):
         return too_large(limits)
     if isinstance(error, duckdb.PermissionException):
-        return f"SQL sees this store's tables only, no files and no network: {error}"
-    if missing := re.search(r"Table with name (\w+)_at_((?:[\dA-F]{2})*) does not exist", str(error)):
+        return f"SQL sees this store's tables only, no files and no network: {first_line(error)}"
+    if missing := re.search(r"Table with name (\w+)_at_((?:[\dA-F]{2})*) does not exist", said):
         table, at = missing[1], bytes.fromhex(missing[2]).decode("utf-8", "replace")
         return f"no snapshot {at} to read {table} from; give the number or tag of a kept one: {table}_at(41)"
-    return re.sub(r"\n{2,}", "\n", str(error))
+    return message_of(error, source, _reserved(connection))

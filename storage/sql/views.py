@@ -1,10 +1,12 @@
 """Views: the newest snapshot's tables for any DuckDB, from any working folder: `duckdb -init STORE/views.sql`."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.first_format import both_schemas, either_sql
 from docmill.storage.schema_evolution import blank_sql, sql_type
+from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
 
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
@@ -43,57 +45,104 @@ FROM read_json({path}, format = 'unstructured', columns = {{
 ORDER BY number;
 """
 
-ROUTING = """\
-SELECT
-    uri, document_id, r.start_char AS start_char, r.end_char AS end_char,
-    r.content_type AS content_type, r.score AS score,
-    r.runner_up AS runner_up, r.runner_up_score AS runner_up_score, r.evidence AS evidence,
-    r.strategy AS strategy, r.options AS options
-FROM (SELECT uri, document_id, unnest(regions) AS r FROM documents)
-ORDER BY uri, start_char
+_HEAD = """\
+-- The tables of the newest snapshot: duckdb -init {script}
+-- The store is the folder of the variable docmill_store if it is set, else the working folder if it is this store, else
+-- the folder in which this script was written: docmill writes it anew after a move.
+SET VARIABLE docmill_root = (SELECT regexp_replace(CASE
+    WHEN getvariable('docmill_store') IS NOT NULL THEN getvariable('docmill_store')
+    WHEN EXISTS (FROM glob({marker})) THEN '.'
+    WHEN EXISTS (FROM glob({marked})) THEN {root}
+    ELSE error({lost})
+END, '([*?\\[])', '[\\1]', 'g'));
 """
-"""One row for each region of each document: what it is, why, and how it was split."""
+_LOST = (
+    "no store at {root}: it was moved. Start in its folder, or say before this script where it is: "
+    "SET VARIABLE docmill_store = 'FOLDER'; docmill status --store FOLDER writes the script anew"
+)
+_EMBEDDINGS = """\
+SELECT key, CASE WHEN len(vector) = {dimension} THEN vector::FLOAT[{dimension}] END AS vector
+FROM read_parquet({files}, hive_partitioning = false, filename = 'pack', file_row_number = true) JOIN (
+    SELECT key, min((pack, file_row_number)) AS place
+    FROM read_parquet({files}, hive_partitioning = false, filename = 'pack', file_row_number = true) GROUP BY key
+) USING (key)
+WHERE place[1] = pack AND place[2] = file_row_number AND len(vector) = {dimension}
+"""
+"""The vectors of all kept snapshots, each key once. Their keys differ between models."""
 
 
-def views_sql(root: Path) -> str:
-    """Return a script that creates views of the tables, `routing` and `snapshots` of the store at `root`.
+@dataclass(frozen=True, slots=True)
+class ViewedStore:
+    """What `views.sql` must know of a store.
 
-    Paths are absolute and follow `current/`, so a view shows the newest snapshot when it is read. `chunks_at(41)` and
+    `marker` is the path below `root` of a file that only this store has, and its copies. `dimension` is that of the
+    newest snapshot's vectors.
+    """
+
+    root: Path
+    marker: str
+    dimension: int
+
+
+def views_sql(shown: ViewedStore) -> str:
+    """Return a script that creates views of the tables of a store, and those that are derived from them.
+
+    Views follow `current/`, so they show the newest snapshot when they are read. `chunks_at(41)` and
     `documents_at(41)` read a kept snapshot.
     """
-    head = f"-- The tables of the newest snapshot: duckdb -init {root.resolve() / 'views.sql'}\n"
     tables = (
         f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet(\n"
-        f"    {_pattern(root, f'current/{name}/*.parquet')}, union_by_name = true, hive_partitioning = false\n);\n"
+        f"    {_below(f'current/{name}/*.parquet')}, union_by_name = true, hive_partitioning = false\n);\n"
         for name in SCHEMAS
     )
-    kept = _EVALUATIONS.format(path=_pattern(root, "evaluations/*.parquet"))
-    past = (_table_at(root, name) for name in ("documents", "chunks"))
-    routing = f"CREATE OR REPLACE TEMP VIEW routing AS\n{ROUTING};\n"
-    first = head.replace("\n", " ").rstrip() + "\n"
-    return first + "".join(tables) + kept + routing + _snapshots(root) + "".join(past)
+    kept = _EVALUATIONS.format(path=_below("evaluations/*.parquet"))
+    past = (_table_at(name) for name in ("documents", "chunks"))
+    derived = {**OF_ROWS, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
+    views = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{select};\n" for name, select in derived.items())
+    macro = f"CREATE OR REPLACE TEMP {NEIGHBOURS};\n"
+    return "".join([_head(shown), *tables, kept, *views, macro, _snapshots(), *past])
 
 
-def _table_at(root: Path, name: str) -> str:
+def _head(shown: ViewedStore) -> str:
+    root = shown.root.resolve()
+    return _HEAD.format(
+        script=str(root / "views.sql").replace("\n", " "),
+        marker=_text(shown.marker),
+        marked=_text(f"{''.join(f'[{c}]' if c in '*?[' else c for c in str(root))}/{shown.marker}"),
+        root=_text(str(root)),
+        lost=_text(_LOST.format(root=root)),
+    )
+
+
+def _embeddings(shown: ViewedStore) -> str:
+    if not any((shown.root / "artifacts" / EMBEDDINGS).glob("*.parquet")):
+        return f"SELECT NULL::VARCHAR AS key, NULL::FLOAT[{shown.dimension}] AS vector WHERE false"
+    return _EMBEDDINGS.format(dimension=shown.dimension, files=_below(f"artifacts/{EMBEDDINGS}/*.parquet"))
+
+
+def _table_at(name: str) -> str:
     """Return the macro of a table in a kept snapshot, whose files may be in format 1."""
     return _AT.format(
         name=name,
         columns=", ".join(f'{either_sql(field, blank_sql(field.type))} AS "{field.name}"' for field in SCHEMAS[name]),
         nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in both_schemas(SCHEMAS[name])),
-        files=_pattern(root, f"*/{name}/*.parquet"),  # current/ always has one
-        snapshots=_pattern(root, "snapshots/*.json"),
+        files=_below(f"*/{name}/*.parquet"),  # current/ always has one
+        snapshots=_below("snapshots/*.json"),
     )
 
 
-def _snapshots(root: Path) -> str:
+def _snapshots() -> str:
     counts = ",\n".join(
         f"    coalesce(list_sum([piece.rows FOR piece IN tables['{name}']]), 0)::BIGINT AS {name}"
         for name in ("documents", "chunks", "rejects")
     )
-    return _SNAPSHOTS.format(counts=counts, path=_pattern(root, "snapshots/*.json"))
+    return _SNAPSHOTS.format(counts=counts, path=_below("snapshots/*.json"))
 
 
-def _pattern(root: Path, tail: str) -> str:
-    """Return `root` and a glob below it as an SQL string; the root's own characters match only themselves."""
-    literal = "".join(f"[{c}]" if c in "*?[" else c for c in str(root.resolve()))
-    return "'" + f"{literal}/{tail}".replace("'", "''") + "'"
+def _below(tail: str) -> str:
+    """Return SQL for a glob below the store, whose own characters match only themselves."""
+    return f"getvariable('docmill_root') || {_text(f'/{tail}')}"
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

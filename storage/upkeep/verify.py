@@ -74,6 +74,7 @@ def verify(store: str | Path | StoreFolder, deep: bool = False) -> list[Finding]
 
 def findings_of(folder: StoreFolder, deep: bool, read: bool) -> list[Finding]:
     """Return what `verify` does; without `read`, the content of objects is not compared if a mirror has their files."""
+    folder.refresh()  # another machine may have removed snapshots that a mirror still lists
     lost = folder.far_snapshot_faults(read)
     newest = max(snapshots.numbers(folder.root), default=0)
     mend = f"docmill repair --store {folder.name}"

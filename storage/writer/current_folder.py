@@ -10,11 +10,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
+from docmill.storage.errors import Locked
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import UNSUPPORTED, link, remove, sync_folder, write_whole
 from docmill.storage.history import measurements
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.sql.views import views_sql
+from docmill.storage.sql.views import ViewedStore, views_sql
 
 LINK = "current"
 FOLDER = ".current"
@@ -30,7 +31,7 @@ def publish(shown: StoredSnapshot) -> None:
     for name in SCHEMAS:
         _link_table(shown, name, folder / name)
     _swap(root, folder)
-    _write_views(root)
+    write_views(shown)
     for old in sorted((root / FOLDER).iterdir()):
         if old not in (folder, before):
             remove(old)
@@ -40,13 +41,21 @@ def _folder(root: Path, number: int) -> Path:
     return root / FOLDER / f"{number:06d}"
 
 
-def _write_views(root: Path) -> None:
-    """Write `views.sql` with the present path of the store."""
-    measurements.prepare(root)
-    script = views_sql(root).encode()
-    path = root / "views.sql"
-    if not path.exists() or path.read_bytes() != script:
-        write_whole(path, script)
+def write_views(shown: StoredSnapshot) -> None:
+    """Write `views.sql` with the present path of the store, if it is not so already."""
+    measurements.prepare(shown.root)
+    if not _has_views(shown):
+        write_whole(shown.root / "views.sql", _script(shown))
+
+
+def _script(shown: StoredSnapshot) -> bytes:
+    marker = shown.pieces("runs")[0].file.path
+    return views_sql(ViewedStore(shown.root, marker, shown.snapshot.space.dimension)).encode()
+
+
+def _has_views(shown: StoredSnapshot) -> bool:
+    path = shown.root / "views.sql"
+    return path.is_file() and path.read_bytes() == _script(shown)
 
 
 def catch_up(store: StoreFolder) -> None:
@@ -55,9 +64,25 @@ def catch_up(store: StoreFolder) -> None:
     if newest is None:
         return
     if published(store.root) == newest.number:
-        _write_views(store.root)
+        write_views(newest)
     else:
         publish(newest)
+
+
+def follow(store: StoreFolder) -> bool:
+    """Do what `catch_up` does if it is needed and no writer is at work; return whether it was done.
+
+    Raises `StoreError` if it is needed and the store cannot be written. A mirror is left to its writers.
+    """
+    newest = store.newest() if store.always_shows_newest else None
+    if newest is None or (published(store.root) == newest.number and _has_views(newest)):
+        return False
+    try:
+        with store.lock():
+            catch_up(store)
+    except Locked:
+        return False
+    return True
 
 
 def published(root: Path) -> int | None:

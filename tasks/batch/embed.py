@@ -141,3 +141,8 @@ def tokens_left(batches: Sequence[Batch], packs: Sequence[Path]) -> int:
 def chunk_count(batch: Batch) -> int:
     """Return the number of chunks of a finished batch."""
     return int(pq.read_metadata(batch.folder / "chunks.parquet").num_rows)
+
+
+def document_count(batch: Batch) -> int:
+    """Return the number of files of a finished batch, rejected ones included."""
+    return int(pq.read_metadata(batch.folder / "documents.parquet").num_rows)

@@ -22,11 +22,11 @@ _CHUNKS_AT_ONCE = 2048
 
 @dataclass(frozen=True, slots=True)
 class FillOrder:
-    """The snapshot whose vectors are pending, the pack to write, and the seconds after which to end."""
+    """The snapshot whose vectors are pending, the pack to write, and the seconds after which to end, if any."""
 
     base: StoredSnapshot
     target: Path
-    seconds: float
+    seconds: float | None
 
 
 def embed_pending(order: Path) -> Embedding:

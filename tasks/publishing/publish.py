@@ -74,7 +74,7 @@ def publish_snapshot(
         return Published(None, candidate=candidates.keep(made), finding=finding)
     put(made)
     staging.clear(made.root)
-    if base and base.snapshot.pending:
+    if base and base.snapshot.pending and not retention.keep_steps:
         _drop_steps(made)
     if due(made, retention):
         compact_held(made.folder, retention)

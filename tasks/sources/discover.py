@@ -6,6 +6,7 @@ from pathlib import Path
 
 from docmill.storage.address import is_address
 from docmill.storage.errors import SourceError
+from docmill.storage.foreign_address import why_foreign
 from docmill.tasks.sources.object_source import open_prefix
 from docmill.tasks.sources.source import DiscoverOptions, Listing, PathRules, Source, literal, may_exist, readable
 from docmill.tasks.sources.walk import Walk
@@ -18,6 +19,8 @@ def open_source(argument: str) -> Source:
         raise SourceError("a source is an empty string; give a folder, a file or a glob")
     if is_address(where):
         return open_prefix(argument, where, name)
+    if why := why_foreign(where):
+        raise SourceError(f"source {argument!r}: {why}")
     path = Path(where)
     _check_reachable(argument, path)
     if glob.has_magic(str(path)) and not path.exists():

@@ -1,4 +1,4 @@
-"""Fingerprint: the content hash of every file, computed only if its size or time has changed.
+"""Fingerprint: the content hash of every file, computed only if its size, its time or its inode has changed.
 
 The fingerprints are cached in `cache/files.parquet`; losing the cache costs one reading of the files, and no parsing.
 """
@@ -23,10 +23,11 @@ _SCHEMA = pa.schema(
         ("path", pa.string()),
         ("size", pa.int64()),
         ("mtime_ns", pa.int64()),
+        ("inode", pa.uint64()),
         ("hash", pa.string()),
         ("holds", pa.string()),
     ],
-    metadata={"docmill.version": "1"},  # raise it when the answers of `may_hold` change
+    metadata={"docmill.version": "2"},  # raise it when the answers of `may_hold` change
 )
 _SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system in use
 _PIECE = 1 << 20
@@ -40,21 +41,33 @@ class Fingerprint(NamedTuple):
     holds: str
 
 
+class State(NamedTuple):
+    """What tells one state of a file from another, as far as its folder knows it.
+
+    A file that was moved here keeps its time, and files that are written together may have the same: only their inodes
+    differ.
+    """
+
+    size: int
+    mtime_ns: int
+    inode: int
+
+
 class Fingerprints:
-    """Content hashes by path, size and modification time."""
+    """Content hashes by path and state."""
 
     def __init__(self, store: Path) -> None:
-        self._path = store / "cache" / "files.parquet"
+        self._path = _path_of(store)
         self._seen = _read(self._path)
-        self._fresh: dict[str, tuple[int, int, Fingerprint]] = {}
+        self._fresh: dict[str, tuple[State, Fingerprint]] = {}
 
     def known(self, file: SourceFile) -> Fingerprint | None:
         """Return the fingerprint of an unchanged file.
 
         A rewritten object with the same entity tag counts as unchanged.
         """
-        size, mtime_ns, taken = self._seen.get(file.known_as, (-1, -1, None))
-        return taken if size == file.size and (file.origin or mtime_ns == file.mtime_ns) else None
+        state, taken = self._seen.get(file.known_as, (None, None))
+        return taken if state == _state(file) else None
 
     def of(self, file: SourceFile) -> Fingerprint:
         """Return the fingerprint of a file; raise OSError if it cannot be read."""
@@ -64,7 +77,7 @@ class Fingerprints:
         taken = _take(Path(file.path))
         # A file written within the last tick may change again under the same time: look again next run.
         if file.origin or before - file.mtime_ns > _SETTLED_NS:
-            self._fresh[file.known_as] = (file.size, file.mtime_ns, taken)
+            self._fresh[file.known_as] = (_state(file), taken)
         return taken
 
     def save(self, present: Iterable[SourceFile], listed: tuple[str, ...] = ()) -> None:
@@ -78,11 +91,20 @@ class Fingerprints:
 
         kept = {name: known for name, known in self._seen.items() if stays(name)}
         merged = kept | self._fresh
-        rows = [(path, size, mtime, *taken) for path, (size, mtime, taken) in sorted(merged.items())]
+        rows = [(path, *state, *taken) for path, (state, taken) in sorted(merged.items())]
         columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), _SCHEMA, strict=True)]
         sink = pa.BufferOutputStream()
         pq.write_table(pa.table(columns, schema=_SCHEMA), sink)
         write_whole(self._path, sink.getvalue().to_pybytes())
+
+
+def known_hashes(store: Path) -> dict[str, str]:
+    """Return the content hashes of the files on this machine that a store has fingerprints of, by path."""
+    return {name: taken.hash for name, (_, taken) in _read(_path_of(store)).items() if not is_address(name)}
+
+
+def _path_of(store: Path) -> Path:
+    return store / "cache" / "files.parquet"
 
 
 def _take(path: Path) -> Fingerprint:
@@ -95,7 +117,12 @@ def _take(path: Path) -> Fingerprint:
     return Fingerprint(digest.hexdigest(), may_hold(path.name, head[:HEAD_BYTES]))
 
 
-def _read(path: Path) -> dict[str, tuple[int, int, Fingerprint]]:
+def _state(file: SourceFile) -> State:
+    """Return the state of a file; an object with the same entity tag is the same, whenever it was put."""
+    return State(file.size, 0 if file.origin else file.mtime_ns, file.inode)
+
+
+def _read(path: Path) -> dict[str, tuple[State, Fingerprint]]:
     try:
         table = pq.read_table(path, partitioning=None)
     except (OSError, pa.ArrowInvalid):
@@ -104,4 +131,4 @@ def _read(path: Path) -> dict[str, tuple[int, int, Fingerprint]]:
         return {}
     columns = [column.to_pylist() for column in table.columns]
     rows = zip(*columns, strict=True)
-    return {name: (size, mtime, Fingerprint(digest, holds)) for name, size, mtime, digest, holds in rows}
+    return {name: (State(*state), Fingerprint(digest, holds)) for name, *state, digest, holds in rows}

@@ -47,7 +47,8 @@ class SourceFile:
 
     For a member, `path` is that of the outermost archive, `place` are the indexes of the members that lead to it, and
     `parent` is the uri of its container. `reason` and `message` say why a file is known to be unusable before it is
-    parsed. For an object, `origin` is its address and entity tag, and `path` its future path on disk.
+    parsed. For an object, `origin` is its address and entity tag, and `path` its future path on disk. `inode` tells a
+    file on disk from another one of the same size and time that was moved to its path.
     """
 
     uri: str
@@ -60,6 +61,7 @@ class SourceFile:
     reason: str = ""
     message: str = ""
     origin: str = ""
+    inode: int = 0
 
     @property
     def known_as(self) -> str:

@@ -135,7 +135,8 @@ class Walk:
             self._skip(uri, "special", "not a regular file")
         elif not self._is_known(_identity(status), visit):
             full = self._source.prefix + uri
-            self.found[full] = SourceFile(full, entry.path, self._source.name, status.st_size, status.st_mtime_ns)
+            size, mtime_ns, inode = status.st_size, status.st_mtime_ns, status.st_ino
+            self.found[full] = SourceFile(full, entry.path, self._source.name, size, mtime_ns, inode=inode)
             self._remember(_identity(status))
         return None
 

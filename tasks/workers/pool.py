@@ -325,3 +325,9 @@ def shared_pool(limits: Limits) -> Pool:
             pool = _shared[limits] = Pool(limits)
             atexit.register(pool.close)
         return pool
+
+
+def close_pools() -> None:
+    """Close the shared pools of this process: kill their workers, and remove their folders."""
+    for pool in list(_shared.values()):
+        pool.close()

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.cli.terminal.chart import Compared, chart
+from docmill.flows.cli.pages.chart import Compared, chart
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.evaluate.asking import SearchMethod

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from docmill.flows.runs.engine import LocalEngine, choose_engine, configured_api
+from docmill.flows.runs.phases import PARSE, Phase
 
 API = "http://127.0.0.1:4200/api"
 PROFILES = f'active = "ours"\n[profiles.ours]\nPREFECT_API_URL = "{API}"\n[profiles.other]\n'
@@ -70,7 +71,8 @@ def test_a_local_step_gives_its_result_or_raises_what_it_raised() -> None:
 
 
 def test_the_local_engine_passes_progress_on() -> None:
-    heard: list[tuple[int, int]] = []
-    with LocalEngine(lambda done, total: heard.append((done, total))) as engine:
-        engine.progress(64, 100)
-    assert heard == [(64, 100)]
+    heard: list[Phase] = []
+    with LocalEngine(heard.append) as engine:
+        engine.progress(Phase(PARSE, 64, 100, "documents", 4.0))
+    assert heard == [Phase(PARSE, 64, 100, "documents", 4.0)]
+    assert (heard[0].seconds_left, heard[0].percent) == (9.0, 6.4)

@@ -1,14 +1,35 @@
-"""Run the command line with the fake model whose files lie in the folder that is the first argument."""
+"""Run the command line with the fake model whose files lie in the folder that is the first argument.
 
+With the variable SLOW, each call of the model takes so many seconds, and begins with a file in the folder MARK.
+"""
+
+import os
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from docmill.flows.cli.app import main
 from docmill.storage.embedding import encoder, space
 from tests.kit import fake_encoder
 
+MARK, SLOW = "TEST_OF_MARK", "TEST_OF_SLOW"
+
+
+class SlowCounts(fake_encoder.TokenCounts):
+    """The fake model, as slow as the environment says."""
+
+    def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
+        Path(os.environ[MARK], "encoding").touch()
+        time.sleep(float(os.environ[SLOW]))
+        return super().embed(rows)
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv.pop(1))
     space.FOLDERS[fake_encoder.NAME] = lambda: folder
-    encoder.LOADERS[fake_encoder.NAME] = fake_encoder.TokenCounts
+    encoder.LOADERS[fake_encoder.NAME] = SlowCounts if os.environ.get(SLOW) else fake_encoder.TokenCounts
     main()

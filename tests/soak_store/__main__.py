@@ -68,6 +68,8 @@ def _strike_all(environment: dict[str, str], rounds: int, show: ledger.Show, roo
         for place in (in_folder(), in_bucket(environment)):
             with ledger.tally(name, place.name, show) as own:
                 attack(place, own, rounds, room.below(f"{name}/{place.name}"))
+    with ledger.tally("no symbolic or hard links", "folder", show) as own:
+        faults.on_share(in_folder(), own, rounds, room.below("share"))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,18 @@
 
 import random
 import shutil
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from docmill.storage.errors import DocmillError
+from tests.kit.fake_encoder import NAME
+from tests.kit.faults import lacking
 from tests.kit.workbench import Workbench
 from tests.soak_store import children
 from tests.soak_store.faulty_proxy import Weather
@@ -19,6 +25,7 @@ WEATHERS = {"slow": 0.3, "503": 0.2, "dropped": 0.2, "lost answer": 0.2, "cut": 
 """The faults of a bucket, and the share of the requests that meet one."""
 
 _LARGEST = (2_000, 60_000)  # bytes; the files of these stores have from some hundred to about sixty thousand
+_ENDED = (0, 3)  # exit statuses of a run that committed; one file of the source is rejected
 _PAUSE_S = 0.002  # between two changes of a source
 _FOLDERS = 12  # that come and go
 _STILL = {f"still/page-{i}.md": f"# Still {i}\n\nThis page never changes; its number is {i}.\n" for i in range(12)}
@@ -85,6 +92,40 @@ def fill_disk(place: Place, own: Tally, rounds: int, room: Room) -> None:
         ingest_all(bench)
         own.compare(bench, wanted)
         shutil.rmtree(folder / "attacked")
+
+
+def on_share(place: Place, own: Tally, rounds: int, room: Room) -> None:
+    """Kill an ingest on a file system like an SMB share, without symbolic links; FAT, without links, is refused."""
+    folder, model, rng = room.folder, room.model, room.rng
+    bench = place.make(folder / "bench")
+    lay_two(bench)
+    library = lacking.build(folder)
+    share, fat = (lacking.environment(library, bench.root, *lacks) for lacks in (lacking.SMB, lacking.FAT))
+    began = time.monotonic()
+    assert _command(bench, model, share).wait() in _ENDED
+    seconds = time.monotonic() - began
+    for own.runs in range(1, rounds + 1):
+        before = bench.chunks()
+        edit(bench, f"word{own.runs}")
+        wanted = clean_rows(bench, folder / "clean")
+        assert _command(bench, model, fat).wait() == 1, "a file system without hard links has to be refused"
+        own.count_lost(bench.chunks(), (before,))
+        running = _command(bench, model, share)
+        with suppress(subprocess.TimeoutExpired):
+            running.wait(rng.uniform(0.3, 1.0) * seconds)
+        running.kill()
+        own.faults += running.wait() == -signal.SIGKILL
+        own.count_lost(bench.chunks(), (before, wanted))
+        assert _command(bench, model, share).wait() in _ENDED
+        own.compare(bench, wanted)
+
+
+def _command(bench: Workbench, model: Path, environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+    """Start `docmill ingest` as a process of its own, whose file system is that of an environment."""
+    module = ("-m", "tests.kit.docmill_with_fake_model", str(model / NAME))
+    store = ("--store", str(bench.root), "--embedding-model", NAME, "--engine", "local", "--allow-delete")
+    command = [sys.executable, *module, "ingest", str(bench.docs), *store]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def two_at_once(place: Place, own: Tally, rounds: int, room: Room) -> None:

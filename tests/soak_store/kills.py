@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.kit.workbench import Workbench
 from tests.soak_store import children
 from tests.soak_store.ledger import Rows, Tally
-from tests.soak_store.places import Place, Room, elsewhere, on, release
+from tests.soak_store.places import Place, Room, elsewhere, on, release, rows_of
 from tests.soak_store.verbs import Verb, ingest_all
 
 _TRIES = 4  # runs for each kill that is wanted: some end before they are killed
@@ -32,10 +32,10 @@ def set_scene(verb: Verb, place: Place, folder: Path, model: Path) -> Scene:
     verb.lay(base)
     unharmed = place.twin(base, folder / "unharmed")
     seconds = children.duration(verb.work, unharmed, model)
-    done = on(unharmed, "reader").chunks()
+    done = rows_of(on(unharmed, "reader"))
     unharmed.settings.update(verb.settings)
     unharmed.ingest(allow_delete=True)
-    return Scene(base, base.chunks(), done, unharmed.chunks(), seconds)
+    return Scene(base, rows_of(base), done, rows_of(unharmed), seconds)
 
 
 def kill_verb(verb: Verb, place: Place, own: Tally, kills: int, room: Room) -> None:
@@ -48,7 +48,7 @@ def kill_verb(verb: Verb, place: Place, own: Tally, kills: int, room: Room) -> N
         own.faults += children.kill_after(
             children.start(verb.work, bench, model), rng.uniform(0.05, 1.0) * scene.seconds
         )
-        own.count_lost(on(bench, f"reader-{own.runs}").chunks(), (scene.before, scene.done))
+        own.count_lost(rows_of(on(bench, f"reader-{own.runs}")), (scene.before, scene.done))
         if rng.random() < _IN_A_ROW and own.faults < kills:
             release(bench)
             continue

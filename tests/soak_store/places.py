@@ -10,6 +10,7 @@ from pathlib import Path
 
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.objects import lease
+from docmill.storage.schema import ChunkRow
 from tests.kit.far_bench import FarBench, make_bucket
 from tests.kit.workbench import Workbench
 
@@ -81,3 +82,12 @@ def release(bench: Workbench) -> None:
 def on(bench: Workbench, machine: str) -> Workbench:
     """Return a reader's bench: a mirror that nothing was written to, or the folder itself."""
     return bench.on(machine) if isinstance(bench, FarBench) else bench
+
+
+def rows_of(bench: Workbench) -> list[ChunkRow]:
+    """Return the chunks of the newest snapshot; a mirror fetches no more than their tables for it."""
+    folder = open_folder(bench.root)
+    folder.refresh()
+    if (stored := folder.newest()) is not None:
+        folder.ensure(list(stored.snapshot.table_files()))
+    return Workbench.chunks(bench)

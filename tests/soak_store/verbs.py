@@ -1,5 +1,6 @@
 """The verbs that write to a store: how a store gets to where a verb has work to do, and the work."""
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,6 @@ from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.embedding.space import describe_model
 from docmill.storage.errors import DocmillError, QueryError, StoreError
 from docmill.storage.history.retention import Retention
-from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.upkeep.compact import compact, vacuum
 from docmill.storage.upkeep.repair import repair
 from docmill.storage.versions import candidates
@@ -24,6 +24,7 @@ from docmill.storage.versions.tagging import set_tag
 from docmill.storage.versions.undelete import undelete
 from docmill.tasks.publishing.reembed import CommitTerms, reembed
 from tests.kit import fake_encoder
+from tests.kit.far_bench import FarBench
 from tests.kit.workbench import Workbench
 
 WIDE = "wide-token-counts"
@@ -100,12 +101,11 @@ def _lay_candidate(bench: Workbench) -> None:
 
 
 def _lay_damage(bench: Workbench) -> None:
-    """Lose the keyword index of the newest snapshot, and its vectors."""
+    """Lose the keyword index of the newest snapshot, on the object store too if there is one."""
     lay_two(bench)
-    folder = open_folder(bench.root)
-    for segment in [*(folder.root / "keywords").rglob("*")]:
-        if segment.is_file():
-            segment.unlink()
+    shutil.rmtree(bench.root / "keywords")
+    if isinstance(bench, FarBench):
+        bench.objects.delete(sorted(bench.keys("keywords")))
 
 
 def _compact(bench: Workbench) -> object:

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
@@ -55,6 +55,7 @@ def agree(lines: list[str], *paths: str) -> None:
 @example(["b", "!b/**/b"], "b/a/b")
 @given(lines_of(*ATOMS), DEEP)
 def test_patterns_select_the_paths_that_pathspec_selects(lines: list[str], path: str) -> None:
+    assume(not any(re.search(r"\[[!^]", line) for line in lines))  # see the next test
     agree(lines, path, f"{path}/")
 
 

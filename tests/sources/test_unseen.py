@@ -175,6 +175,20 @@ def test_two_sources_may_have_unreadable_folders_of_one_name(bench: Workbench) -
     assert summary(report) == {"added": 2, "rejected": 1, "parsed": 2, "embedded": 2}
 
 
+def test_a_file_moved_over_one_of_the_same_size_and_time_is_read(bench: Workbench) -> None:
+    """Files that are written together, by a checkout of git for one, may have the same time."""
+    bench.write({"a/page.md": "# One\n\nThe former page.\n", "b/page.md": "# Two\n\nThe second page.\n"})
+    for name in ("a", "b"):
+        os.utime(bench.docs / name / "page.md", ns=(0, 1_700_000_000_000_000_000))
+    sizes = {(bench.docs / name / "page.md").stat().st_size for name in ("a", "b")}
+    assert len(sizes) == 1
+    bench.ingest()
+    shutil.rmtree(bench.docs / "a")
+    (bench.docs / "b").rename(bench.docs / "a")
+    bench.ingest(allow_delete=True)
+    assert "The second page." in bench.store.document("a/page.md").text
+
+
 def test_folders_that_come_and_go_refuse_nothing_and_lose_nothing(tmp_path: Path) -> None:
     kept = [f"kept{number}/{letter}.md" for number in range(10, 30) for letter in "ab"]
     write(tmp_path, *kept)

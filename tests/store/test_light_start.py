@@ -1,6 +1,7 @@
 """What `docmill search` and a small `docmill ingest` import in a process of their own, with the same vectors."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,7 +27,9 @@ finally:
 
 def run(*words: str) -> tuple[str, set[str]]:
     """Run a command in a process of its own; return its output and the packages that it imported."""
-    done = subprocess.run([sys.executable, "-c", _CODE, *words], capture_output=True, text=True, check=True)
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}  # of other tests
+    command = [sys.executable, "-c", _CODE, *words]
+    done = subprocess.run(command, env=alone, capture_output=True, text=True, check=True)
     return done.stdout, {*json.loads(done.stderr.splitlines()[-1])}
 
 

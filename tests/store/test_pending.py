@@ -253,6 +253,19 @@ def test_a_tag_keeps_a_step_of_a_run(halfway: Workbench) -> None:
     assert [row["pending"] for row in halfway.store.history()][-1] == 0
 
 
+def test_the_steps_of_a_run_stay_if_that_is_asked_for(halfway: Workbench) -> None:
+    step = newest(halfway)
+    halfway.settings["retention"] = {"keep_steps": True}
+    report = halfway.ingest()
+    assert {step.number, report.snapshot} <= {*snapshots.numbers(halfway.root)}
+    assert open_store(halfway.root, step.number).snapshot.pending == step.pending
+    vacuum(halfway.root, Retention(keep_steps=True))
+    assert step.number in snapshots.numbers(halfway.root)
+    assert verify(halfway.root, deep=True) == []
+    vacuum(halfway.root, Retention())
+    assert not any(state.pending for state in snapshots.each(halfway.root))
+
+
 def test_compaction_keeps_what_is_pending(halfway: Workbench) -> None:
     before = newest(halfway)
     compact(halfway.root, Retention(keep_snapshots=1))

@@ -48,7 +48,7 @@ def context(
     file: Annotated[Path, QUESTIONS],
     qrels: Annotated[Path | None, QRELS] = None,
     at: At = None,
-    k: Annotated[int, typer.Option("-k", "--limit", min=1, metavar="N", help="Number of hits to judge.")] = 5,
+    k: Annotated[int, typer.Option("-k", "-n", "--limit", min=1, metavar="N", help="Number of hits to judge.")] = 5,
     as_json: AsJson = False,
 ) -> None:
     """Have a language model judge the hits: context precision and relevance, as in RAGAS."""

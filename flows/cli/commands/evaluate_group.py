@@ -3,19 +3,19 @@
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from docmill.flows.cli.commands import evaluate_chunks, evaluate_facts, evaluate_questions
+from docmill.flows.cli.terminal.help_pages import GroupedCommands
 
 DEFAULT = "questions"
 
 
-class Defaulting(TyperGroup):
+class Defaulting(GroupedCommands):
     """A command group with a default command: arguments that name no command are passed to it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, with the default command put first if they name none."""
-        named = args and (args[0] in self.commands or args[0] == "--help")
+        named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
         return super().parse_args(ctx, args if named else [DEFAULT, *args])
 
 

@@ -101,7 +101,7 @@ def _print(found: Sequence["Measured"], as_json: bool) -> None:
 
 def _write_page(path: Path, title: str, caption: str, found: Sequence["Measured"]) -> None:
     """Write the page that draws the means."""
-    from docmill.flows.cli.terminal.chart import Compared, chart
+    from docmill.flows.cli.pages.chart import Compared, chart
 
     drawn = [Compared(one.title, one.evaluation.values) for one in found]
     path.write_text(chart(title, caption, drawn), encoding="utf-8")

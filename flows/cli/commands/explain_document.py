@@ -28,7 +28,9 @@ def explain(
         list[str] | None,
         typer.Option(metavar="K=V", help="Option of --strategy, such as size=100 or recursive.size=100."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, metavar="N", help="Number of chunks to show; 0 shows all.")] = 100,
+    limit: Annotated[
+        int, typer.Option("-k", "-n", "--limit", min=0, metavar="N", help="Number of chunks to show; 0 shows all.")
+    ] = 100,
     html: Annotated[Path | None, typer.Option(metavar="OUT", help="Write an HTML page that shows the chunks.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
 ) -> None:
@@ -41,14 +43,14 @@ def explain(
 
     found = find(settings, file, _trials(settings, strategy or [], option or []))
     if html is not None:
-        from docmill.flows.cli.terminal.explain_chunks_html import page
+        from docmill.flows.cli.pages.explain_chunks_html import page
 
         html.write_text(page(found), encoding="utf-8")
         note(f"wrote {html}")
     if as_json:
         print_json(found.as_json())
     elif html is None:
-        from docmill.flows.cli.terminal.explain_chunks_text import draw
+        from docmill.flows.cli.pages.explain_chunks_text import draw
 
         draw(found, limit)
 

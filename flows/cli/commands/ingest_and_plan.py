@@ -1,13 +1,13 @@
-"""The commands that fill the store: ingest, plan, serve."""
+"""The commands that fill the store: ingest, plan."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_text
-from docmill.flows.cli.terminal.progress import progress_bar
+from docmill.flows.cli.terminal.progress import progress_shown
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
@@ -26,10 +26,12 @@ RefreshContexts = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
+PLAN_KEPT = "a plan keeps nothing, and the store is as it was"
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
-    for command in (ingest, plan, serve):
+    for command in (ingest, plan):
         app.command(cls=takes("*"))(command)
 
 
@@ -46,7 +48,7 @@ def ingest(
     from docmill.flows.runs.run_options import RunOptions
 
     options = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
-    print_report(run(settings_of(context), sources or (), options), as_json)
+    print_report(run(checked_settings_of(context), sources or (), options), as_json)
 
 
 def plan(
@@ -60,32 +62,21 @@ def plan(
     from docmill.flows.runs.run_options import RunOptions
 
     options = RunOptions(True, allow_delete, refresh_contexts=refresh_contexts)
-    print_report(run(settings_of(context), sources or (), options), as_json)
-
-
-def serve(
-    context: typer.Context,
-    cron: Annotated[str, typer.Option("--cron", help='Schedule, such as "0 3 * * *" for 3 a.m. every day.')],
-    sources: Sources = None,
-) -> None:
-    """Ingest on a schedule with Prefect, in this process."""
-    from docmill.flows.hosting.run_on_engine import sources_of
-
-    settings = settings_of(context)
-    named = sources_of(settings, sources or ())
-    from docmill.flows.hosting.scheduled_runs import serve as serve_flow
-
-    serve_flow(settings, named, cron)
+    print_report(run(checked_settings_of(context), sources or (), options), as_json)
 
 
 def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> "Report":
-    """Run the ingest with a progress bar, and print which engine was chosen."""
+    """Run the ingest with its progress shown, and print which engine was chosen; a signal ends the process."""
+    from docmill.flows.cli.terminal.interruption import interruptible, kept_of
     from docmill.flows.hosting.run_on_engine import engine_of, sources_of, start_run
 
     named = sources_of(settings, sources)
     if settings.engine == "auto" and not options.dry_run:
         note(f"engine {engine_of(settings, options)}, chosen by --engine auto")
-    with progress_bar() as progress:
+    with (
+        interruptible(lambda: PLAN_KEPT if options.dry_run else kept_of(settings.store)),
+        progress_shown("discover") as progress,
+    ):
         return start_run(settings, named, options, progress, note)
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 HEAD = """\
 # Settings of docmill. A line that begins with # and a letter holds a default; take the # away to change it.
-# Each key is also an environment variable (DOCMILL_CHUNK__CONTEXT_TOKENS) and a flag (--chunk-context-tokens).
+# Each key is also an environment variable (DOCMILL_CHUNK__CONTEXT_TOKENS) and a flag (--set chunk.context_tokens=60).
+# `docmill settings` shows what each key is now, and where that comes from.
 # A flag wins over the environment, and the environment over this file. Relative paths start at its folder."""
 FOLDER = typer.Argument(help="The folder for the docmill.toml.")
 PREFECT = typer.Option("--prefect", help="Write a project that `prefect deploy --all` takes as it is.")
@@ -87,7 +88,13 @@ def _section(section: tuple[str, ...], members: list["Key"]) -> Iterator[str]:
 
 
 def toml_value(value: Any) -> str:
-    """Return a default as TOML. JSON looks the same for all types in use but tables."""
+    """Return a value as TOML. JSON looks the same for all types in use but tables."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(name)} = {toml_value(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if name.isascii() and name.replace("-", "_").isidentifier() else json.dumps(name, ensure_ascii=False)

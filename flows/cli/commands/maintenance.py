@@ -87,17 +87,19 @@ def reembed(
     Searches use the old vectors until all new ones are ready.
     """
     settings = settings_of(context)
-    from docmill.flows.cli.terminal.progress import progress_bar
+    from docmill.flows.cli.terminal.interruption import interruptible, kept_of
+    from docmill.flows.cli.terminal.progress import progress_shown
     from docmill.flows.config.from_settings import gate_of, retention_of, space_of
+    from docmill.flows.runs.phases import EMBED, Phase
     from docmill.tasks.publishing.reembed import CommitTerms
     from docmill.tasks.publishing.reembed import reembed as embed_again
 
     if model:
         settings = settings.model_copy(update={"embedding": settings.embedding.model_copy(update={"model": model})})
     space = space_of(settings)
-    with progress_bar("reembed") as progress:
+    with interruptible(lambda: kept_of(settings.store)), progress_shown("reembed") as show:
         terms = CommitTerms(retention_of(settings), gate_of(settings), settings.wait_s)
-        done = embed_again(settings.store, space, terms, progress)
+        done = embed_again(settings.store, space, terms, lambda done, total: show(Phase(EMBED, done, total, "vectors")))
     made = done.published
     if as_json:
         print_json(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.ingest_and_plan import print_report, run
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, settings_of, takes
 from docmill.flows.cli.terminal.output import note, plain, print_found, print_json, print_rows
 from docmill.storage.address import is_address
 
@@ -38,6 +38,7 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 
     store = open_store(settings.store)
     facts = store.status()
+    _follow(settings.store)
     if as_json:
         print_json(facts)
         return
@@ -45,6 +46,19 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
     width = max(map(len, facts))
     for name, value in facts.items():
         typer.echo(f"{name.replace('_', ' '):<{width}}  {plain(_phrase(value))}")
+
+
+def _follow(store: Path) -> None:
+    """Make `current/` and `views.sql` right if the store was copied or moved."""
+    from docmill.storage.errors import StoreError
+    from docmill.storage.mirror.mirror_folder import open_folder
+    from docmill.storage.writer.current_folder import follow
+
+    try:
+        if follow(open_folder(store)):
+            note("the store was copied or moved: wrote views.sql and current/ anew")
+    except StoreError as error:
+        note(f"views.sql is of another folder and was not written anew: {error}")
 
 
 def _phrase(value: object) -> str:
@@ -152,7 +166,7 @@ def rejects(
 
     settings = settings_of(context)
     if retry:
-        print_report(run(settings, (), RunOptions(retry=True)), as_json)
+        print_report(run(checked_settings_of(context), (), RunOptions(retry=True)), as_json)
     from docmill.storage.reader.store import open_store
 
     columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.commands.ingest_and_plan import Sources
-from docmill.flows.cli.terminal.command import settings_of, takes
+from docmill.flows.cli.terminal.command import checked_settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_rows, print_text
 from docmill.storage.errors import ConfigError
 
@@ -54,7 +54,7 @@ def tune(
 
     Tries strategies, sizes, contexts and vector weights.
     """
-    settings = settings_of(context)
+    settings = checked_settings_of(context)
     from docmill.flows.measure.tune import TuneOptions
     from docmill.flows.measure.tune import tune as search_settings
     from docmill.tasks.evaluate.questions import load_questions

@@ -2,19 +2,19 @@
 
 import inspect
 import logging
-import traceback
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand
 
-from docmill.flows.cli.terminal.output import harmless, note
-from docmill.storage.errors import DocmillError
+from docmill.flows.cli.terminal.failure import FAILED, WRONG_USAGE, tell, tell_json, wants_json
+from docmill.flows.cli.terminal.help_pages import PanelledOptions
+from docmill.flows.cli.terminal.output import note
+from docmill.storage.errors import ConfigError, DocmillError
 
 if TYPE_CHECKING:
-    from docmill.flows.config.configuration import Key
+    from docmill.flows.config.configuration import Key, KeyPath
     from docmill.flows.config.settings import Settings
 
 SHORT = {
@@ -24,15 +24,42 @@ SHORT = {
     "model.max_calls": "--max-calls",
     "model.max_cost": "--max-cost",
 }
+SHOWN = ("store", "discover.include", "discover.exclude", "wait_s")
+"""The settings whose flags help shows: those of nearly every run. The flags of the others work, too."""
+_SETTINGS = ("set", "config")
 
 
 def settings_of(context: typer.Context) -> "Settings":
     """Return the settings for this invocation of a command."""
     from docmill.flows.config.configuration import load
 
-    settings = load(context.meta["flags"], context.meta["config"])
+    settings = load(context.meta["flags"], context.meta["config"], assigned=assigned_of(context))
     reaches = {"*", "store"} & {*getattr(context.command, "sections", ())}
     return _reach(settings) if reaches else settings
+
+
+def checked_settings_of(context: typer.Context) -> "Settings":
+    """Return the settings for a command that ingests; raise ConfigError with a finding for each wrong value."""
+    settings = settings_of(context)
+    from docmill.flows.config.check_values import wrong_values
+    from docmill.flows.config.configuration import spelled
+
+    if wrong := list(wrong_values(settings)):
+        raise ConfigError(*spelled(wrong, context.meta["flags"], context.meta["config"], assigned_of(context)))
+    return settings
+
+
+def assigned_of(context: typer.Context) -> "dict[KeyPath, Any]":
+    """Return the values of `--set` by the path of their keys."""
+    if not context.meta["set"]:
+        return {}
+    from docmill.flows.config.assignments import read_assignments
+
+    assigned, flags = read_assignments(context.meta["set"]), context.meta["flags"]
+    twice = [".".join(path) for path in assigned if any(path[: len(flag)] == flag for flag in flags)]
+    if twice:
+        raise ConfigError(*(f"--set {key} and a flag for the same key were given; give one of them" for key in twice))
+    return assigned
 
 
 def _reach(settings: "Settings") -> "Settings":
@@ -61,37 +88,52 @@ class _Notes(logging.Handler):
         self._warned.add(message)
 
 
-class SettingsCommand(TyperCommand):
+class SettingsCommand(PanelledOptions):
     """A command with a flag for each key in some sections of docmill.toml."""
 
     sections: tuple[str, ...] = ()
+
+    def panel_of(self, parameter: Any) -> str:
+        """Return "Settings" for what sets a key or names the file of the settings."""
+        is_setting = parameter.name in _SETTINGS or parameter.name.startswith(_name_of())
+        return "Settings" if is_setting else super().panel_of(parameter)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the command's own parameters, followed by those of its settings."""
         return [*super().get_params(ctx), *_setting_options(self.sections)]
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. An expected failure prints one line on standard error and exits with status 1."""
+        """Run the command. An expected failure is told on standard error and exits with status 1."""
         ctx.meta["config"] = ctx.params.pop("config")
+        ctx.meta["set"] = ctx.params.pop("set", None) or []
         debug = ctx.params.pop("debug")
-        given = {key.path: ctx.params.pop(_name(key)) for key in _keys_of(self.sections)}
+        given = {key.path: ctx.params.pop(_name_of(*key.path)) for key in _keys_of(self.sections)}
         ctx.meta["flags"] = {path: value for path, value in given.items() if value not in (None, [], ())}
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             raise
         except (DocmillError, OSError) as error:
-            if debug:
-                typer.echo(harmless(traceback.format_exc()), err=True, nl=False)
-            note(_spelled(error))
-            raise typer.Exit(1) from None
+            tell(error, wants_json(ctx), debug)
+            raise typer.Exit(FAILED) from None
+        except typer.TyperException as error:
+            _tell_usage(error, wants_json(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments; with `--json`, a wrong command line is told as JSON, too."""
+        as_json = "--json" in args
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            _tell_usage(error, as_json)
 
 
-def _spelled(error: Exception) -> str:
-    """Return the message of an error, without the errno of an OSError."""
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+def _tell_usage(error: typer.TyperException, as_json: bool) -> NoReturn:
+    """Raise the error for typer to tell, or tell it as JSON and end the command."""
+    if not as_json:
+        raise error
+    tell_json("UsageError", error.format_message(), WRONG_USAGE)
+    raise typer.Exit(WRONG_USAGE) from None
 
 
 def takes(*sections: str) -> type[SettingsCommand]:
@@ -100,8 +142,9 @@ def takes(*sections: str) -> type[SettingsCommand]:
     return type("SettingsCommand", (SettingsCommand,), {"sections": (*sections, *mirrors)})
 
 
-def _name(key: "Key") -> str:
-    return "__".join(("setting", *key.path))
+def _name_of(*path: str) -> str:
+    """Return the name of the parameter for a key."""
+    return "__".join(("setting", *path))
 
 
 def _keys_of(sections: tuple[str, ...]) -> list["Key"]:
@@ -116,17 +159,28 @@ def _setting_options(sections: tuple[str, ...]) -> tuple[Any, ...]:
 
     def command(**_: Any) -> None: ...
 
-    parameters = [_shared("config", Path | None, None, "Use this settings file instead of the nearest docmill.toml.")]
+    parameters = [_parameter(key) for key in _keys_of(sections)]
+    if sections:
+        parameters.append(_shared("set", list[str] | None, None, _SET, metavar="KEY=VALUE", autocompletion=_keys_like))
+    parameters.append(_shared("config", Path | None, None, _CONFIG, metavar="FILE"))
     parameters.append(_shared("debug", bool, False, "Show the traceback of an error."))
-    parameters += [_parameter(key) for key in _keys_of(sections)]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False)
     app.command()(command)
     return tuple(typer.main.get_command(app).params)
 
 
-def _shared(name: str, kind: Any, default: Any, text: str) -> inspect.Parameter:
-    option = typer.Option(f"--{name}", help=text, show_default=False)
+_CONFIG = "Use this settings file instead of the nearest docmill.toml."
+_SET = "Set any other key, such as chunk.context_tokens=60; may be repeated. `docmill settings` lists the keys."
+
+
+def _keys_like(incomplete: str) -> list[str]:
+    """Return the beginnings of assignments that a shell can complete."""
+    return [f"{key.dotted}=" for key in _keys_of(("*",)) if key.dotted.startswith(incomplete)]
+
+
+def _shared(name: str, kind: Any, default: Any, text: str, **more: Any) -> inspect.Parameter:
+    option = typer.Option(f"--{name}", help=text, show_default=False, **more)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
@@ -138,10 +192,11 @@ def _parameter(key: "Key") -> inspect.Parameter:
         help=f"{key.field.description} [default: {default}]" if default not in ((), {}, "") else key.field.description,
         metavar=_metavar(annotation),
         show_default=False,
+        hidden=key.dotted not in SHOWN,
     )
     kind: Any = {tuple[str, ...]: list[str], bool: bool}.get(annotation, str)
     return inspect.Parameter(
-        _name(key), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+        _name_of(*key.path), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
     )
 
 

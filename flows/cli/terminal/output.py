@@ -7,21 +7,35 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 
 import typer
 
+from docmill.flows.cli.terminal.capabilities import colours, width_of_terminal
 from docmill.flows.runs.visible_text import STEERING, one_line, visible
 
-WIDEST = 60
-"""Characters of a cell to show on a terminal; a table with several longer ones would not fit in a line."""
+NARROWEST = 12
+"""Columns of a terminal that a cut cell keeps at least: with fewer, cells of a wide table would all look alike. A table
+that does not fit even so has longer lines than the terminal."""
+_GAP = "  "  # between two columns of a table
 _HALVES = re.compile("[\ud800-\udfff]")  # characters that UTF-8 cannot write and JSON can
+NAME = "docmill:"  # before each message on standard error
+_EXCERPT = "\nLINE "
+"""What begins the excerpt of a wrong statement, below the message of its error."""
 plain = one_line
 
 
-def note(message: str) -> None:
-    """Print a message on standard error."""
-    typer.echo(f"docmill: {plain(message)}", err=True)
+def note(message: str, name: str = NAME) -> None:
+    """Print a message on standard error behind the name of the program.
+
+    An excerpt of a statement below it keeps its lines, and carets their place.
+    """
+    said, mark, excerpt = message.partition(_EXCERPT)
+    lines = [f"{name} {plain(said)}"]
+    if mark:
+        lines.append(harmless(f"{_EXCERPT}{excerpt}".strip("\n")))
+    print("\n".join(lines), file=sys.stderr, flush=True)  # not typer.echo, which would write into a bar
 
 
 def print_text(text: str) -> None:
@@ -75,7 +89,9 @@ def _finite(value: Any) -> Any:
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -> None:
     """Print rows as an aligned table with a header."""
     names = list(columns) or list(rows[0] if rows else ())
-    typer.echo(aligned(names, [[row.get(name) for name in names] for row in rows]))
+    table = aligned(names, [[row.get(name) for name in names] for row in rows], width_of_terminal())
+    head, line, rest = table.partition("\n")
+    typer.echo(f"{typer.style(head, bold=True) if colours() else head}{line}{rest}")
 
 
 def print_found(rows: Sequence[Mapping[str, Any]], as_json: bool, nothing: str, columns: Iterable[str] = ()) -> None:
@@ -88,18 +104,55 @@ def print_found(rows: Sequence[Mapping[str, Any]], as_json: bool, nothing: str, 
         typer.echo(nothing)
 
 
-def aligned(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return an aligned table: one line a row, wide cells cut, numbers aligned right."""
+def aligned(names: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
+    """Return an aligned table: one line a row, numbers aligned right.
+
+    If the lines are longer than `width` columns of a terminal, the cells of the widest columns are cut.
+    """
     cells = [[*map(plain, names)], *([_cell(value) for value in row] for row in rows)]
+    numeric = _numeric(rows, len(names))
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-    numeric = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(names))]
-    lines = [_line(row, widths, numeric) for row in cells]
-    return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+    if width is not None:
+        widths = _fitted(widths, numeric, width - len(_GAP) * (len(widths) - 1))
+    lines = [_line(map(_cut, row, widths), widths, numeric) for row in cells]
+    return "\n".join([lines[0], _GAP.join("─" * width for width in widths), *lines[1:]])
+
+
+def _numeric(rows: Sequence[Sequence[Any]], count: int) -> list[bool]:
+    """Return for each column whether it holds numbers."""
+    return [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(count)]
+
+
+def _fitted(widths: Sequence[int], numeric: Sequence[bool], room: int) -> list[int]:
+    """Return widths whose sum fits into `room`: the widest columns become equally wide, numbers are never cut."""
+    texts = sorted(width for width, number in zip(widths, numeric, strict=True) if not number)
+    widest = _common_width(texts, room - sum(widths) + sum(texts))
+    return [width if number else min(width, widest) for width, number in zip(widths, numeric, strict=True)]
+
+
+def _common_width(ascending: Sequence[int], room: int) -> int:
+    """Return the width to which the wider columns are cut for all to fit: what the narrower leave is theirs."""
+    share = room
+    for place, width in enumerate(ascending):
+        share = room // (len(ascending) - place)
+        if width > share:
+            break
+        room -= width
+    else:
+        return max(ascending, default=0)
+    return max(NARROWEST, share)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text of at most `width` columns of a terminal; "…" stands for what was cut."""
+    if _width(text) <= width:
+        return text
+    ends = accumulate(map(_width, text))
+    return text[: sum(end < width for end in ends)] + "…"
 
 
 def _cell(value: Any) -> str:
-    text = "" if value is None else f"{value:.6g}" if isinstance(value, float) else plain(str(value))
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else plain(str(value))
 
 
 def _is_number(value: Any) -> bool:
@@ -110,12 +163,12 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+def _line(cells: Iterable[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
     padded = (
         " " * (width - _width(cell)) + cell if right else cell + " " * (width - _width(cell))
         for cell, width, right in zip(cells, widths, numeric, strict=True)
     )
-    return "  ".join(padded).rstrip()
+    return _GAP.join(padded).rstrip()
 
 
 def is_terminal() -> bool:

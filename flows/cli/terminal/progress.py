@@ -1,30 +1,110 @@
-"""Progress on a terminal: a bar for a run, a spinner for anything slow."""
+"""Progress: a bar a phase on a terminal, else a line a phase and every 30 seconds; a spinner for anything slow."""
 
 import logging
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from docmill.flows.cli.terminal.output import note
+from docmill.flows.runs.phases import Phase
+from docmill.storage.process.ending import tidied
 
 LOADING = "docmill.loading"
 """The logger to which `storage/embedding/encoder.py` says that it loads a model."""
-Progress = Callable[[int, int], None]
-
-
-def _silent(_done: int, _total: int) -> None: ...
+EVERY_S = 30.0
+"""Seconds between two lines where standard error is no terminal: a log of a night stays short enough to read."""
+_UNCOUNTED = ("at work", "done")
+_BAR_WIDTH = 20  # leaves room for counts, rate and time in 80 columns
+Progress = Callable[[Phase], None]
 
 
 @contextmanager
-def progress_bar(label: str = "ingest") -> Iterator[Progress]:
-    """Yield a function of (done, total) that draws a bar on standard error if it is a terminal."""
-    if not sys.stderr.isatty():
-        yield _silent
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
+def progress_shown(begin: str = "") -> Iterator[Progress]:
+    """Yield a function that shows how far a phase is, on standard error.
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    `begin` is what a terminal shows until the first phase.
+    """
+    with _bars(begin) if sys.stderr.isatty() else _lines() as show:
+        yield show
+
+
+@contextmanager
+def _bars(begin: str) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description:<8}"), BarColumn(_BAR_WIDTH), TextColumn("{task.fields[said]}"))
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars, tidied(bars.stop):
+        tasks = {"": bars.add_task(begin, total=None, said="")}
+
+        def show(phase: Phase) -> None:
+            if "" in tasks:
+                bars.remove_task(tasks.pop(""))
+            values: dict[str, Any] = {"completed": phase.done, "total": phase.total, "said": figures(phase)}
+            if phase.name not in tasks:
+                tasks[phase.name] = bars.add_task(phase.name, **values)
+            bars.update(tasks[phase.name], **values)
+
+        yield show
+
+
+@contextmanager
+def _lines() -> Iterator[Progress]:
+    """Say how far the phase is every 30 seconds, and at its end how long it took."""
+    lines = _Lines()
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(EVERY_S):
+            lines.say()
+
+    threading.Thread(target=repeat, name="docmill-progress", daemon=True).start()
+    try:
+        yield lines.show
+        lines.close()
+    finally:
+        over.set()
+
+
+class _Lines:
+    """The phase at hand, and since when."""
+
+    def __init__(self) -> None:
+        self._phase: Phase | None = None
+        self._began = time.monotonic()
+
+    def show(self, phase: Phase) -> None:
+        if self._phase is not None and self._phase.name != phase.name:
+            self.close()
+        if self._phase is None:
+            self._began = time.monotonic()
+        self._phase = phase
+
+    def say(self) -> None:
+        if (phase := self._phase) is not None:
+            note(f"{phase.name}: {figures(phase)}")
+
+    def close(self) -> None:
+        if (phase := self._phase) is not None:
+            counted = f"{phase.done:,} {phase.unit} in " if phase.unit else "done in "
+            note(f"{phase.name}: {counted}{time.monotonic() - self._began:.1f} s")
+        self._phase = None
+
+
+def figures(phase: Phase) -> str:
+    """Return count, rate and time left of a phase, as far as they are known."""
+    left = phase.seconds_left
+    parts = [
+        f"{phase.done:,} of {phase.total:,} {phase.unit}" if phase.unit else _UNCOUNTED[phase.done == phase.total],
+        *([f"{phase.rate:,.{0 if phase.rate >= 10 else 1}f}/s"] if phase.rate else []),
+        *([f"{timedelta(seconds=round(left))} left"] if left is not None and phase.done < phase.total else []),
+    ]
+    return ", ".join(parts)
 
 
 @contextmanager

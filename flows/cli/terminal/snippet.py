@@ -1,6 +1,8 @@
 """Snippet: the passage of a chunk that best matches the query."""
 
 import re
+from collections.abc import Iterator
+from itertools import groupby
 
 import typer
 
@@ -9,21 +11,40 @@ from docmill.storage.keywords.analysis.analyser import analyse
 
 WIDTH = 240
 """Characters: three lines of a terminal of 80 columns."""
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:\+\+|#)?")  # of the analyser's pieces, those that it may leave whole
 
 
-def snippet(query: str, text: str, mark: bool) -> str:
+def snippet(query: str, text: str, mark: bool, language: str = "english") -> str:
     """Return about `WIDTH` characters of `text` on one line, where most words of `query` occur.
 
-    `mark` highlights these words for a terminal.
+    `mark` highlights these words for a terminal: those of which the keyword index would find the stem in `language`.
     """
     line = plain(text)
-    wanted = set(analyse(query))
-    spans = [m.span() for m in _WORD.finditer(line) if wanted.intersection(analyse(m.group()))]
+    wanted = set(analyse(query, language))
+    spans = [span for word in _WORD.finditer(line) for span in _matched(word, wanted, language)]
     start = _best_start(spans, len(line))
     end = min(len(line), start + WIDTH)
     shown = _mark(line, [s for s in spans if start <= s[0] and s[1] <= end], start, end) if mark else line[start:end]
     return f"{'…' if start else ''}{shown}{'…' if end < len(line) else ''}"
+
+
+def _matched(word: re.Match[str], wanted: set[str], language: str) -> list[tuple[int, int]]:
+    """Return the spans of a word that match: all of it, or pairs of letters in a script without spaces."""
+    text, terms = word.group(), analyse(word.group(), language)
+    pairs = [text[at : at + 2] for at in range(len(text) - 1)]
+    if len(pairs) < 2 or terms != pairs:
+        return [word.span()] if wanted.intersection(terms) else []
+    return list(_runs([pair in wanted for pair in pairs], word.start()))
+
+
+def _runs(lit: list[bool], start: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of consecutive pairs of letters that match; the first pair begins at `start`."""
+    at = start
+    for match, run in groupby(lit):
+        length = len(list(run))
+        if match:
+            yield at, at + length + 1
+        at += length
 
 
 def _best_start(spans: list[tuple[int, int]], length: int) -> int:

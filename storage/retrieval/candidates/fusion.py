@@ -41,7 +41,8 @@ def fuse(
     """Return the contributions of both rankings to the score of each chunk.
 
     The vectors of `pending` chunks are not known: their keywords contribute in place of them, so that these chunks rank
-    among each other as by keywords.
+    among each other as by keywords. With vectors for 10 % of the documents, nDCG@10 was .664 over the test corpus, by
+    keywords alone .663, and .615 with 0 in their place (`tests/bench/finding/covered.py`).
     """
     left, right = FUSIONS[fusion](vector, weight), FUSIONS[fusion](keyword, 1 - weight)
     if pending:

@@ -40,6 +40,10 @@ class Hit:
         keyword_rank: The rank in the keyword index, from 1, or None.
         terms: The terms of the query that the chunk contains, each with its share of the BM25 score.
         steps: What each step of the search did with the hit, in order.
+        relevance: The score as a share of the highest that this search could give, in [0, 1], never above that of a
+            better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),
+            the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
+            one search.
 
     Example:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -67,6 +71,7 @@ class Hit:
     keyword_rank: int | None = None
     terms: dict[str, float] = field(default_factory=dict)
     steps: tuple[StepNote, ...] = ()
+    relevance: float = 0.0
 
 
 @dataclass(slots=True)
@@ -95,7 +100,7 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ChunkRow) -> Hit:
+def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
     """Return the hit of a candidate and its row."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
@@ -119,4 +124,5 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow) -> Hit:
         keyword_rank=found.keyword_rank,
         terms=found.terms,
         steps=tuple(found.notes),
+        relevance=relevance,
     )

@@ -20,6 +20,7 @@ from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keywords.keyword_search import KeywordHit, KeywordIndex
 from docmill.storage.keywords.keyword_writer import rebuild
+from docmill.storage.keywords.scoring import Scoring
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
@@ -31,6 +32,7 @@ from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import posting_rows
 
 Vector = npt.NDArray[np.float32]
+_SCORING = Scoring(idf="positive")  # each word of the query that a chunk contains must raise its score
 
 
 class ChunkPiece(NamedTuple):
@@ -139,7 +141,7 @@ class SnapshotReader:
     @cached_property
     def _keywords(self) -> KeywordIndex:
         try:
-            return KeywordIndex(self.stored.root, self.snapshot.keywords)
+            return KeywordIndex(self.stored.root, self.snapshot.keywords, _SCORING)
         except StoreError:
             if self.snapshot.number == snapshots.numbers(self.stored.root)[-1]:
                 raise
@@ -147,7 +149,7 @@ class SnapshotReader:
             with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # mapped files outlive it
                 rows = posting_rows(read_table(self.stored, "chunks"))
                 state = rebuild(Path(folder), rows, self.snapshot.keywords.language)
-                return KeywordIndex(Path(folder), state)
+                return KeywordIndex(Path(folder), state, _SCORING)
 
 
 def _mean(vectors: Sequence[Vector]) -> Vector:

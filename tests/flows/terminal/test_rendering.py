@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from docmill.flows.cli.commands.search_and_sql import TableFormat, render
+from docmill.flows.cli.terminal.table_formats import TableFormat, render
 from docmill.storage.errors import QueryError
 from docmill.storage.sql.sandbox import columns_of
 from docmill.storage.sql.statement_pool import query

@@ -210,3 +210,10 @@ def test_another_model_reads_the_parts_anew(bench: Workbench, tmp_path: Path, mo
     assert done.embedded == len(set(vector_keys(read_table(open_folder(bench.root).read(), "chunks"))))
     assert state.vectors.rows == sum(1 + len(chunk.parts) for chunk in bench.chunks())
     assert verify(bench.root, deep=True) == []
+
+
+def test_an_index_without_vectors_finds_nothing() -> None:
+    empty = pa.schema([("chunk_id", pa.string()), ("vector", pa.list_(pa.float32(), 4))]).empty_table()
+    index = FlatIndex(empty)
+    assert index.search(np.ones(4, np.float32), 3) == []
+    assert index.held(["a"]) == set()

@@ -10,7 +10,7 @@ import pytest
 from docmill.storage.history import snapshots
 from tests.kit.fake_encoder import NAME
 from tests.kit.far_bench import FarBench
-from tests.kit.lacking import FAT, SMB, build, environment
+from tests.kit.faults.lacking import FAT, SMB, build, environment
 from tests.kit.workbench import Workbench
 
 ROOT = Path(__file__).parents[3]

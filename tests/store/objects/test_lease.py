@@ -24,6 +24,14 @@ def test_a_second_writer_is_told_who_holds_the_store(far: FarBench) -> None:
         far.ingest()
 
 
+@pytest.mark.parametrize("damaged", [b'{"token": "t", "pid": 7, "hnst": "elsewhere"}', b"{", b"[]", b""])
+def test_a_damaged_lease_is_one_that_another_process_holds(far: FarBench, damaged: bytes) -> None:
+    with open_folder(far.root).lock():
+        far.objects.put(lease.KEY, damaged)
+        with pytest.raises(Locked, match="another process has taken it over"):
+            lease.confirm(far.objects, far.root)
+
+
 def test_a_lease_that_ran_out_is_taken_over_and_its_former_holder_notices(
     far: FarBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

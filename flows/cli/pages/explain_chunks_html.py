@@ -10,7 +10,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from docmill.flows.cli.terminal.html_page import CLOSING, opening
+from docmill.flows.cli.pages.html_page import CLOSING, opening
 
 if TYPE_CHECKING:
     from docmill.flows.explain import Explanation, Split

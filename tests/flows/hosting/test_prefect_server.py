@@ -26,7 +26,7 @@ from tests.kit.far_bench import FarBench
 
 pytestmark = [pytest.mark.flow, pytest.mark.slow]
 
-HOUSE = Path(__file__).parents[2]
+HOUSE = Path(__file__).parents[3]
 PATIENCE_S = 300.0
 CRON = "* * * * * */20"  # at the seconds 0, 20 and 40
 WORDS = "# Valley\n\nThe northern valley has snow in May.\n"
@@ -212,7 +212,7 @@ def has_run(log: Path) -> bool:
 
 
 def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path, own: dict[str, str]) -> None:
-    arguments = command("docmill.flows.cli.app", "serve", str(place / "docs"), "--store", str(place / "store"))
+    arguments = command("docmill.flows.cli.app", "schedule", str(place / "docs"), "--store", str(place / "store"))
     with running([*arguments, "--cron", CRON], place / "serve.log", own) as serving:
         wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")
         server = server_of(place)
@@ -229,7 +229,7 @@ def test_two_that_serve_at_once_do_not_run_for_each_other(place: Path, joined: d
     (place / "more" / "river.md").write_text("# River\n\nThe river floods in March.\n")
 
     def serving(source: str, log: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
-        arguments = command("docmill.flows.cli.app", "serve", source, "--store", f"of {source}", "--cron", CRON)
+        arguments = command("docmill.flows.cli.app", "schedule", source, "--store", f"of {source}", "--cron", CRON)
         return running(arguments, place / log, joined)
 
     with serving("docs", "one.log") as one, serving("more", "two.log") as two:
@@ -246,7 +246,7 @@ def test_two_that_serve_at_once_do_not_run_for_each_other(place: Path, joined: d
 
 
 def test_serve_keeps_a_store_on_an_object_store(place: Path, far: FarBench, joined: dict[str, str]) -> None:
-    arguments = command("docmill.flows.cli.app", "serve", "docs", "--store", far.address)
+    arguments = command("docmill.flows.cli.app", "schedule", "docs", "--store", far.address)
     environment = {**joined, "DOCMILL_MIRRORS": str(place / "mirrors"), **far.environment}
     with running([*arguments, "--cron", CRON], place / "serve.log", environment) as serving:
         wait_for(lambda: has_run(place / "serve.log"), "a scheduled run")

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from docmill.flows.cli.terminal.output import harmless, is_terminal, plain
+from docmill.flows.cli.terminal.capabilities import colours
+from docmill.flows.cli.terminal.output import harmless, plain
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -18,7 +19,7 @@ def draw(found: "Explanation", limit: int) -> None:
     """Print an explanation with at most `limit` chunks of each split; 0 prints all."""
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, no_color=not is_terminal())
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, no_color=not colours())
     for line in _lines(found, limit):
         console.print(line)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from docmill.flows.cli.terminal.html_page import CLOSING, opening
+from docmill.flows.cli.pages.html_page import CLOSING, opening
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 
 _STYLE = """

@@ -1,4 +1,4 @@
-"""What `docmill serve` is called where Prefect keeps it, and that no two are called the same."""
+"""What `docmill schedule` is called where Prefect keeps it, and that no two are called the same."""
 
 from pathlib import Path
 

@@ -1,0 +1,1 @@
+select * from {{ ref('tokens_by_document') }} where tokens <= 0

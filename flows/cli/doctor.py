@@ -1,0 +1,41 @@
+"""The command `doctor`: check the machine and the store, a line each, with what to type."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from docmill.flows.cli.terminal.capabilities import colours
+from docmill.flows.cli.terminal.command import takes
+from docmill.flows.cli.terminal.output import plain, print_json
+
+_COLOURS = {"ok": "green", "note": "yellow", "broken": "red"}
+_DEEP = typer.Option("--deep", help="Read every file of the store and compare its checksum, as verify does.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `app`."""
+    app.command(cls=takes("*"))(doctor)
+
+
+def doctor(
+    context: typer.Context,
+    deep: Annotated[bool, _DEEP] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check Python, packages, model, programs, store, Prefect and disk, and say what to type.
+
+    Exits with status 1 if something is broken that these settings need. What is missing and not needed is a note.
+    """
+    from docmill.flows.checkup import checkup
+
+    found = list(checkup(context.meta["flags"], context.meta["config"], deep))
+    if as_json:
+        print_json([asdict(one) for one in found])
+    else:
+        width = max(len(one.name) for one in found)
+        for one in found:
+            state = typer.style(f"{one.state:<6}", fg=_COLOURS[one.state]) if colours() else f"{one.state:<6}"
+            remedy = f"  → {plain(one.remedy)}" if one.remedy else ""
+            typer.echo(f"{state}  {one.name:<{width}}  {plain(one.found)}{remedy}")
+    raise typer.Exit(1 if any(one.state == "broken" for one in found) else 0)

@@ -1,0 +1,1 @@
+"""The commands that set docmill up: settings, schedule."""

@@ -1,0 +1,33 @@
+"""Check values that the model of the settings cannot: names of strategies and the like, before a run loads anything."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from docmill.flows.config.from_settings import model_of, routes_of
+from docmill.flows.config.key_lines import KeyPlace
+from docmill.flows.config.settings import Settings
+from docmill.storage.errors import ConfigError
+from docmill.tasks.context.contextualizers import contextualizer_of
+from docmill.tasks.counting.encodings import counting_folder
+from docmill.tasks.split.strategies import options_of
+
+
+def wrong_values(settings: Settings) -> Iterator[tuple[KeyPlace, str]]:
+    """Yield the place of each wrong value in docmill.toml, and what is wrong with it."""
+    for place, check in _checks(settings):
+        try:
+            check()
+        except ConfigError as error:
+            yield place, str(error)
+
+
+def _checks(settings: Settings) -> Iterator[tuple[KeyPlace, Callable[[], object]]]:
+    yield ("chunk", "contextualizer"), partial(contextualizer_of, settings.chunk.contextualizer)
+    if settings.chunk.tokenizer:
+        yield ("chunk", "tokenizer"), partial(counting_folder, settings.chunk.tokenizer)
+    yield ("model", "provider"), partial(model_of, settings)
+    for strategy, values in settings.split.items():
+        yield ("split", strategy), partial(options_of, strategy, values)
+    for number, rule in enumerate(settings.routes):
+        alone = settings.model_copy(update={"routes": (rule,), "split": {}})
+        yield ("routes", number), partial(routes_of, alone)

@@ -1,0 +1,105 @@
+"""Derived views: vectors, neighbours and duplicates of chunks, their lengths, and how fresh the documents are.
+
+The SQL is that of `docmill sql` and of `views.sql`. It reads the views `chunks` and `documents`; `vectors` also reads
+`embeddings(key, vector)`, in which each key comes once.
+
+Near duplicates are found without comparing all pairs. The signs of a vector's coordinates are a signature: each sign of
+two vectors differs with the probability angle/pi, at a cosine of .95 in one of ten coordinates (Charikar 2002). Pairs
+that agree in one of up to 27 bands of 14 signs, and in four of five signs over all, are compared exactly. Of the pairs
+at .95 one in a thousand is missed at 384 dimensions, one in a hundred at 256; of closer ones, fewer.
+"""
+
+from docmill.storage.sql.document_warnings import WARNINGS
+
+NEAR = 0.95
+"""Least cosine of near duplicates."""
+_FEW = 200
+"""Up to this number of texts all pairs are compared, which takes half a second."""
+_BANDS, _SIGNS = 27, 14  # narrower bands take more memory: 12 signs, 2 GB at 100,000 chunks
+_FEWEST_EQUAL = 0.8  # of the signs; pairs at .95 agree in .9, with a deviation of .015 at 384 dimensions
+
+ROUTING = """\
+SELECT
+    uri, document_id, r.start_char AS start_char, r.end_char AS end_char,
+    r.content_type AS content_type, r.score AS score,
+    r.runner_up AS runner_up, r.runner_up_score AS runner_up_score, r.evidence AS evidence,
+    r.strategy AS strategy, r.options AS options
+FROM (SELECT uri, document_id, unnest(regions) AS r FROM documents)
+ORDER BY uri, start_char
+"""
+"""One row for each region of each document: what it is, why, and how it was split."""
+
+_LENGTHS = """\
+SELECT
+    content_type, strategy, role, count(*) AS chunks,
+    min(tokens) AS least, quantile_cont(tokens, 0.25) AS lower_quarter, median(tokens) AS median,
+    quantile_cont(tokens, 0.75) AS upper_quarter, quantile_cont(tokens, 0.95) AS p95, max(tokens) AS most,
+    sum(tokens)::BIGINT AS tokens, median(end_char - start_char) AS median_characters
+FROM chunks GROUP BY content_type, strategy, role ORDER BY content_type, strategy, role
+"""
+_FRESHNESS = """\
+SELECT
+    uri, source, status, make_timestamp(mtime_ns // 1000) AS changed,
+    coalesce(nullif(modified, ''), created) AS stated,
+    floor((epoch(now()) - mtime_ns / 1e9) / 86400)::BIGINT AS age_days,
+    (SELECT count(*) FROM chunks WHERE chunks.document_id = documents.document_id AND context_state <> '')
+        AS contexts_due
+FROM documents ORDER BY mtime_ns, uri
+"""
+_VECTORS = """\
+WITH named AS (
+    SELECT chunk_id, 0 AS part, embedding_key AS key FROM chunks
+    UNION ALL
+    SELECT chunk_id, unnest(range(1, 1 + len(part_keys)))::INTEGER, unnest(part_keys) FROM chunks
+)
+SELECT chunk_id, part, vector FROM named JOIN embeddings USING (key)
+"""
+_DUPLICATES = f"""\
+WITH texts AS MATERIALIZED (
+    SELECT md5(text) AS hash, min((uri, ordinal, chunk_id)) AS place, arg_min(document_id, (uri, ordinal, chunk_id)) AS document_id
+    FROM chunks GROUP BY 1
+), same AS (
+    SELECT c.chunk_id, c.uri, t.place[3] AS other_id, t.place[1] AS other_uri, 'same' AS kind, 1.0::FLOAT AS similarity
+    FROM chunks AS c JOIN texts AS t ON md5(c.text) = t.hash AND c.document_id <> t.document_id
+), whole AS (
+    SELECT v.chunk_id, v.vector FROM vectors AS v JOIN chunks AS c USING (chunk_id) WHERE len(c.part_keys) = 0
+), signed AS MATERIALIZED (
+    SELECT
+        place, document_id, len(w.vector::FLOAT[]) AS signs,
+        array_to_string(list_transform(w.vector::FLOAT[], lambda x: (x > 0)::INTEGER), '') AS bits
+    FROM texts JOIN whole AS w ON w.chunk_id = texts.place[3]
+), banded AS (
+    SELECT place, document_id, signs, bits::BIT AS bits, unnest(CASE
+        WHEN (SELECT count(*) FROM signed) <= {_FEW} THEN [0::UBIGINT]
+        ELSE [hash(b, substr(bits, 1 + {_SIGNS} * b, {_SIGNS})) FOR b IN range(greatest(1, least({_BANDS}, signs // {_SIGNS})))]
+    END) AS band
+    FROM signed
+), pairs AS (
+    SELECT DISTINCT a.place AS place, b.place AS other
+    FROM banded AS a JOIN banded AS b ON a.band = b.band AND a.place > b.place AND a.document_id <> b.document_id
+    WHERE a.band = 0 OR bit_count(xor(a.bits, b.bits)) <= {1 - _FEWEST_EQUAL:.1f} * a.signs
+), near AS (
+    SELECT
+        a.place[3] AS chunk_id, a.place[1] AS uri, a.other[3] AS other_id, a.other[1] AS other_uri, 'near' AS kind,
+        array_cosine_similarity(v.vector, w.vector) AS similarity
+    FROM pairs AS a JOIN whole AS v ON v.chunk_id = a.place[3] JOIN whole AS w ON w.chunk_id = a.other[3]
+)
+FROM same UNION ALL FROM near WHERE similarity > {NEAR}
+ORDER BY uri, chunk_id, other_id
+"""  # noqa: E501
+NEIGHBOURS = """\
+MACRO neighbours(wanted, k := 5) AS TABLE
+SELECT chunk_id, uri, start_char, similarity FROM chunks JOIN (
+    SELECT v.chunk_id AS chunk_id, max(array_cosine_similarity(v.vector, own.vector)) AS similarity
+    FROM vectors AS v, (SELECT vector FROM vectors WHERE chunk_id = wanted) AS own
+    WHERE v.chunk_id <> wanted GROUP BY v.chunk_id
+) USING (chunk_id)
+ORDER BY similarity DESC, chunk_id LIMIT k
+"""
+"""The chunks whose vectors are nearest to a chunk's; it compares all of them."""
+
+OF_ROWS = {"routing": ROUTING, "warnings": WARNINGS, "lengths": _LENGTHS, "freshness": _FRESHNESS}
+"""Views over rows alone."""
+OF_VECTORS = {"vectors": _VECTORS, "duplicates": _DUPLICATES}
+"""Views that need `embeddings`; `NEIGHBOURS` does too."""
+EMBEDDINGS = "embeddings"

@@ -1,0 +1,127 @@
+"""Error message: what DuckDB says of a wrong statement, with its place and a hint of what would be right.
+
+DuckDB gives the place as an offset in bytes, into the statement that it ran; the place that is shown is one in the
+statement that was given.
+"""
+
+import json
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Any
+
+_BEFORE, _AFTER = 60, 30
+"""Characters of a line that are shown before and after a place: together they fit on a terminal of 100 columns."""
+_NAMED = {"start": "start_char", "end": "end_char"}
+"""Reserved words that older stores had as columns, and today's columns."""
+_COMPARED = r"(?:=|<|>|!=|<>|\b(?:I?LIKE|IN|THEN|ELSE)\b)"
+_BARE_TEXT = re.compile(rf"{_COMPARED}\s*\(?\s*(?:[\w./-]+\s+|[\w./-]*)$", re.IGNORECASE)
+"""The end of a text in which a comparison is followed by words without quotes, or by nothing."""
+_IN_QUOTES = "a text stands in single quotes: 'like this'; double quotes are for names of columns"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedStatement:
+    """A statement as it was given, and where it begins in the one that DuckDB ran, in characters."""
+
+    given: str
+    ran: str
+    start: int
+
+
+def message_of(error: Exception, source: AskedStatement, reserved: frozenset[str]) -> str:
+    """Return what is wrong, with the line and a caret under the place if it is known, and a hint if there is one.
+
+    The first line says what is wrong. `reserved` are the reserved words of SQL, in lower case.
+    """
+    kind, said = _parts(error)
+    head = f"{kind}: {said['exception_message']}".strip().replace("\n", "; ")
+    place = _place(said, source)
+    if place is None:
+        return head
+    hint = _hint(said, source.given, place, reserved)
+    return "\n".join(
+        [head + (f"; {hint}" if hint else ""), *_excerpt(source.given, place, _length(said, place, source))]
+    )
+
+
+def first_line(error: Exception) -> str:
+    """Return what is wrong, without the place."""
+    kind, said = _parts(error)
+    return f"{kind}: {said['exception_message']}".split("\n")[0]
+
+
+def _parts(error: Exception) -> tuple[str, dict[str, Any]]:
+    """Return the kind of an error, and what DuckDB says of it with `errors_as_json`: at least its message."""
+    kind, _, rest = str(error).partition(": ")
+    try:
+        said = json.loads(rest)
+    except json.JSONDecodeError:
+        said = None
+    return kind, said if isinstance(said, dict) else {"exception_message": re.sub(r"\n{2,}", "\n", rest)}
+
+
+def _place(said: dict[str, Any], source: AskedStatement) -> int | None:
+    """Return the place of an error in the given statement, in characters, or None if it is not in there."""
+    if "position" not in said:
+        return None
+    before = source.ran.encode()[: int(said["position"])].decode("utf-8", "ignore")
+    place = len(before) - source.start
+    return place if 0 <= place <= len(source.given) else None
+
+
+def _length(said: dict[str, Any], place: int, source: AskedStatement) -> int:
+    """Return the characters of the wrong part, at least one; in `location` they are bytes."""
+    count = int(json.loads(said.get("location", "[0, 1]"))[1])
+    return max(1, len(source.given[place:].encode()[:count].decode("utf-8", "ignore")))
+
+
+def _hint(said: dict[str, Any], given: str, place: int, reserved: frozenset[str]) -> str:
+    kind, message = said.get("error_subtype"), said["exception_message"]
+    before, rest = given[:place], given[place:]
+    if message.startswith("unterminated string"):
+        return "a single quote within a text is doubled: 'it''s'"
+    if kind == "COLUMN_NOT_FOUND" or message.startswith("Referenced table"):
+        return _IN_QUOTES if rest.startswith('"') or _BARE_TEXT.search(before) else ""
+    if kind != "SYNTAX_ERROR":
+        return ""
+    word = _word_at_fault(before, rest, reserved)
+    if word in reserved:
+        return _reserved_hint(word)
+    return _IN_QUOTES if _BARE_TEXT.search(before) else ""
+
+
+def _word_at_fault(before: str, rest: str, reserved: frozenset[str]) -> str:
+    """Return the word that SQL stumbled on: at `SELECT group FROM` it names FROM, but the word before is the cause."""
+    words = [
+        (re.search(pattern, text) or [""])[0].lower() for pattern, text in ((r"\w+(?=\s*$)", before), (r"^\w+", rest))
+    ]
+    return words[0] if words[1] == "from" and words[0] in reserved else words[1]
+
+
+def _reserved_hint(word: str) -> str:
+    column = f"; the column is {_NAMED[word]}" if word in _NAMED else ""
+    return f'{word} is a reserved word of SQL, which as a name stands in double quotes: "{word}"{column}'
+
+
+def _excerpt(given: str, place: int, length: int) -> list[str]:
+    """Return the line of a place and below it a caret for each column of the wrong part."""
+    number = given.count("\n", 0, place) + 1
+    first = given.rfind("\n", 0, place) + 1
+    line = given[first:].split("\n", 1)[0]
+    column = place - first
+    begin, end = max(0, column - _BEFORE), column + max(length, _AFTER)
+    head = f"LINE {number}: {'…' if begin else ''}"
+    shown = head + _printable(line[begin:end]) + ("…" if end < len(line) else "")
+    indent = " " * (len(head) + _width(line[begin:column]))
+    return [shown, indent + "^" * max(1, _width(line[column : column + length]))]
+
+
+def _printable(text: str) -> str:
+    """Return a text with one printable character for each of its own, so that carets stay in place."""
+    return "".join(" " if c.isspace() else "?" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text)
+
+
+def _width(text: str) -> int:
+    """Return the columns that a text takes on a terminal."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)

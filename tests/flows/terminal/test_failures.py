@@ -1,0 +1,92 @@
+"""Errors: one line for a person, one JSON object for a program, and the right address for a wrong one."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from docmill.flows.cli.app import app
+from docmill.storage.errors import ConfigError, SourceError
+from docmill.storage.reader.store import open_store
+from docmill.tasks.sources.discover import open_source
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def told(result: Result) -> dict[str, object]:
+    """Return the error on standard error, after checking that a program sees nothing else."""
+    assert result.stdout == ""
+    error: dict[str, object] = json.loads(result.stderr.splitlines()[-1])["error"]
+    assert result.exit_code == error["status"]
+    return error
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["search x --json", "sql x --json", "sql x --format json", "status --json"])
+def test_an_error_is_json_where_results_would_be(command: str) -> None:
+    error = told(call(*command.split(), "--store", "nowhere"))
+    assert (error["kind"], error["retry"], error["status"]) == ("StoreError", False, 1)
+    assert str(error["message"]).startswith("nowhere holds no snapshot")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "status"),
+    [
+        (["search", "--queries", "gone.txt", "--json"], "OSError", 1),
+        (["search", "--json"], "UsageError", 2),
+        (["search", "x", "--json", "-k", "0"], "UsageError", 2),
+        (["status", "--json", "--stor", "x"], "UsageError", 2),
+        (["evaluate", "chunks", "--json", "--store", "x"], "StoreError", 1),
+        (["ingest", "--json"], "ConfigError", 1),
+    ],
+)
+def test_every_kind_of_error_is_json(arguments: list[str], kind: str, status: int) -> None:
+    error = told(call(*arguments))
+    assert (error["status"], error["message"] != "") == (status, True)
+    assert error["kind"] == kind
+
+
+def test_an_error_is_a_line_without_json() -> None:
+    result = call("search", "x", "--store", "nowhere")
+    assert (result.exit_code, result.stderr.startswith("docmill: nowhere holds no snapshot")) == (1, True)
+    assert "Usage" in call("search").stderr
+
+
+def test_a_name_that_is_not_utf_8_is_still_json() -> None:
+    result = call("status", "--json", "--store", os.fsdecode(b"no\xff"))
+    assert "no\\udcff" in result.stderr
+    assert "no\udcff" in str(told(result)["message"])
+
+
+ADDRESSES = {
+    "gs://b/docs": "Google Cloud Storage) yet; bring its files into a folder, as with `gcloud storage cp",
+    "az://b/docs": "Azure Blob Storage) yet; bring its files into a folder, as with `rclone copy`, or take s3://",
+    "https://example.org/docs": "the web) yet; bring its files into a folder, as with `wget",
+    "gopher://b/docs": "nothing reads gopher:// yet; bring its files into a folder, or take s3://",
+    "file:///docs": "write the path without file://",
+    "s3a://b/docs": "write s3://BUCKET/PREFIX",
+    "S3://b/docs": "write s3:// in small letters",
+}
+
+
+@pytest.mark.parametrize(("address", "said"), ADDRESSES.items())
+def test_an_address_that_nothing_reads_is_told_so(address: str, said: str) -> None:
+    for source in (address, f"team={address}", f"{address}/**/*.md"):
+        with pytest.raises(SourceError) as unread:
+            open_source(source)
+        assert said in str(unread.value)
+    with pytest.raises(ConfigError) as kept:
+        open_store(address)
+    assert said in str(kept.value)
+    assert said in call("status", "--store", address).stderr
+    assert said in call("ingest", address, "--store", "s", "--engine", "local").stderr
+    assert not list(Path().iterdir())

@@ -1,0 +1,139 @@
+"""What a run shows while it works, as a terminal of 80 columns draws it and as a log has it."""
+
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Sequence
+from fcntl import ioctl
+from pathlib import Path
+
+import pytest
+
+from docmill.flows.cli.terminal.progress import _Lines, figures
+from docmill.flows.runs.phases import COMMIT, EMBED, PARSE, Phase
+from tests.kit.docmill_with_fake_model import MARK, SLOW
+from tests.kit.fake_encoder import NAME
+from tests.kit.workbench import Workbench
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "terminal"
+SIZE = (24, 80)
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    made = Workbench(tmp_path / "bench")
+    shutil.copytree(ROOT / "tests" / "corpus", made.docs)
+    return made
+
+
+def command(bench: Workbench, model: Path) -> list[str]:
+    module = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(model)]
+    return [*module, "ingest", str(bench.docs), "--store", str(bench.root), "--embedding-model", NAME]
+
+
+def recorded(arguments: Sequence[str], environment: dict[str, str], act: Callable[[int, str], None]) -> tuple[int, str]:
+    """Run a command on a terminal of its own; return its exit status and all that it drew."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(ROOT)
+        os.execve(arguments[0], list(arguments), os.environ | {"TERM": "xterm", **environment})
+    ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
+    drawn = b""
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # the command has ended
+            break
+        if not part:
+            break
+        drawn += part
+        act(terminal, drawn.decode(errors="replace"))
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), drawn.decode()
+
+
+def lines_of(drawn: str) -> str:
+    """Return each different line that was drawn, with its numbers replaced, in the order of their first appearance."""
+    found: dict[str, None] = {}
+    for line in re.split(r"[\r\n]+", _ESCAPE.sub("", drawn)):
+        line = line.replace("^C", "")  # the terminal's own echo of the key
+        line = re.sub(r"[━╸╺]+", "━", line.rstrip())
+        line = re.sub(r"\d+:\d\d:\d\d", "TIME", line)
+        line = re.sub(r"\d[\d,]*(?:\.\d+)?", "N", line)
+        line = re.sub(r"(?:, N/s)?(?:, TIME left)?$", "", line)  # shown as soon as they are known
+        line = re.sub(r"^(commit +━).*|^(  time +).*", r"\1\2", line).rstrip()
+        if line.strip():
+            found.setdefault(line)
+    return "\n".join(found) + "\n"
+
+
+def nothing(_terminal: int, _drawn: str) -> None: ...
+
+
+def test_a_terminal_shows_a_bar_a_phase(bench: Workbench, token_counts_folder: Path) -> None:
+    status, drawn = recorded([*command(bench, token_counts_folder), "--engine", "local"], {}, nothing)
+    assert status == 0
+    assert all(len(line) <= SIZE[1] for line in re.split(r"[\r\n]+", _ESCAPE.sub("", drawn)))
+    assert lines_of(drawn) == (GOLDEN / "progress.txt").read_text(encoding="utf-8")
+
+
+def test_ctrl_c_on_a_terminal_reaches_the_whole_run_and_ends_it(bench: Workbench, token_counts_folder: Path) -> None:
+    pressed: list[bool] = []
+
+    def press(terminal: int, _: str) -> None:
+        if not pressed and (bench.folder / "encoding").exists():
+            pressed.append(True)
+            os.write(terminal, b"\x03")
+
+    environment = {MARK: str(bench.folder), SLOW: "60"}
+    status, drawn = recorded([*command(bench, token_counts_folder), "--engine", "local"], environment, press)
+    assert status == 130
+    assert lines_of(drawn) == (GOLDEN / "ctrl-c.txt").read_text(encoding="utf-8")
+
+
+def test_a_log_has_a_line_a_phase(bench: Workbench, token_counts_folder: Path) -> None:
+    arguments = [*command(bench, token_counts_folder), "--engine", "local"]
+    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
+    said = [re.sub(r"\d[\d,]*(?:\.\d+)?", "N", line) for line in done.stderr.splitlines()]
+    assert said == [
+        "docmill: parse: N documents in N s",
+        "docmill: embed: N tokens in N s",
+        "docmill: commit: done in N s",
+    ]
+
+
+def test_every_phase_says_count_rate_and_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    assert figures(Phase(EMBED, 12_000, 400_000, "tokens", 200.0)) == "12,000 of 400,000 tokens, 200/s, 0:32:20 left"
+    assert figures(Phase(PARSE, 0, 7, "documents")) == "0 of 7 documents"
+    assert figures(Phase(PARSE, 7, 7, "documents", 3.5)) == "7 of 7 documents, 3.5/s"
+    lines = _Lines()
+    lines.say()
+    for phase in (Phase(PARSE, 3, 7, "documents", 3.0), Phase(EMBED, 10, 90, "tokens", 20.0), Phase(COMMIT, 0, 1)):
+        lines.show(phase)
+        lines.say()
+    said = [re.sub(r"\d\.\d s", "N s", line) for line in capsys.readouterr().err.splitlines()]
+    assert said == [
+        "docmill: parse: 3 of 7 documents, 3.0/s, 0:00:01 left",
+        "docmill: parse: 3 documents in N s",
+        "docmill: embed: 10 of 90 tokens, 20/s, 0:00:04 left",
+        "docmill: embed: 10 tokens in N s",
+        "docmill: commit: at work",
+    ]
+
+
+def test_the_share_of_a_run_never_stands_still_while_it_embeds() -> None:
+    phases = [
+        Phase(PARSE, 7, 7),
+        Phase(EMBED, 0, 100),
+        Phase(EMBED, 50, 100),
+        Phase(EMBED, 100, 100),
+        Phase(COMMIT, 1, 1),
+    ]
+    assert [phase.percent for phase in phases] == [10.0, 10.0, 54.5, 99.0, 100.0]

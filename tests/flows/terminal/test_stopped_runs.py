@@ -1,0 +1,153 @@
+"""A signal ends a run within two seconds, wherever it is: with one sentence, and nothing left behind."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from docmill.storage.files import TEMPORARY
+from docmill.storage.history.snapshots import newest
+from docmill.storage.lock import locked
+from docmill.storage.upkeep.verify import verify
+from tests.kit.docmill_with_fake_model import MARK, SLOW
+from tests.kit.fake_encoder import NAME
+from tests.kit.workbench import Workbench
+
+ROOT = Path(__file__).parents[3]
+END_S = 2.0
+
+pytestmark = pytest.mark.usefixtures("fake_model")
+
+
+def start(bench: Workbench, model: Path, *arguments: str, slow: str = "") -> "subprocess.Popen[str]":
+    temporary = bench.folder / "tmp"
+    temporary.mkdir(exist_ok=True)
+    environment = os.environ | {"TMPDIR": str(temporary), MARK: str(bench.folder), SLOW: slow}
+    command = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(model), *(arguments or ("ingest",))]
+    command += [str(bench.docs), "--store", str(bench.root), "--embedding-model", NAME, "--engine", "local"]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def processes(bench: Workbench) -> list[int]:
+    """Return the numbers of all processes that a run on a bench has started, and of itself."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            variables = (folder / "environ").read_bytes().split(b"\0")
+            if f"{MARK}={bench.folder}".encode() in variables and "Z" not in (folder / "stat").read_text().split()[2]:
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def leftovers(bench: Workbench) -> list[object]:
+    """Return the processes and temporary files that are left after a moment; the guards of workers need one."""
+    deadline = time.monotonic() + 3.0
+    left: list[object] = ["unknown"]
+    while left and time.monotonic() < deadline:
+        time.sleep(0.02)
+        folders = [*(bench.folder / "tmp").iterdir(), *bench.root.glob(f"staging/*/{TEMPORARY}*")]
+        left = [*processes(bench), *folders]
+    return left
+
+
+def stop(process: "subprocess.Popen[str]", number: signal.Signals) -> tuple[int, str, float]:
+    """Send a signal; return the exit status, what was written to standard error, and the seconds to the end."""
+    began = time.monotonic()
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    return process.returncode, said, time.monotonic() - began
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    made = Workbench(tmp_path / "bench")
+    shutil.copytree(ROOT / "tests" / "corpus", made.docs)
+    return made
+
+
+def until(found: object, process: "subprocess.Popen[str]") -> None:
+    assert callable(found)
+    while not found():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_encodes_ends_at_a_signal_and_is_gone_on_with(
+    bench: Workbench, token_counts_folder: Path, number: signal.Signals, status: int
+) -> None:
+    process = start(bench, token_counts_folder, slow="60")
+    until(lambda: (bench.folder / "encoding").exists(), process)
+    code, said, seconds = stop(process, number)
+    assert (code, seconds < END_S) == (status, True), (said, seconds)
+    first, last = said.strip().splitlines()[-2:]
+    assert first.startswith("docmill: stopping; ")
+    assert last.startswith("docmill: stopped; kept: ")
+    assert last.endswith(" parsed documents; run the same command again to go on")
+    assert leftovers(bench) == []
+    assert bench.ingest().parsed == 0
+    assert verify(bench.root, deep=True) == []
+
+
+def test_a_second_signal_ends_a_run_at_once(bench: Workbench, token_counts_folder: Path) -> None:
+    process = start(bench, token_counts_folder, slow="60")
+    until(lambda: (bench.folder / "encoding").exists(), process)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.01)
+    code, _, seconds = stop(process, signal.SIGINT)
+    assert (code, seconds < 0.6) == (130, True)
+    assert leftovers(bench) == []
+
+
+def test_a_run_that_waits_for_the_lock_ends(bench: Workbench, token_counts_folder: Path) -> None:
+    with locked(bench.root, "store", time.monotonic()):
+        process = start(bench, token_counts_folder, "ingest", "--wait", "60")
+        time.sleep(2.0)
+        code, said, seconds = stop(process, signal.SIGINT)
+    assert (code, seconds < END_S) == (130, True)
+    assert "kept: nothing yet" in said
+    assert leftovers(bench) == []
+
+
+def test_a_plan_leaves_no_temporary_folder(bench: Workbench, token_counts_folder: Path) -> None:
+    process = start(bench, token_counts_folder, "plan")
+    until(lambda: any((bench.folder / "tmp").glob("docmill-plan-*")), process)
+    code, said, seconds = stop(process, signal.SIGTERM)
+    assert (code, seconds < END_S) == (143, True)
+    assert said.endswith("docmill: stopped; a plan keeps nothing, and the store is as it was\n")
+    assert leftovers(bench) == []
+
+
+@pytest.mark.parametrize("signals", [10, pytest.param(100, marks=pytest.mark.soak)])
+def test_signals_at_random_moments_leave_nothing_behind(
+    bench: Workbench, token_counts_folder: Path, signals: int
+) -> None:
+    rng = random.Random(11)
+    stopped = 0
+    for number in range(signals):
+        guide = bench.docs / "products" / "chough-guide.md"
+        guide.write_text(guide.read_text(encoding="utf-8") + f"\nNote {number}.\n", encoding="utf-8")
+        before = newest(bench.root)
+        process = start(bench, token_counts_folder)
+        until(lambda: (bench.root / "lock").exists() and len(processes(bench)) > 0, process)
+        time.sleep(rng.uniform(0.8, 4.0))
+        code, said, seconds = stop(process, rng.choice([signal.SIGINT, signal.SIGTERM]))
+        assert seconds < END_S + 0.5 or code == 0, (said, seconds)
+        assert "Traceback" not in said
+        assert leftovers(bench) == []
+        stopped += code in (130, 143)
+        after = newest(bench.root)
+        assert (after.number if after else 0) >= (before.number if before else 0)
+    assert stopped >= signals / 4
+    bench.ingest()
+    assert verify(bench.root, deep=True) == []

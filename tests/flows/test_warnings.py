@@ -1,0 +1,64 @@
+"""What a run could not read of a document, or read by a lesser way, it says: at its end, in SQL and in its status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from docmill.storage.sql.document_warnings import WARNINGS, warnings_of
+from tests.kit.pdf_pages import LEFT, page
+from tests.kit.workbench import Workbench
+
+pytestmark = pytest.mark.usefixtures("fake_model")
+GARBLED = "1 of 2 pages: their fonts do not say which letters they draw"
+
+
+def half_readable() -> bytes:
+    """Return a PDF of a page that can be read and one of letters that its font does not name."""
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    pdf.add_page()
+    pdf.text(60, 740, "plain")
+    return pdf.to_bytes().replace(b"(plain)", b"(\\001\\002\\003\\004\\005)")
+
+
+def test_lost_pages_are_told_and_end_the_run_with_status_3(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    bench.write({"half.pdf": half_readable(), "notes.md": "# Notes\n\nAll of it.\n"})
+    report = bench.ingest()
+    assert (report.exit_status, report.lost_text) == (3, 1)
+    assert any(problem.endswith(f"half.pdf: {GARBLED}") for problem in report.problems)
+    rows = bench.store.sql("SELECT kind, message, lost FROM warnings").to_pylist()
+    assert rows == [{"kind": "undecodable_pages", "message": GARBLED, "lost": True}]
+    assert bench.store.status()["lost_text"] == 1
+
+
+def test_latex_that_is_read_as_text_is_told_and_loses_nothing(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    bench.write({"broken.tex": "\\documentclass{article}\n" + "\\begin{itemize}\\item Grain. " * 12})
+    report = bench.ingest()
+    assert (report.exit_status, report.lost_text) == (0, 0)
+    rows = bench.store.sql("SELECT kind, message, lost FROM warnings").to_pylist()
+    message = "read as text; lists or tables that begin within one another do not end"
+    assert rows == [{"kind": "read_as", "message": message, "lost": False}]
+    assert any(problem.endswith(f"broken.tex: {message}") for problem in report.problems)
+
+
+def test_sql_and_python_agree_on_every_warning() -> None:
+    import duckdb
+
+    metadata = [
+        {"pages": 23, "garbled_pages": [2, 3, 4], "ocr_pages": [3]},
+        {"pages": 3, "garbled_pages": [1], "ocr_pages": [1]},
+        {"pages": 9, "garbled_pages": [1], "damaged_pages": [2, 5]},
+        {"read_as": "text; it is no LaTeX"},
+        {"pages": "many", "garbled_pages": "some", "damaged_pages": ["front matter"]},
+        {},
+    ]
+    told = [json.dumps(one) for one in metadata]
+    rows = [[f"{number}", text] for number, text in enumerate(told)]
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE documents (uri VARCHAR, document_id VARCHAR, metadata VARCHAR)")
+        connection.executemany("INSERT INTO documents VALUES (?, '', ?)", rows)
+        found = connection.sql(f"SELECT uri, kind, message, lost FROM ({WARNINGS}) ORDER BY uri, kind").fetchall()
+    assert found == sorted((f"{n}", *one) for n, text in enumerate(told) for one in warnings_of(text))
