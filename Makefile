@@ -48,6 +48,7 @@ bench: $(INSTALLED)
 	@$(if $(LABELLED),$(IN) -m tests.bench.parsing.routes --labelled '$(LABELLED)')
 	@$(IN) -m tests.bench.storing.incremental $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.storing.ingest $(if $(DATA),--data '$(DATA)')
+	@$(IN) -m tests.bench.storing.records $(if $(DATA),--data '$(DATA)' --share .04)
 
 bench-retrieval: $(INSTALLED)
 	@$(IN) -m tests.bench.finding.retrieval $(if $(EXCERPTS),--excerpts '$(EXCERPTS)') $(if $(JUDGED),--judged '$(JUDGED)') \

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
+from docmill.flows.hosting.prefect_server import embedded_server
 
 ROOT = Path(__file__).parents[3]
 PROJECT = {"docmill.toml", "prefect.yaml", ".gitignore", ".docmillignore", "README.md", "docs/welcome.md"}
@@ -42,9 +44,19 @@ def test_a_project_is_written_once_and_whole(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "two").iterdir()] == ["README.md"]
 
 
+@pytest.fixture
+def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Run a Prefect server on which no other test makes a work pool `docmill`."""
+    for name in [name for name in os.environ if name.startswith("PREFECT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect home"))
+    with embedded_server() as url:
+        yield url
+
+
 @pytest.mark.flow
 @pytest.mark.slow
-@pytest.mark.usefixtures("prefect_api")
+@pytest.mark.usefixtures("own_server")
 def test_a_new_project_deploys_and_its_first_run_is_green(tmp_path: Path) -> None:
     from prefect import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
