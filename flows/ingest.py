@@ -20,7 +20,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.records.outcome import emit_events, final_state, leave_artifacts
 from docmill.flows.records.task_graph import TaskGraph
 from docmill.flows.runs.engine import THREADS, Node
-from docmill.flows.runs.phases import Phase
+from docmill.flows.runs.phases import COMMIT, Phase
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
 from docmill.flows.runs.run_context import RunContext, current
@@ -72,14 +72,19 @@ class PrefectEngine:
     def record(self, node: Node, began: float, seconds: float, message: str) -> None:
         self._own.tasks += 1
         self._graph.record(node, began, seconds, message)
-        get_run_logger().info(f"{node.key}: {message} ({seconds:.1f} s)")
+        self.log(f"{node.key}: {message} ({seconds:.1f} s)")
 
     def progress(self, phase: Phase) -> None:
-        self._percent = max(self._percent, phase.percent)  # several commits repeat phases
-        self._update(self._percent)
+        """Move the progress of the run, forward only. A long run embeds on after a commit; the last one ends the run."""
+        if phase.name != COMMIT and phase.percent > self._percent:
+            self._percent = phase.percent
+            self._update(self._percent)
+
+    def log(self, message: str) -> None:
+        get_run_logger().info(message)
 
     def tell(self, message: str) -> None:
-        get_run_logger().info(message)
+        self.log(message)
 
     def report(self, report: Report) -> None:
         """Publish what the run did: its log, its artifacts and its events."""

@@ -41,9 +41,13 @@ class BatchNodes:
             at, before = at + seconds, node.key
 
 
-def last_phase(batch: Batch) -> str:
-    """Return the key of the last phase of a batch of this run."""
-    return f"{_LAST} {batch.folder.name.removeprefix('batch-')}"
+def ends_of(batch: Batch) -> tuple[str, str]:
+    """Return the keys of a batch of this run and of its last phase.
+
+    Prefect's page folds the phases into their batch, and then draws only the edges of the batch.
+    """
+    number = batch.folder.name.removeprefix("batch-")
+    return f"batch {number}", f"{_LAST} {number}"
 
 
 def _phases(done: BatchDone) -> Iterator[tuple[str, str, float, str]]:

@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 
 from docmill.flows.config.from_settings import retention_of
-from docmill.flows.runs.backlog import SLICE_S
+from docmill.flows.runs.backlog import SLICE_S, spelled
 from docmill.flows.runs.engine import Node
 from docmill.flows.runs.phases import COMMIT, EMBED, Phase
 from docmill.flows.runs.report import Report
@@ -40,9 +40,14 @@ def commit(run: Run, order: Path) -> None:
     run.engine.progress(Phase(COMMIT, 1, 1))
     report = run.report
     report.candidate, report.gate = done.candidate, done.finding
+    run.engine.log(f"commit: {done.candidate or f'snapshot {done.snapshot}'}, {_moved(done.moves)}")
     count_chunks(report, done.moves)
     if done.snapshot is not None:
         report.snapshot, run.base = done.snapshot, run.store.newest()
+
+
+def _moved(moves: ChunkMoves) -> str:
+    return f"{len(moves.added):,} chunks added, {moves.kept:,} kept, {len(moves.removed):,} removed"
 
 
 def _commit_node(run: Run) -> Node:
@@ -89,6 +94,7 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> Embedding:
             if not done.texts:
                 break
             total += done
+            run.engine.log(f"embed pending: {spelled(done)}")
             _show_progress(run, base, total)
     return total
 

@@ -50,6 +50,9 @@ class Engine(Protocol):
     def progress(self, phase: Phase) -> None:
         """Report how far the run is."""
 
+    def log(self, message: str) -> None:
+        """Add a line to the log of the run, if the engine keeps one."""
+
     def tell(self, message: str) -> None:
         """Tell the user what the run has done so far, in one line."""
 
@@ -76,6 +79,9 @@ class LocalEngine:
     def progress(self, phase: Phase) -> None:
         if self._progress is not None:
             self._progress(phase)
+
+    def log(self, message: str) -> None:
+        """Keep nothing: the report of the run says it."""
 
     def tell(self, message: str) -> None:
         if self._tell is not None:

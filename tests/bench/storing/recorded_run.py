@@ -40,6 +40,9 @@ def take_bare_engine() -> None:
         def record(self, node: Node, began: float, seconds: float, message: str) -> None:
             """Keep nothing."""
 
+        def log(self, message: str) -> None:
+            """Keep nothing."""
+
         def report(self, report: Report) -> None:
             key = artifact_key("ingest", self._own.settings.store)
             create_markdown_artifact(report.as_markdown(), key=key, description="What the run did")

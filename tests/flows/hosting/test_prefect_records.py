@@ -13,6 +13,7 @@ import pytest
 from docmill.flows.config.settings import Settings
 from docmill.flows.hosting.prefect_run import run_prefect
 from docmill.flows.runs.report import Report
+from tests.kit.counting_encoder import LONG_RUN, PAGES, Slow, slow_model
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench
 
@@ -122,7 +123,7 @@ def test_the_graph_of_a_run_is_that_of_the_pipeline(bench: Workbench) -> None:
         ("embed 00000", "commit"),
         *((f"{above} {n}", f"{below} {n}") for n in ("00000", "00001") for above, below in pairwise(phases)),
         *(("plan", f"{step} {n}") for n in ("00000", "00001") for step in ("parse", "batch")),
-        *((f"contextualize {n}", "embed 00000") for n in ("00000", "00001")),
+        *((f"{step} {n}", "embed 00000") for n in ("00000", "00001") for step in ("batch", "contextualize")),
     }
     inside = {part.partition(" ")[0] for part in _parts(nodes, "batch 00001 (8 files)")}
     assert inside == set(phases)
@@ -147,6 +148,8 @@ def test_the_log_tells_each_phase_the_rejects_and_the_snapshot(bench: Workbench)
     for begin in ("discover: 72 files in docs (", "plan: 72 to process (", "parse 00001: 8 files", "chunk 00000: "):
         assert [line for line in log if line.startswith(begin)], begin
     assert [line for line in log if line.startswith("broken.pdf: ")]
+    assert [line for line in log if line.startswith("embed: ") and f" {report.tokens_embedded:,} tokens in " in line]
+    assert f"commit: snapshot 1, {report.chunks.added} chunks added, 0 kept, 0 removed" in log
     assert "Snapshot 1 committed" in log
 
 
@@ -177,3 +180,20 @@ def test_names_of_states_tell_runs_apart(bench: Workbench, tmp_path: Path) -> No
     assert seen.state.name == "HeldByGate"
     _wait(lambda: bool(_events(seen.id)))
     assert _events(seen.id)["docmill.gate.held"]["candidate"] == report.candidate
+
+
+def test_the_progress_moves_while_texts_are_embedded(tmp_path: Path) -> None:
+    from prefect import get_client
+
+    seen: set[float] = set()
+
+    def look(_: object) -> None:
+        with get_client(sync_client=True) as client:
+            seen.update(float(one.data) for one in client.read_latest_artifacts() if one.key == "progress-moving")  # type: ignore[arg-type]
+
+    bench = Workbench(tmp_path / "bench", dict(LONG_RUN))
+    bench.write(PAGES)
+    with slow_model():
+        Slow.after = staticmethod(look)
+        run_flow(bench, "moving", **LONG_RUN)
+    assert len([percent for percent in seen if 10 < percent < 99]) > 1
