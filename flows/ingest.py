@@ -75,7 +75,7 @@ class PrefectEngine:
         self.log(f"{node.key}: {message} ({seconds:.1f} s)")
 
     def progress(self, phase: Phase) -> None:
-        """Move the progress of the run, forward only. A long run embeds on after a commit; the last one ends the run."""
+        """Move the progress of the run, but never back, and not for a commit: a long run embeds on after it."""
         if phase.name != COMMIT and phase.percent > self._percent:
             self._percent = phase.percent
             self._update(self._percent)

@@ -43,16 +43,18 @@ deployments:
     work_pool:
       name: docmill
 """
-GITIGNORE = "store/\nmirrors/\n.env\n__pycache__/\n"
+GITIGNORE = "store/\nmirrors/\n*.log\n.env\n__pycache__/\n"
 IGNORED = "# What docmill leaves out of the sources, in the syntax of .gitignore.\n*.tmp\n*.bak\n"
 WELCOME = "# Welcome\n\nPut your documents into this folder, and remove this one.\n"
 
 BY_PROCESS = """\
-prefect server start &                            # or: export PREFECT_API_URL=...
+prefect server start >server.log 2>&1 &           # leave this line out if you have a server
+export PREFECT_API_URL=http://127.0.0.1:4200/api
+until curl --silent --fail $PREFECT_API_URL/health; do sleep 1; done
 prefect work-pool create docmill --type process
 prefect deploy --all
-prefect worker start --pool docmill &
-prefect deployment run ingest/docmill"""
+prefect worker start --pool docmill >worker.log 2>&1 &
+prefect deployment run ingest/docmill --watch     # Prefect's page: http://127.0.0.1:4200"""
 BY_DOCKER = """\
 docker compose up --build --detach                # server, worker, object store; the worker deploys by itself
 docker compose exec worker prefect deployment run ingest/docmill

@@ -2,20 +2,27 @@
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 import yaml
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.hosting.prefect_server import embedded_server
 
 ROOT = Path(__file__).parents[3]
+PATIENCE_S = 300.0
+ENDING_S = 3.0  # in which a worker and a server end by themselves
+JSON = {"Content-Type": "application/json"}
 PROJECT = {"docmill.toml", "prefect.yaml", ".gitignore", ".docmillignore", "README.md", "docs/welcome.md"}
 
 
@@ -23,16 +30,6 @@ def init(folder: Path, *flags: str) -> set[str]:
     result = CliRunner().invoke(app, ["init", str(folder), *flags])
     assert result.exit_code == 0, result.stderr
     return {str(Path(line).relative_to(folder)) for line in result.stdout.splitlines()}
-
-
-def prefect(folder: Path, *words: str) -> str:
-    path = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
-    done = subprocess.run(
-        [sys.executable, "-m", "prefect", "--no-prompt", *words],
-        cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=180,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_a_project_is_written_once_and_whole(tmp_path: Path) -> None:
@@ -44,37 +41,42 @@ def test_a_project_is_written_once_and_whole(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "two").iterdir()] == ["README.md"]
 
 
-@pytest.fixture
-def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run a Prefect server on which no other test makes a work pool `docmill`."""
-    for name in [name for name in os.environ if name.startswith("PREFECT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect home"))
-    with embedded_server() as url:
-        yield url
+@contextmanager
+def typed(folder: Path, commands: str, environment: dict[str, str]) -> Iterator[str]:
+    """Run the commands of a README in a shell; what they print is yielded, and what they left running is ended."""
+    with (folder / "typed.log").open("wb") as log:
+        shell = subprocess.Popen(
+            ["bash", "-ec", commands], cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        status = shell.wait(PATIENCE_S)
+        printed = (folder / "typed.log").read_text()
+        assert status == 0, printed
+        yield printed
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGTERM)
+            time.sleep(ENDING_S)
+            os.killpg(shell.pid, signal.SIGKILL)
 
 
 @pytest.mark.flow
 @pytest.mark.slow
-@pytest.mark.usefixtures("own_server")
-def test_a_new_project_deploys_and_its_first_run_is_green(tmp_path: Path) -> None:
-    from prefect import get_client
-    from prefect.client.schemas.actions import WorkPoolCreate
-
+def test_the_readme_of_a_new_project_leads_to_a_green_run(tmp_path: Path) -> None:
     folder = tmp_path / "a project"
     init(folder, "--prefect")
-    with get_client(sync_client=True) as client:
-        client.create_work_pool(WorkPoolCreate(name="docmill", type="process"), overwrite=True)
-        prefect(folder, "deploy", "--all")
-        deployment = client.read_deployment_by_name("ingest/docmill")
-        assert [step["prefect.deployments.steps.set_working_directory"] for step in deployment.pull_steps or ()] == [
-            {"directory": str(folder)}
-        ]
-        run = client.create_flow_run_from_deployment(deployment.id)
-        prefect(tmp_path, "flow-run", "execute", str(run.id))
-        state = client.read_flow_run(run.id).state
-    assert state is not None
-    assert (state.name, state.message) == ("Completed", "Snapshot 1 committed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "DOCMILL_"))}
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    own = {"PREFECT_HOME": str(tmp_path / "prefect home"), "PREFECT_SERVER_API_PORT": port, "DO_NOT_TRACK": "1"}
+    commands = (folder / "README.md").read_text().split("```")[1].replace("4200", port)
+    with typed(folder, commands, {**kept, **own, "PYTHONPATH": str(ROOT), "PATH": path}) as printed:
+        with urlopen(Request(f"http://127.0.0.1:{port}/api/flow_runs/filter", b"{}", JSON)) as answer:
+            (run,) = [one for one in json.load(answer) if one["state_type"] != "SCHEDULED"]
+        assert (run["name"], run["state_name"]) == ("ingest docs → store", "Completed"), printed
+        assert run["state"]["message"] == "Snapshot 1 committed"
     assert (folder / "store/snapshots/000001.json").exists()
 
 
@@ -117,3 +119,13 @@ def test_the_deployments_fit_the_schema_of_prefect(tmp_path: Path, flags: list[s
         "docmill.flows.ingest.ingest",
         "docmill.flows.evaluate.evaluate",
     ]
+
+
+@pytest.mark.flow
+def test_the_automation_of_the_guide_fits_the_schema_of_prefect() -> None:
+    from prefect.events.schemas.automations import AutomationCore, EventTrigger
+
+    page = (ROOT / "docs" / "guides" / "prefect.md").read_text(encoding="utf-8")
+    read = AutomationCore.model_validate(yaml.safe_load(page.split('title="automation.yaml"\n')[1].split("```")[0]))
+    assert isinstance(read.trigger, EventTrigger)
+    assert read.trigger.expect == {"docmill.snapshot.committed"}
