@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 from uuid import UUID, uuid4
 
@@ -70,9 +70,9 @@ class TaskGraph:
 
 
 def _ended(flow_run_id: UUID, node: Node, began: float, seconds: float, message: str, inputs: Inputs) -> TaskRun:
-    start, took = datetime.fromtimestamp(began, UTC), timedelta(seconds=seconds)
+    start, end = (datetime.fromtimestamp(at, UTC) for at in (began, began + seconds))  # the next phase begins at `end`
     details = StateDetails(task_run_id=uuid4(), flow_run_id=flow_run_id)
-    state: State[Any] = Completed(message=message, timestamp=start + took, state_details=details)
+    state: State[Any] = Completed(message=message, timestamp=end, state_details=details)
     run = {
         "id": details.task_run_id,
         "name": node.name,
@@ -83,8 +83,8 @@ def _ended(flow_run_id: UUID, node: Node, began: float, seconds: float, message:
         "run_count": 1,
         "expected_start_time": start,
         "start_time": start,
-        "end_time": start + took,
-        "total_run_time": took,
+        "end_time": end,
+        "total_run_time": end - start,
         "state_type": state.type,
         "state_name": state.name,
         "state": state,
