@@ -1,6 +1,6 @@
-"""Ingest a folder as `tests.bench.storing.records` asks: with all of Prefect's records, with few, or without Prefect.
+"""Ingest a folder as `tests.bench.storing.records` asks: with all of Prefect's records, or with few.
 
-python -m tests.bench.storing.recorded_run all|bare|local SOURCE STORE MODEL [FOLDER of the fake model]
+python -m tests.bench.storing.recorded_run all|bare SOURCE STORE MODEL [FOLDER of the fake model]
 """
 
 import os
@@ -19,7 +19,7 @@ from docmill.storage.embedding import encoder, space
 from tests.kit import fake_encoder
 
 T = TypeVar("T")
-ALL, BARE, LOCAL = "all", "bare", "local"
+ALL, BARE = "all", "bare"
 _LOG_LEVEL = "PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL"
 
 
@@ -57,8 +57,7 @@ def main(how: str, source: str, store: str, model: str, fake: str = "") -> None:
         encoder.LOADERS[fake_encoder.NAME] = fake_encoder.TokenCounts
     if how == BARE:
         take_bare_engine()
-    engine = "local" if how == LOCAL else "prefect"
-    settings = Settings.model_validate({"store": store, "engine": engine, "embedding": {"model": model}})
+    settings = Settings.model_validate({"store": store, "engine": "prefect", "embedding": {"model": model}})
     start_run(settings, [source], RunOptions())
 
 
