@@ -58,7 +58,10 @@ _CHUNK = {
 _FOUND = {"chunk_id": "Id of a chunk.", "uri": "Its document."}
 
 TABLES: dict[str, tuple[str, dict[str, str]]] = {
-    "documents": ("One row for each document.", _DOCUMENT),
+    "documents": (
+        "One row for each document.",
+        {**_DOCUMENT, "warnings": "What was lost of it, or read by a lesser way; empty if nothing was."},
+    ),
     "chunks": ("One row for each chunk.", _CHUNK),
     "rejects": ("One row for each file that could not be used.", {
         "uri": "Name of the file.",
@@ -119,6 +122,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "rejects": "Its rejected files.",
         "vector_version": "Version of its table of vectors.",
         "segments": "Its keyword segments.",
+        "pending": "Its chunks whose vectors a run has still to make.",
     }),
     "evaluations": ("One row for each measure of each evaluation.", {
         "evaluation_id": "Id of the measure, equal when it is repeated.",
