@@ -1,6 +1,7 @@
 """Run the command line with the fake model whose files lie in the folder that is the first argument.
 
-With the variable SLOW, each call of the model takes so many seconds, and begins with a file in the folder MARK.
+With the variable SLOW, each call of the model takes so many seconds, and begins with a file in the folder MARK. With
+STUCK, the process waits at the boundary of that name for a minute, which begins with a file, too.
 """
 
 import os
@@ -13,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.flows.cli.app import main
+from docmill.storage import failpoints
 from docmill.storage.embedding import encoder, space
 from tests.kit import fake_encoder
 
-MARK, SLOW = "TEST_OF_MARK", "TEST_OF_SLOW"
+MARK, SLOW, STUCK = "TEST_OF_MARK", "TEST_OF_SLOW", "TEST_OF_STUCK"
 
 
 class SlowCounts(fake_encoder.TokenCounts):
@@ -28,8 +30,16 @@ class SlowCounts(fake_encoder.TokenCounts):
         return super().embed(rows)
 
 
+def wait_at(name: str) -> None:
+    """Wait if this is the boundary that the environment names."""
+    if name == os.environ[STUCK]:
+        Path(os.environ[MARK], "stuck").touch()
+        time.sleep(60)
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv.pop(1))
     space.FOLDERS[fake_encoder.NAME] = lambda: folder
     encoder.LOADERS[fake_encoder.NAME] = SlowCounts if os.environ.get(SLOW) else fake_encoder.TokenCounts
+    failpoints.watch = wait_at if os.environ.get(STUCK) else None
     main()
