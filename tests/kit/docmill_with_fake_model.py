@@ -1,7 +1,8 @@
 """Run the command line with the fake model whose files lie in the folder that is the first argument.
 
 With the variable SLOW, each call of the model takes so many seconds, and begins with a file in the folder MARK. With
-STUCK, the process waits at the boundary of that name for a minute, which begins with a file, too.
+STUCK, NAME=SECONDS, the process waits at the boundary of that name, which begins with a file, too. EVERY says after
+how many seconds a line of progress follows another where there is no terminal.
 """
 
 import os
@@ -14,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.flows.cli.app import main
+from docmill.flows.cli.terminal import progress
 from docmill.storage import failpoints
 from docmill.storage.embedding import encoder, space
 from tests.kit import fake_encoder
 
-MARK, SLOW, STUCK = "TEST_OF_MARK", "TEST_OF_SLOW", "TEST_OF_STUCK"
+MARK, SLOW, STUCK, EVERY = "TEST_OF_MARK", "TEST_OF_SLOW", "TEST_OF_STUCK", "TEST_OF_EVERY"
 
 
 class SlowCounts(fake_encoder.TokenCounts):
@@ -32,9 +34,10 @@ class SlowCounts(fake_encoder.TokenCounts):
 
 def wait_at(name: str) -> None:
     """Wait if this is the boundary that the environment names."""
-    if name == os.environ[STUCK]:
+    place, _, seconds = os.environ[STUCK].partition("=")
+    if name == place:
         Path(os.environ[MARK], "stuck").touch()
-        time.sleep(60)
+        time.sleep(float(seconds))
 
 
 if __name__ == "__main__":
@@ -42,4 +45,5 @@ if __name__ == "__main__":
     space.FOLDERS[fake_encoder.NAME] = lambda: folder
     encoder.LOADERS[fake_encoder.NAME] = SlowCounts if os.environ.get(SLOW) else fake_encoder.TokenCounts
     failpoints.watch = wait_at if os.environ.get(STUCK) else None
+    progress.EVERY_S = float(os.environ.get(EVERY) or progress.EVERY_S)
     main()

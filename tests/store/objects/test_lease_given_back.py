@@ -88,7 +88,7 @@ def test_a_lease_that_another_machine_has_taken_over_stays_its_own(
 def test_the_lease_is_kept_while_a_commit_may_be_in_progress(
     far: FarBench, begin: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
-    process = begin("stuck", **{STUCK: "before remote put snapshots"})
+    process = begin("stuck", **{STUCK: "before remote put snapshots=60"})
     assert stop(process, signal.SIGTERM)[:2] == (143, True)
     assert not held(far).get("free")
     with pytest.raises(Locked, match=rf"process {process.pid} on"), open_folder(far.on("two").root).lock():
