@@ -1,4 +1,4 @@
-"""Small promises of the command line: completion, all lines of doctor, and wrong settings told before anything loads."""
+"""Small promises of the command line: completion, lines of doctor, and wrong settings told before anything loads."""
 
 import json
 import os
