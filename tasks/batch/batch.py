@@ -48,6 +48,7 @@ def process_batch(order: Path) -> Path:
         _draft_table(results),
         pack_texts((one.document.text_key, one.parsed) for one in results if one.parsed is not None),
     )
+    # Unpacked members are copies, and an archive may hold more than the disk has room for.
     for work in task.works:
         if work.place:
             Path(work.path).unlink(missing_ok=True)
@@ -58,6 +59,7 @@ def _answer_all(pool: Pool, jobs: Sequence[WorkRequest], task: LookupSources) ->
     """Return the results of the jobs; documents are split again as long as more of their questions can be answered."""
     jobs, results = list(jobs), _map(pool, jobs)
     tried: set[object] = set()
+    # Each round may ask anew: a summary is of chunks whose cuts the round before has decided.
     while waiting := _waiting(results, tried, task):
         tried.update(*(_wants(one, task) for one in waiting.values()))
         answers = _answer_some(list(waiting.values()), task)
