@@ -101,6 +101,7 @@ def splitter_of(strategy: str) -> Splitter:
 def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
     """Return a strategy's options; raise ConfigError for an unknown option or an invalid value."""
     kind = splitter_of(strategy).options
+    # Before the call: a TypeError of Python's would not tell which names there are.
     names = [field.name for field in fields(kind)]
     for name in values:
         if name not in names:
@@ -113,5 +114,6 @@ def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
 
 def nearest(wrong: str, right: "Mapping[str, Any] | list[str]") -> str:
     """Return a hint for a wrong name: the nearest valid one, or all valid ones."""
+    # One name: a second one would only make the reader choose.
     near = get_close_matches(wrong, right, 1)
     return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(right)}"
