@@ -36,5 +36,6 @@ def install(folder: Path) -> None:
     """Make the fake model known, whose files lie in a folder, and do what the variables ask for."""
     space.FOLDERS[fake_encoder.NAME] = lambda: folder
     encoder.LOADERS[fake_encoder.NAME] = SlowCounts if os.environ.get(SLOW) else fake_encoder.TokenCounts
-    failpoints.watch = wait_at if os.environ.get(STUCK) else None
+    if os.environ.get(STUCK):
+        failpoints.watch = wait_at
     progress.EVERY_S = float(os.environ.get(EVERY) or progress.EVERY_S)
