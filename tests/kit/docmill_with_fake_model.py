@@ -14,7 +14,7 @@ MARK, SLOW, STUCK, EVERY = "TEST_OF_MARK", "TEST_OF_SLOW", "TEST_OF_STUCK", "TES
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # while it loads, Ctrl-C ends it in silence, as it ends docmill
     from docmill.flows.cli.start import main
-    from tests.kit.slow_model import install
+    from tests.kit.faults.slow_model import install
 
     install(Path(sys.argv.pop(1)))
     signal.signal(signal.SIGINT, signal.default_int_handler)
