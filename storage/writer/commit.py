@@ -149,7 +149,7 @@ def compare_vectors(
 ) -> VectorMoves:
     """Return how the vector index changes: a chunk is in it once all its vectors are in the packs."""
     held = Packs(packs)
-    # What waits for its vector is in no index, so it needs not be removed from one either.
+    # What waits for its vector is in no index, so it need not be removed from one either.
     before = waiting_in(base)
     left = without(before, pa.array(moves.removed, pa.string()))
     later = waiting(left, held)

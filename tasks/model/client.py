@@ -207,7 +207,7 @@ class ModelClient:
         self._purse.settle(prompt, usage)
         entry = self._entry(prompt, usage)
         if reply is not None:
-            # An empty text is kept, too: it was paid for, and asking again would give the same.
+            # An unusable answer is kept, too, as an empty one: it was paid for, and only `refresh` asks again.
             text = reply.text if reply.whole or (reply.cut and prompt.partly) else ""
             entry = replace(entry, key=self._key(prompt), text=text, basis=prompt.basis)
         self._keep(entry)
