@@ -13,6 +13,7 @@ from docmill.flows.config.settings import Settings
 from docmill.storage.embedding.encoder import load_encoder
 from docmill.storage.errors import Rejected, SourceError
 from docmill.storage.schema import Draft
+from docmill.storage.sql.document_warnings import warnings_in
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.document.preview import Read, Reading, Splitting, Taking, read, split, take
 from docmill.tasks.document.recipe import Recipe
@@ -53,6 +54,11 @@ class Explanation:
     routed: tuple[Routed, ...]
     splits: tuple[Split, ...]
 
+    @property
+    def warnings(self) -> list[str]:
+        """What was lost of the file, or read by a lesser way, in words."""
+        return [warning.message for warning in warnings_in(self.document.parsed.metadata)]
+
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
         parsed, file_type = self.document.parsed, self.document.file_type
@@ -64,6 +70,7 @@ class Explanation:
             "language": file_type.language,
             "title": parsed.title,
             "characters": len(parsed.text),
+            "warnings": self.warnings,
             **asdict(self.document.verdict),
             "globs": list(self.globs),
             "regions": [

@@ -65,10 +65,12 @@ def at_hand(store: str | Path, mirrors: str | Path = "") -> Path:
     if url is None:
         return Path(store)
     above = Path(mirrors or os.environ.get(VARIABLE) or _cache()).expanduser()
+    # Two servers may have a bucket of the same name; they must not share a mirror.
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
     root = above / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', url.removeprefix('s3://'))[-60:]}-{key_of(url, endpoint)[:8]}"
     if not (root / MARKER).exists():
         root.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
+        # Two processes may make the same mirror: the name that came first is the mirror's.
         put_if_absent(root / MARKER, json.dumps(asdict(MirrorMark(url, secrets.token_hex(8)))).encode())
     return root
 
@@ -81,6 +83,7 @@ def mark_of(root: Path) -> MirrorMark | None:
     """Return which store a folder mirrors, or None for a folder that is itself a store."""
     try:
         data = (root / MARKER).read_bytes()
+    # A file where a folder should be is no mirror; whoever opens it as a store says so.
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:

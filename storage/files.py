@@ -129,7 +129,6 @@ def _sync(path: Path) -> None:
 def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path], None]) -> FileRef:
     """Write a file named by its content: `write` fills a temporary file, which then takes its final name.
 
-    A file of the same content that is already there is kept, so writing twice is free.
     If a file of the same content exists, it is kept: writing twice costs nothing.
     """
     with temporary(root / folder) as draft:

@@ -84,6 +84,7 @@ def is_listed(key: str, folder: str) -> bool:
 def placed(root: Path, name: str) -> Path:
     """Return the path of a file of a store; raise `UnsafeName` if a link among its folders leads out of `root`."""
     path = root / name
+    # The folder, and not the file: a file that is a link is replaced, and not followed.
     if not path.parent.resolve().is_relative_to(root.resolve()):
         raise UnsafeName(f"{path.parent} leads out of {root} by a link; remove the link and run again")
     return path

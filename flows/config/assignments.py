@@ -51,9 +51,11 @@ def _value(text: str, key: Key, *, whole: bool) -> Any:
     try:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
+        # A bare string, so that a shell's quotes need not be quoted once more.
         return text.strip()
     value = parsed.pop("value")
     fits = isinstance(value, str | list | dict) or key.field.annotation in _NOT_TEXT or not whole
+    # `parsed` holds more if the text has a line end: then it is no single value. And 2024 may be the name of a model.
     return text.strip() if parsed or not fits else value
 
 
@@ -61,6 +63,7 @@ def _overlaps(read: Mapping[KeyPath, Any]) -> list[str]:
     """Return a finding for each key that is set both whole and in part."""
     return [
         f"--set {'.'.join(part)} and --set {'.'.join(whole)} contradict each other; give one of them"
+        # Sorted, a whole key stands directly before its parts.
         for whole, part in pairwise(sorted(read))
         if part[: len(whole)] == whole
     ]

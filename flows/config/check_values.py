@@ -29,5 +29,6 @@ def _checks(settings: Settings) -> Iterator[tuple[KeyPlace, Callable[[], object]
     for strategy, values in settings.split.items():
         yield ("split", strategy), partial(options_of, strategy, values)
     for number, rule in enumerate(settings.routes):
+        # One rule at a time, so that each wrong one is named by its own line.
         alone = settings.model_copy(update={"routes": (rule,), "split": {}})
         yield ("routes", number), partial(routes_of, alone)

@@ -186,12 +186,14 @@ def _anchor_source(folder: Path, source: str) -> str:
     if not source:
         return source
     name, separator, path = source.partition("=")
+    # A folder may be called a=b; what exists under the whole name is meant.
     if separator and "/" not in name and not (folder / source).exists():
         return f"{name}={_join(folder, path)}"
     return _join(folder, source)
 
 
 def _join(folder: Path, path: str) -> str:
+    # Without `resolve`: a link that the user set up is to stay one, wherever it leads by then.
     return path if "://" in path else os.path.normpath(folder / Path(path).expanduser())
 
 
@@ -230,9 +232,11 @@ def _merge(flags: dict[str, Any], from_file: dict[str, Any]) -> Settings:
         def settings_customise_sources(  # type: ignore[override]  # the two sources left out have no name here
             cls, settings_cls: type[BaseSettings], init_settings: Any, env_settings: Any, **_: Any
         ) -> tuple[Any, ...]:
+            # In the order of precedence. Neither a .env nor a folder of secrets is read unasked.
             return init_settings, env_settings, InitSettingsSource(settings_cls, from_file)
 
     gathered = Gathered(**flags)
+    # A plain model: what is passed on must not read the environment of another process again.
     return Settings(**{name: getattr(gathered, name) for name in Settings.model_fields})
 
 
@@ -276,8 +280,10 @@ def _explain(error: Mapping[str, Any], origins: ValueOrigins) -> str:
     path = error["loc"]
     if error["type"] == "extra_forbidden":
         return f"{origins.spell(path)}: no such key; {_right_key(path)}"
+    # pydantic puts this before messages of our own.
     wrong = error["msg"].removeprefix("Value error, ")
     key = _key_of(path)
+    # A password must not end up in a log because it is wrong.
     got = "" if key and key.is_secret else f", got {error['input']!r}"
     return f"{origins.spell(path)}: {wrong[0].lower()}{wrong[1:]}{got}"
 
@@ -313,6 +319,7 @@ def _is_section(annotation: Any) -> bool:
 
 def _check_environment() -> None:
     known = [key.variable for key in keys()] + [CONFIG_VARIABLE]
+    # A mistyped variable would else change nothing, and nobody would know.
     strange = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
     if strange:
         near = [(get_close_matches(name, known, 1, 0) or known)[0] for name in strange]

@@ -63,6 +63,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
         routes=routes_of(settings),
         space_id=space.id,
         tokenizer_dir=str(tokenizer.parent),
+        # By content: two models may share a tokenizer, and a folder may get another one under its name.
         tokenizer_id=hash_file(tokenizer),
         max_file_bytes=settings.discover.max_file_bytes,
         archives=archive_options(settings),
@@ -105,6 +106,7 @@ def model_access_of(settings: Settings, **how: Any) -> ModelAccess | None:
     The answers are kept in the store: `with ModelClient(model_access_of(settings)) as client: client.ask(prompts)`.
     """
     model, chosen = model_of(settings), settings.model
+    # TOML has no null, so -1 stands for no limit.
     calls = chosen.max_calls if chosen.max_calls >= 0 else None
     cost = chosen.max_cost if chosen.max_cost >= 0 else None
     budget = Budget(chosen.prices, calls, cost)
@@ -175,6 +177,7 @@ def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
 def check_model(settings: Settings, recipe: Recipe) -> None:
     """Raise `ConfigError` if contexts or summaries need a language model and none is set."""
     table = recipe.routes
+    # All of them, whether a document takes them or not: which ones do is known only after hours.
     routes = [*table.every()]
     routes += [replace(table.default, contextualizer=name) for _, name in table.contexts]
     if not settings.model.provider and any(asks_model(route, recipe.chunk) for route in routes):
@@ -220,5 +223,6 @@ def gate_of(settings: Settings) -> Gate | None:
 
 def limits_of(settings: Settings) -> Limits:
     """Return the limits for one document; the default is one worker process a CPU."""
+    # Not os.cpu_count: a container may be given fewer processors than its machine has.
     workers = settings.parse.workers or len(os.sched_getaffinity(0))
     return Limits(workers=workers, timeout_s=settings.parse.timeout_s, memory_mb=settings.parse.memory_mb)

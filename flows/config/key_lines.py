@@ -41,6 +41,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
     """
     begun: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):  # the only line end that TOML counts
+        # Only between statements: within a text of several lines such a line belongs to the value.
         if not begun and line.strip()[:1] in ("", "#"):
             continue
         begun.append(line.removesuffix("\r"))
@@ -66,6 +67,7 @@ def _table(header: Mapping[str, Any], counts: dict[KeyPlace, int]) -> KeyPlace:
         (name, value), *_ = value.items()
         place = (*place, name)
         if isinstance(value, list):
+            # Each [[routes]] opens the next one of its array.
             counts[place] = counts.get(place, -1) + 1
             value = None
         if place in counts:

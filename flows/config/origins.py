@@ -30,6 +30,7 @@ def present(
 
     `flags` and `assigned` are those of `configuration.load`.
     """
+    # First, so that a wrong value is told instead of shown.
     settings = load(flags, config, assigned=assigned)
     file = chosen_file(config)
     lines = key_lines(read_text(file)) if file else {}

@@ -46,6 +46,7 @@ class Looking:
 def chunk_quality(settings: Settings, store: Store, looking: Looking) -> Values:
     """Return each measure by item: the chunks or documents of a deterministic sample, or "all"."""
     table = read_table(store.stored, "chunks")
+    # A parent holds the text of its children: everything would count twice.
     rows = [row for row in from_table(table, ChunkRow) if not row.children]
     if not rows:
         return {}
@@ -99,8 +100,10 @@ def _vectors(store: Store, rows: list[ChunkRow]) -> npt.NDArray[np.float32]:
 
 def _coherence(settings: Settings, store: Store, documents: list[Written]) -> Iterator[tuple[str, Mapping[str, float]]]:
     """Yield how similar the sentences within a chunk are, for some chunks."""
+    # By id, which is a hash: a sample that is the same each time, and of no document in particular.
     pairs = sorted(pair for one in documents for pair in measures.inner_sentences(one))[:_COHERENT]
     packs = tuple(store.stored.packs("embeddings"))
+    # Kept: a second measurement of the same store embeds nothing.
     target = store.root / "cache" / "quality" / "embeddings-sentences.parquet"
     target.parent.mkdir(parents=True, exist_ok=True)
     task = LookupSources(packs, target, settings.embedding.model, settings.embedding.revision)

@@ -92,6 +92,7 @@ def compared(found: Sequence[Measured]) -> list[dict[str, str]]:
             first = found[0].title if several else found[0].evaluation.way.spelled()
             row[f"{name} against {first}"] = f"{interval} {change.verdict}"
         rows.append(row)
+    # The first way is compared with none: its row lacks the last column, which a table needs in each.
     return [dict.fromkeys(rows[-1], "") | row for row in rows]
 
 
@@ -100,6 +101,7 @@ def subject_of(
 ) -> EvaluationSubject:
     """Return the description of the questions that is saved with each row."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    # By content: a question that was changed makes other measures of the same name.
     hashes = [hash_file(file) for file in (*files, *([qrels] if qrels else []))]
     return EvaluationSubject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
 
@@ -133,11 +135,13 @@ def row_of(
 ) -> EvaluationRow:
     """Return the row of a measure: the mean of its values by item."""
     mean, settings, state = interval(found), json.dumps(subject.settings or {}, sort_keys=True), state_of(snapshot)
+    # With the version: another release may search otherwise, and must not replace what this one measured.
     parts = (version("docmill"), state, subject.kind, subject.hash, settings, measure)
     items = sorted(found) if values else []
     return EvaluationRow(
         evaluation_id=key_of("evaluation", *parts),
         created=datetime.now(UTC).isoformat("T", "seconds"),
+        # The number of a candidate is not its own yet: another snapshot may get it.
         snapshot=0 if of.startswith("candidate-") else snapshot.number,
         candidate=of if of.startswith("candidate-") else "",
         state=state,

@@ -74,6 +74,7 @@ class _Case:
 def facts_of(store: Store, questions: Sequence[Question], model_client: ModelClient) -> Facts:
     """Return the facts of each question's right answers, without questions that gave none."""
     passages = {question.id: _passages(store, question) for question in questions}
+    # By text: questions often share a passage, whose facts are asked for once.
     prompts = {text: fact_prompt(text) for texts in passages.values() for text in texts}
     answers = model_client.ask(list(prompts.values()))
     found: Facts = {}
@@ -105,6 +106,7 @@ def judge(
     """Return, for each way and number of chunks, how many facts the chunks support."""
     found, cases = list[Judged](), list[_Case]()
     for way in terms.ways:
+        # Searched once for the largest number: the smaller ones read its beginning.
         hits = {q.id: way.ask(store, q.text, max(terms.tops)) for q in questions if q.id in facts}
         for top in terms.tops:
             found.append(Judged(way, top))
@@ -115,6 +117,7 @@ def judge(
             answer = answers.get(case.prompt)
             _count(case, read_verdicts(answer.text if answer else "", len(case.facts)))
         else:
+            # A model with this window would have seen none of it.
             case.of.shares[case.question] = 0.0
             case.of.too_long += len(case.facts)
     return found

@@ -41,6 +41,7 @@ def needles(lengths: Sequence[int] = LENGTHS, depths: Sequence[int] = DEPTHS) ->
     """Yield a different needle for each length and depth."""
     for number, (length, depth) in enumerate((length, depth) for length in lengths for depth in depths):
         place, thing = _PLACES[number % len(_PLACES)], _THINGS[(number // len(_PLACES) + number) % len(_THINGS)]
+        # Two primes spread the codes, so that no two needles are alike.
         code = 1009 + 7919 * number % 8999
         subject = f"the {thing} at {place} number {number + 1}"
         yield Needle(length, depth, f"The code that opens {subject} is {code}.", f"What code opens {subject}?")
@@ -51,6 +52,7 @@ def plant(hay: str, needle: Needle) -> str:
     text = hay[: needle.length]
     wanted = len(text) * needle.depth // 100
     ends = [0, *(span.end for span in sentences_within(text, 0, len(text)) if span.end < len(text)), len(text)]
+    # Between sentences: a needle within one would be found by its broken neighbours.
     at = min(ends, key=lambda end: abs(end - wanted))
     return f"{text[:at].rstrip()} {needle.sentence} {text[at:].lstrip()}".strip()
 
@@ -77,6 +79,7 @@ def find_needles(settings: Settings, store: Store) -> dict[str, dict[str, float]
             path = Path(folder) / "hay" / needle.name
             path.parent.mkdir(exist_ok=True)
             path.write_text(plant(hay, needle), encoding="utf-8")
+        # Without the gate: its questions are about the documents of the other store.
         own = settings.model_copy(update={"store": Path(folder) / "store", "gate": GateSettings()})
         if not chosen:
             return {}
@@ -96,6 +99,7 @@ def find_needles(settings: Settings, store: Store) -> dict[str, dict[str, float]
 
 def _is_found(settings: Settings, store: Store, needle: Needle) -> float:
     hits = search_method_of(settings).ask(store, needle.question, _NEAREST)
+    # A chunk may break the line within the needle.
     return float(any(hit.uri == needle.name and needle.sentence in " ".join(hit.text.split()) for hit in hits))
 
 

@@ -46,6 +46,7 @@ def merged(text: str, tuning: "Tuning") -> str:
     replaces, where they override earlier ones of the same type. Raises `ConfigError` if the result does not fit in this
     way.
     """
+    # To see at the end that the edited text says the same but for the result.
     before = tomllib.loads(text)
     for (section, key), value in chosen(tuning).items():
         text = _set(text, section, key, json.dumps(value))
@@ -78,6 +79,7 @@ def _set(text: str, section: str, key: str, value: str) -> str:
     after = re.search(r"^\[", text[head.end() :], re.MULTILINE)
     end = head.end() + after.start() if after else len(text)
     body = text[head.end() : end]
+    # The key itself first; `docmill init` writes each default as a comment, whose place it then takes.
     for pattern in (rf"^{key}[ \t]*=[^\n#]*?(?=[ \t]*(#|$))", rf"^#{key}[ \t]*=[^\n]*$"):
         found = re.search(pattern, body, re.MULTILINE)
         if found:

@@ -49,6 +49,7 @@ def pack_texts(parsed: Iterable[tuple[str, Parsed]]) -> pa.Table:
 
 def pack_embeddings(keys: Sequence[str], vectors: npt.NDArray[np.float32]) -> pa.Table:
     """Return vectors, float32 (n, dim), and their keys as rows."""
+    # One flat array of floats: a list for each vector would make a Python object of every number.
     flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).reshape(-1))
     column = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
     return pa.table([pa.array(keys, pa.string()), column], schema=embeddings_schema(vectors.shape[1]))
@@ -61,6 +62,7 @@ def write_pack(path: Path, table: pa.Table, kind: str) -> None:
 
 def stream_pack(path: Path, tables: Iterable[pa.Table], kind: str) -> None:
     """Write tables, at least one, into a pack, one after the other."""
+    # The bits of floats are as good as random: compressing vectors takes time and saves next to nothing.
     compression = "none" if kind == "embeddings" else "zstd"
     parts = iter(tables)
     first = next(parts)
@@ -76,6 +78,7 @@ def encode_elements(elements: Iterable[Element]) -> str:
 
 def _encoded(element: Element) -> dict[str, Any]:
     row = {_IN_PACKS.get(name, name): value for name, value in asdict(element).items()}
+    # A document has thousands of elements, most of them without page, box or attributes. `start` stays even if it is 0.
     return {name: value for name, value in row.items() if value not in (0, None, {})} | {"start": element.start_char}
 
 

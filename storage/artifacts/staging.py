@@ -79,7 +79,9 @@ def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.T
     assert documents.schema.equals(DOCUMENTS)
     assert chunks.schema.equals(DRAFTS)
     assert texts.schema.equals(TEXTS)
+    # Beside the batch, on the same file system: only there is a rename one step.
     draft = folder.with_name(f"{TEMPORARY}{folder.name}")
+    # An earlier try of this step may have died over it.
     remove(draft)
     draft.mkdir(parents=True)
     for name, table in (("documents", documents), ("chunks", chunks), ("texts", texts)):
@@ -115,6 +117,7 @@ def take_over(root: Path) -> bool:
     for path in (root / FOLDER).glob(f"*/{TEMPORARY}*"):
         remove(path)
     for path in [*(root / FOLDER).glob("*/batch-*/*.parquet"), *(root / FOLDER).glob("*/embeddings-*.parquet")]:
+        # To make the results again is safer than to mend them, and loses no more than time.
         if not _usable(path):
             remove(path.parent if path.parent.name.startswith("batch-") else path)
     for run in (root / FOLDER).glob("*"):
@@ -158,6 +161,7 @@ def embed_in_portions(
     while done < rows.num_rows and not (parts and seconds is not None and time.monotonic() - began >= seconds):
         begun = time.monotonic()
         some = rows.slice(done, size)
+        # One portion that holds everything is the pack already, and need not be copied into it.
         alone = not parts and size >= rows.num_rows
         parts.append(target if alone else target.with_stem(f"{target.stem}-{free + len(parts):05d}"))
         _write(parts[-1], [encode(some)])
@@ -230,10 +234,12 @@ def promote(root: Path) -> dict[str, tuple[StoredFile, ...]]:
 def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[StoredFile]:
     for path in paths:
         rows = pq.read_metadata(path).num_rows
+        # An empty pack would be one more file for every later look-up to open.
         if rows:
             twin = path.with_name(f"{TEMPORARY}{path.name}")
             remove(twin)
             with boundary("link artifact"):
+                # A link, so that staging stays whole until the commit: if it fails, the next run finds everything.
                 link(path, twin)
             yield StoredFile(adopt(root, f"artifacts/{kind}", ".parquet", twin), rows)
 

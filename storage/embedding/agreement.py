@@ -47,6 +47,7 @@ def light_network(space: EmbeddingSpace) -> NumpyBert | None:
 def confirmed(space: EmbeddingSpace, before: EmbeddingSpace | None = None) -> EmbeddingSpace:
     """Return the space with what is known about its `NumpyBert`, here or in the same space `before`."""
     known = before is not None and before.id == space.id and _is_confirmed(before)
+    # What another machine has found out counts here as well: it goes with the store.
     return replace(space, light=VERSION if known or _is_confirmed(space) else 0)
 
 
@@ -68,9 +69,11 @@ def compare(space: EmbeddingSpace, full: Network) -> None:
 
 def _agree(light: NumpyBert, full: Network) -> bool:
     ids = light.tokenize(_TEXTS)
+    # Without equal tokens equal vectors of these texts would be luck.
     if light.max_tokens != full.max_tokens or ids != full.tokenize(_TEXTS):
         return False
     rows = [np.array(one[: light.max_tokens], np.int32) for one in ids]
+    # As unit vectors, as they are stored; their lengths may differ by whether the model itself normalizes.
     ours, theirs = (_unit(network.embed(rows)) for network in (light, full))
     return bool(np.abs(ours - theirs).max() <= _TOLERANCE)
 

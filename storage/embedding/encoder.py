@@ -61,6 +61,7 @@ class Encoder:
     def _network_for(self, lengths: Sequence[int]) -> Network:
         """Return the network to encode texts of so many tokens each."""
         if self._load_full is not None and sum(lengths) > self._few:
+            # Two threads must not load PyTorch twice; the check is repeated, because the other may have been first.
             with self._lock:
                 if self._load_full is not None:
                     self._network, self._load_full = self._load_full(), None
@@ -115,6 +116,7 @@ class Encoder:
             rows = network.embed_tokens([np.array(located[i][0], np.int32) for i in batch])
             for i, row in zip(batch, rows, strict=True):
                 ids, spans = located[i]
+                # Special tokens stand for no part of the text.
                 said = [place for place, (start, end) in enumerate(spans) if start < end]
                 found[i] = TokenVectors(tuple(ids[place] for place in said), _unit(row[said]))
         return [found[i] for i in range(len(texts))]
@@ -166,6 +168,7 @@ class Encoder:
 
 
 def _unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    # A text without a known token has the vector 0, which has no direction.
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _TINY)
     return vectors
 
@@ -177,6 +180,7 @@ def _pooled(
     starts, ends = np.array(places, np.int64).T
     means = np.empty((len(spans), row.shape[1]), np.float32)
     for i, (start, end) in enumerate(spans):
+        # Offsets of tokens count the prefix, those of spans do not.
         own = (starts < end + shift) & (ends > start + shift) & (ends > starts)
         means[i] = row[own if own.any() else slice(None)].mean(axis=0)
     return means
@@ -184,6 +188,7 @@ def _pooled(
 
 def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
     """Yield positions, longest first, in batches of at most `budget` tokens with padding, or of one longer text."""
+    # Texts of like length stand together, so that little is padded.
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     while order:
         size = max(1, budget // max(1, lengths[order[0]]))
@@ -263,11 +268,13 @@ class _SentenceTransformer:
             model = SentenceTransformer(folder, local_files_only=True).eval()
         except Exception as error:  # each file of the folder can fail in its own way
             raise ConfigError(f"the model in {folder} cannot be loaded: {error}; copy or download it again") from error
+        # The space was read from the files without the library; both must mean the same model.
         dimension = model.get_embedding_dimension()
         if dimension != space.dimension:
             raise ConfigError(f"{space.model} gives {dimension} dimensions, its files say {space.dimension}")
         self._torch = torch
         self._model = model
+        # A copy, as truncation and padding are set on the object, and the model's own needs them.
         self._tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()

@@ -128,6 +128,7 @@ class NumpyBert:
     def _run(self, rows: Sequence[Tokens]) -> list[Matrix]:
         ends = np.cumsum([len(row) for row in rows])
         places = np.concatenate([self._places(row) for row in rows])
+        # All texts in one matrix without padding: only attention needs to know where one ends.
         x = self._words[np.concatenate(rows)] + self._types[0]
         x += self._positions[places]
         x = self._norm.norm(x, self._shape.epsilon)
@@ -147,6 +148,7 @@ class NumpyBert:
     def _through(self, layer: _Layer, x: Matrix, spans: Sequence[slice]) -> Matrix:
         """Return the activations, (tokens, hidden), after one layer."""
         query, key, value = layer.query.linear(x), layer.key.linear(x), layer.value.linear(x)
+        # As float32: with a Python float all that follows could become float64.
         query *= np.float32((self._shape.hidden // self._shape.heads) ** -0.5)
         mixed = np.empty_like(x)
         for span in spans:
@@ -158,6 +160,7 @@ class NumpyBert:
         """Return, for each token of a text, the values of all its tokens, weighted by the softmax of their scores."""
         q, k, v = (one.reshape(len(one), self._shape.heads, -1).swapaxes(0, 1) for one in (query, key, value))
         scores: Matrix = q @ k.swapaxes(1, 2)
+        # The softmax stays the same, and exp does not overflow.
         scores -= scores.max(axis=2, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=2, keepdims=True)
@@ -170,6 +173,7 @@ class _Weights:
 
     def __init__(self, tensors: Tensors, shape: _Architecture) -> None:
         found = [name.removesuffix(_WORDS) for name in tensors if name.endswith(_WORDS)]
+        # Weights of float16 or of another layout are not found, and another library has to read the model.
         if len(found) != 1:
             raise ValueError(f"{len(found)} tensors of float32 are named {_WORDS}")
         self._prefix = found[0]
@@ -178,6 +182,7 @@ class _Weights:
 
     def _take(self, name: str, *shape: int) -> Matrix:
         found = self._tensors[self._prefix + name]
+        # numpy would broadcast some wrong shapes into wrong vectors.
         if found.shape != shape:
             raise ValueError(f"{name} has the shape {found.shape}, not {shape}")
         return found
@@ -253,8 +258,10 @@ def _tokenizer(folder: Path, words: int) -> Any:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except Exception as error:  # the library raises nothing more special
         raise ValueError(f"tokenizer.json: {error}") from error
+    # A token without an embedding would be an index error at the text that holds it, long after the start.
     if tokenizer.get_vocab_size() > words:
         raise ValueError(f"{tokenizer.get_vocab_size()} tokens for {words} embeddings")
+    # A text that is too long has to be told, and not cut in silence.
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
@@ -281,7 +288,7 @@ _ERF_Q = (
 
 def gelu(x: Matrix) -> Matrix:
     """Return x * (1 + erf(x / sqrt(2))) / 2; `x` is overwritten."""
-    z = np.clip(x * np.float32(0.5**0.5), -4, 4)
+    z = np.clip(x * np.float32(0.5**0.5), -4, 4)  # beyond, erf is 1 in float32
     square = z * z
     z *= _polynomial(_ERF_P, square)
     z /= _polynomial(_ERF_Q, square)

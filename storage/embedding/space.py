@@ -82,6 +82,7 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
     prompts = read_config(folder / "config_sentence_transformers.json").get("prompts") or {}
     document_prefix = next((prompts[name] for name in _DOCUMENT_PROMPTS if prompts.get(name)), "")
     return EmbeddingSpace(
+        # A folder by its full path: the next command may start somewhere else.
         model=model if model in FOLDERS or not Path(model).expanduser().is_dir() else str(folder),
         revision=weights,
         dimension=_dimension(folder),
@@ -105,6 +106,7 @@ def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
 
 def pooling_of(config: dict[str, Any]) -> list[str]:
     """Return the names of a pooling's modes."""
+    # Older models tick each mode, newer ones name them.
     ticked = [key.removeprefix("pooling_mode_") for key, on in config.items() if key.startswith("pooling_mode_") and on]
     chosen = config.get("pooling_mode", "mean")
     names = ticked or ([chosen] if isinstance(chosen, str) else list(chosen))
@@ -125,11 +127,13 @@ def model_dir(model: str, revision: str = "") -> Path:
 
 
 def _hub_dir(name: str, revision: str) -> Path:
+    # Nothing is downloaded unasked: a run must not depend on the network, nor change when a model does.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     from huggingface_hub import snapshot_download
 
     offline = os.environ["HF_HUB_OFFLINE"].upper() not in ("0", "FALSE", "NO", "OFF", "")
+    # A hash of weights is none of the hub's names; the right commit is looked for below.
     branch = "main" if not revision or _is_weights_revision(revision) else revision
     try:
         folder = Path(snapshot_download(name, revision=branch, local_files_only=offline))
@@ -214,6 +218,7 @@ def _deciding_files(folder: Path) -> Iterator[Path]:
             raise ConfigError(f"{folder} has no weights, *.safetensors or pytorch_model.bin; copy it whole")
         yield from weights
         yield from (path for path in [module / "config.json"] if module != folder and path.is_file())
+    # Not config.json: it names versions of libraries and paths, which say nothing about a vector.
     yield folder / "tokenizer.json"
 
 

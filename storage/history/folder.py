@@ -54,6 +54,7 @@ class StoreFolder:
         Raises `Locked` if another writer holds it for more than `wait_s` seconds, `Transient` if the disk is full, and
         `StoreError` if the newest snapshot cannot be read from an object store, unless the caller is `mending` it.
         """
+        # One deadline for both locks: a caller says how long it waits for the store, not for each of them.
         deadline = time.monotonic() + wait_s
         with explain_full_disk(self.root), locked(self.root, self.name, deadline), self._leased(deadline, mending):
             yield
@@ -90,7 +91,9 @@ class StoreFolder:
 
         Raises if another writer has committed this number first.
         """
+        # Once the snapshot has its name, readers trust every file that it names; a power cut must not take one back.
         settle()
+        # The lock should keep others out; but not every network file system keeps its promise, so the name decides.
         if not put_if_absent(snapshots.path_of(self.root, snapshot.number), snapshots.encode(snapshot)):
             raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")
 

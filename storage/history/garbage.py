@@ -31,6 +31,7 @@ def sweep(root: Path) -> int:
     """
     states = snapshots.needed(root)
     known = snapshots.all_known(root)
+    # A damaged snapshot may be mended from a copy, and then needs files that look unnamed now.
     found = garbage(root, states) if known else []
     found += [path for folder in (root, *map(root.joinpath, _OTHERS)) for path in folder.glob(f"{TEMPORARY}*")]
     for path in found:

@@ -39,10 +39,12 @@ class Retention:
 
 def expired(root: Path, retention: Retention, now: datetime | None = None) -> list[int]:
     """Return the snapshots beyond the retention, oldest first, including those with a tag."""
+    # The newest never expires: without it there is no store.
     *older, _ = snapshots.numbers(snapshots.existing(root))
     horizon = (now or datetime.now(UTC)) - timedelta(days=retention.keep_days)
     found = older[: max(0, len(older) + 1 - max(1, retention.keep_snapshots))]
     for number in older[len(found) :]:
+        # Numbers ascend with time, so all that follow are younger.
         if _created(root, number) >= horizon:
             break
         found.append(number)
@@ -55,6 +57,7 @@ def superseded(root: Path) -> list[int]:
     They are steps of a run, whose last one has all that they have. A snapshot with a tag is not among them.
     """
     named, seen, found = set(tags.tags(root).values()), set[tuple[object, ...]](), []
+    # From the newest: of equal snapshots the last one stays.
     for state in reversed([*snapshots.each(root)]):
         content = tuple(state.tables.get(name) for name in ("documents", "chunks"))
         if state.pending and content in seen and state.number not in named:
@@ -85,6 +88,7 @@ def forget(path: Path) -> bool:
     """Remove the file of a snapshot unless a reader holds it; return whether it is gone."""
     handle = open_to_lock(path)
     try:
+        # An exclusive lock is granted only where no reader has a shared one.
         take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, path)
         with boundary("drop snapshot"):
             path.unlink()
@@ -139,6 +143,7 @@ def _share(path: Path) -> int | None:
         return None
     try:
         take_lock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB, path)
+        # The file may have been removed between opening and locking: then the lock holds nothing.
         gone = os.fstat(handle).st_nlink == 0
     except BlockingIOError:
         gone = True

@@ -126,6 +126,7 @@ def numbers(root: Path) -> list[int]:
     """Return the numbers of the snapshots that can be opened, oldest first."""
     folder = root / FOLDER
     found = folder.iterdir() if folder.is_dir() else ()
+    # The folder may hold temporary files of a commit, and what a person has put beside.
     return sorted(int(file.stem) for file in found if re.fullmatch(r"\d{6,}\.json", file.name))
 
 
@@ -141,6 +142,7 @@ def read(root: Path, number: int | None = None, name: str = "") -> Snapshot:
 def candidates(root: Path) -> list[str]:
     """Return the names of the candidate snapshots, see `storage/versions/candidates.py`."""
     found = (root / CANDIDATES).glob("candidate-*.json")
+    # By length first: candidate-10 comes after candidate-9.
     return sorted((file.stem for file in found), key=lambda name: (len(name), name))
 
 
@@ -232,6 +234,7 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
     import json
 
     try:
+        # Before all else: a file of a newer format may lack fields, and is not to be called damaged.
         version = json.loads(data)["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{where} is not a snapshot: {error}; restore it from a copy or remove it") from error
@@ -243,6 +246,7 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
     try:
         _check_sum(data)
         found = _adapter().validate_json(data)
+        # The name becomes a path; a file from a bucket could hold one that leads out of the store.
         check_table(found.vectors.table)
         return found
     except (ValueError, UnsafeName) as error:
@@ -252,6 +256,7 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
 def is_sound(data: bytes) -> bool:
     """Return whether the content of a snapshot's file is undamaged; a newer docmill may have written it."""
     try:
+        # The first release wrote none; what can be parsed is then all that is known.
         if _CHECKSUM not in data:
             parse(data, "")
         _check_sum(data)

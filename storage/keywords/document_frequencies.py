@@ -37,7 +37,8 @@ class DocumentFrequencies:
         signs = np.concatenate([self.terms, np.full(len(before), -1), np.full(len(after), 1)])
         frequencies, group = np.unique(values, return_inverse=True)
         terms = np.zeros(len(frequencies), np.int64)
-        np.add.at(terms, group, signs)
+        np.add.at(terms, group, signs)  # not `terms[group] +=`, which counts a repeated group once
+        # A frequency of 0 stands for a term that was not there before, or is not any more.
         kept = (frequencies > 0) & (terms != 0)
         if (terms[kept] < 0).any():
             raise StoreError("the keyword index contradicts its counts; rebuild it with: docmill repair")

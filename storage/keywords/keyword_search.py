@@ -57,6 +57,7 @@ class KeywordIndex:
         `allowed` restricts the hits and does not change their scores. A query without terms has no hits.
         """
         terms = self._terms(query)
+        # A filter is a set of infinite norms, so it costs nothing per posting, and idfs stay those of the whole corpus.
         norms = self._norms if allowed is None else self._norms_of(allowed)
         rows = best_rows(terms, norms, k) if k > 0 and terms else np.zeros(0, np.intp)
         return self._hits(terms, rows, norms, k) if len(rows) else []
@@ -80,6 +81,7 @@ class KeywordIndex:
         for _, gains, _ in columns:  # one by one, so that equal chunks have bit-equal scores
             scores += gains
         table = pa.table({"score": scores, "chunk_id": self._ids_of(rows)})
+        # By id among equals, so that the order does not depend on which segment a chunk lies in.
         best = pc.select_k_unstable(table, min(k, len(rows)), [("score", "descending"), ("chunk_id", "ascending")])
         ids = table.column("chunk_id").take(best).to_pylist()
         return [
@@ -98,9 +100,10 @@ class KeywordIndex:
             return []
         frequencies = np.array([term.frequency for term in found])
         weights = self._scoring.idfs(self.state.rows, frequencies, self._average_idf) * (self._scoring.k1 + 1)
-        weights *= [counts[term.text] for term in found]
+        weights *= [counts[term.text] for term in found]  # a word that the query repeats counts as often
         norms = self._scoring.norms(np.array([term.shortest for term in found]), self._average_length)
         highest = np.array([term.highest for term in found])
+        # The highest frequency in the shortest chunk: perhaps no chunk has both, but none can score more.
         bounds = weights * highest / (highest + norms)
         return [
             Term(term.text, weight, bound, term.slices)
@@ -116,6 +119,7 @@ class KeywordIndex:
                 continue
             first, last = postings.starts[place : place + 2].tolist()
             slices.append(Slice(base, end, postings.rows[first:last], postings.frequencies[first:last]))
+            # `highest` and `shortest` may be of dead chunks, which makes the bound loose but never wrong.
             frequency += last - first - part.tombstones.dead_in_term(place)
             highest = max(highest, int(postings.highest[place]))
             shortest = min(shortest, int(postings.shortest[place]))

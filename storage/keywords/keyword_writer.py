@@ -64,6 +64,7 @@ def update(
     if not fresh and not _touched(old, kept):
         return state
     spectrum = read_spectrum(root, state.spectrum).change(*_frequencies(old, kept, fresh))
+    # A segment whose chunks are all dead leaves the state; its file stays for the snapshots that name it.
     parts = _compact([part for part in kept + fresh if part.alive])
     return _write_state(root, state, parts, spectrum)
 
@@ -125,7 +126,7 @@ def _bury(part: OpenSegment, removed: Collection[str], fresh: Sequence[OpenSegme
     lookup = part.postings.chunk_lookup
     found = [lookup.find_all(ids) for ids in (list(removed), *(other.postings.chunk_ids for other in fresh))]
     places = np.concatenate(found)
-    rows = np.setdiff1d(places[places >= 0], part.tombstones.rows).astype(np.int32)
+    rows = np.setdiff1d(places[places >= 0], part.tombstones.rows).astype(np.int32)  # a chunk dies once
     return replace(part, tombstones=part.tombstones.bury(part.postings, rows)) if len(rows) else part
 
 
@@ -135,6 +136,7 @@ def _touched_terms(
     terms = [part.postings.terms for part in fresh]
     for before, after in _touched(old, kept):
         stones = after.tombstones
+        # A buried chunk has few of the segment's terms; only theirs have another frequency than before.
         changed = stones.counts != before.tombstones.dead_in(stones.terms.astype(np.int64))
         terms.append(after.postings.terms.take(pa.array(stones.terms[changed])))
     return pc.unique(pa.concat_arrays(terms))
@@ -148,7 +150,7 @@ def _frequencies(
     before, after = np.zeros((2, len(terms)), np.int64)
     for was, now in zip([*old, *(None for _ in fresh)], [*kept, *fresh], strict=True):
         places = now.postings.term_lookup.find_all(terms)
-        before += was.document_frequencies(places) if was else 0
+        before += was.document_frequencies(places) if was else 0  # its dictionary is that of `now`
         after += now.document_frequencies(places)
     return before, after
 
@@ -164,6 +166,7 @@ def _compact(parts: Sequence[OpenSegment]) -> list[OpenSegment]:
 def _write(root: Path, part: OpenSegment) -> Segment:
     postings, tombstones = part.postings, part.tombstones
     segment = part.segment or Segment(write_postings(root, postings), len(postings.lengths), len(postings.rows))
+    # No dead row comes to life again, so an equal number means the same rows, and their file can stay.
     if segment.dead == len(tombstones.rows):
         return segment
     return replace(segment, tombstones=write_tombstones(root, tombstones), dead=len(tombstones.rows))

@@ -46,7 +46,7 @@ class Scoring:
 
     def norms(self, lengths: npt.NDArray[np.integer[Any]], average: float) -> Floats:
         """Return the addend to the term frequency in the denominator, for chunks of `lengths` terms."""
-        if not average:
+        if not average:  # no chunk has a term, so no norm is ever read
             return np.full(len(lengths), self.k1 * (1 - self.b))
         return self.k1 * (1 - self.b + self.b * lengths.astype(np.float64) / average)
 

@@ -72,7 +72,7 @@ class Term:
                 continue
             wanted = (rows[first:last] - piece.base).astype(np.int32)
             place = piece.rows.searchsorted(wanted)
-            place[place == len(piece.rows)] = 0
+            place[place == len(piece.rows)] = 0  # beyond the last posting; the first one is not equal either
             frequencies[first:last] = np.where(piece.rows[place] == wanted, piece.frequencies[place], 0)
         held = frequencies > 0
         gains = np.zeros(len(rows))
@@ -80,6 +80,7 @@ class Term:
         return gains, held
 
     def _gain(self, frequencies: Floats, norms: Floats) -> Floats:
+        # In place: both arrays were made for this call, and a common term has millions of postings.
         norms += frequencies
         frequencies /= norms
         frequencies *= self.weight
@@ -111,7 +112,9 @@ def best_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
 
 
 def _pruned_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
+    # The text settles ties, so that sums are rounded in the same order each time.
     ordered = sorted(terms, key=lambda term: (-term.bound, term.text))
+    # rest[i] is the most that the terms from i on can add to a score.
     rest = np.append(np.cumsum([term.bound for term in reversed(ordered)])[::-1], 0.0)
     scores, threshold = np.zeros(len(norms)), 0.0
     candidates: Rows | None = None
@@ -124,11 +127,13 @@ def _pruned_rows(terms: Sequence[Term], norms: Floats, k: int) -> Rows:
             rows = term.rows()
             seen = scores.take(rows) + term.gains(rows, norms)
             scores[rows] = seen
+            # Rows that were dropped have gained too, but cannot be among the best any more.
             seen = seen if candidates is None else scores[candidates]
         threshold = _raise(threshold, seen, k)
         worthwhile = threshold - left - SLACK
         if candidates is not None:
             candidates = candidates[seen >= worthwhile]
+        # Until then a chunk that has none of the terms so far could still reach the k-th best.
         elif worthwhile > 0:
             candidates = np.flatnonzero(scores >= worthwhile)
     return np.flatnonzero(scores > 0) if candidates is None else candidates

@@ -53,6 +53,7 @@ class Writer:
 
     def delete(self, ids: Collection[str]) -> int:
         """Remove all rows of the given chunk ids, one or more for each; return the number of removed rows."""
+        # A chunk that is named twice would count as missing below.
         wanted = sorted(set(ids))
         deleted = 0
         for first in range(0, len(wanted), _IDS_AT_ONCE):
@@ -69,6 +70,7 @@ class Writer:
         counts = list[int]()
         failed: list[Exception] = []
         rows = _noting(_checked(batches, self._table.schema, counts), failed)
+        # A stream without rows would still make a version, which nobody needs.
         first = next(rows, None)
         if first is None:
             return 0

@@ -78,6 +78,7 @@ def update(
 def _take_back(table: Any, state: VectorState) -> None:
     """Revert everything that was written after a state."""
     if table.version != state.version:
+        # A writer that died after LanceDB's step and before the snapshot has left versions that no snapshot names.
         table.checkout(state.version)
         with boundary("lance restore"):
             table.restore()
@@ -171,6 +172,7 @@ class VectorIndex:
             indices = [index for index in self._table.list_indices() if "vector" in index.columns]
             self._indexed = bool(indices)
             self._refined = min(map(_refined, indices), default=_REFINED_ELSE)
+            # A table that another program has changed must not answer as if it were whole.
             held = self._table.count_rows()
         if held != state.rows:
             raise StoreError(f"version {state.version} of {state.table} has {held} rows, not {state.rows}")
@@ -210,8 +212,10 @@ class VectorIndex:
             best: dict[str, float] = {}
             for key, score in fetched:
                 best.setdefault(key, score)
+            # Learned for the next search: chunks with parts take several rows of every fetch.
             self._each = max(self._each, len(fetched) / max(1, len(best)))
             hits = [hit for hit in best.items() if wanted is None or hit[0] in wanted]
+            # Strictly above: a chunk that ties with the last row fetched may have equals that were not.
             if len(fetched) < limit or (len(hits) >= k and hits[k - 1][1] > fetched[-1][1]):
                 return hits[:k]
             limit *= _NEXT_FETCH
@@ -247,6 +251,7 @@ class VectorIndex:
         """Return chunk_id, document_id and vector of all rows, in no order."""
         columns = ["chunk_id", "document_id", "vector"]
         with _explained(self._root):
+            # By a search without a vector, which reads the version that was checked out.
             return self._table.search().select(columns).limit(max(1, self._rows)).to_arrow().select(columns)
 
     def chunk_ids(self) -> pa.Array:
@@ -274,6 +279,7 @@ def _tables(root: Path) -> list[str]:
 
 
 def _connect(root: Path) -> Any:
+    # Before the import: its remarks would stand among the lines of a command.
     os.environ.setdefault("LANCEDB_LOG", "error")
     defer_client()
     import lancedb

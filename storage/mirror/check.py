@@ -72,6 +72,7 @@ def _complete(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> _
     A damaged file of the mirror stays until a whole one takes its place.
     """
     done = _Completed()
+    # Twice, because the inventory has to be here before the files that it names are known.
     for _ in ("what it names", "what its inventory names"):
         files = dict.fromkeys(file for _, file in _kinds(root, snapshot))
         wanted = [file for file in files if file not in done.failed and file not in done.fetched]
@@ -83,6 +84,7 @@ def _complete(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> _
 
 def _lacks(root: Path, file: FileRef, deep: bool) -> bool:
     """Return whether a mirror has to fetch a file; raise `UnsafeName` if a link leads it out of the mirror."""
+    # A symbolic link in a mirror, made by whomever, must not make this write elsewhere.
     placed(root, file.path)
     return bool(fault(root, file)) if deep else not is_here(root, file)
 

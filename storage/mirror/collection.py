@@ -31,6 +31,7 @@ def condemn(objects: Objects, root: Path, numbers: Iterable[int]) -> None:
     for number in numbers:
         name = snapshots.path_of(root, number).name
         try:
+            # The copy first: its modification time is when the grace period begins.
             objects.put(f"{DROPPED}/{name}", objects.read(f"{snapshots.FOLDER}/{name}"))
         except Vanished:  # an earlier try has removed it
             continue
@@ -48,6 +49,7 @@ def collect(objects: Objects, root: Path, grace_hours: float) -> int:
         return 0
     garbage = _garbage(objects, root, confirm(objects, root) - timedelta(hours=grace_hours))
     for first in range(0, len(garbage), _AT_ONCE):
+        # Each time: a listing or a deletion may take so long that another writer takes the lease over.
         confirm(objects, root)
         objects.delete([entry.key for entry in garbage[first : first + _AT_ONCE]])
     freed = sum(entry.bytes for entry in garbage)
@@ -60,6 +62,7 @@ def _garbage(objects: Objects, root: Path, horizon: datetime) -> list[ObjectEntr
     """Return the objects that no machine can still be fetching: older than `horizon`, and named by no live snapshot."""
     entries = objects.listing()
     dropped = [entry for entry in entries if is_listed(entry.key, DROPPED)]
+    # A machine that took such a snapshot before it was dropped may still fetch what it names.
     young = [entry.key for entry in dropped if entry.modified > horizon]
     named = _named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)])
     garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]
@@ -93,5 +96,6 @@ def _named(objects: Objects, root: Path, states: Iterable[Snapshot]) -> set[str]
     for state in states:
         named.update(map(key_of_file, needed_files(state)))
         known = _has_inventory(objects, root, state)
+        # Without its inventory any file of vectors may belong to it.
         named.update(map(key_of_file, vector_files(root, state)) if known else [VECTORS])
     return named

@@ -34,6 +34,7 @@ def listing(objects: Objects) -> list[SetAside]:
 
 def ask(objects: Objects, keys: Iterable[str]) -> list[str]:
     """Copy damaged objects to `aside/`, or put an empty object there for a missing one; return the new ones."""
+    # A copy that is there keeps its age, by which it expires.
     known = {one.path for one in listing(objects)}
     new = [key for key in keys if key not in known]
     for key in new:
@@ -47,6 +48,7 @@ def ask(objects: Objects, keys: Iterable[str]) -> list[str]:
 def give_up(objects: Objects, keys: Iterable[str]) -> None:
     """Delete damaged objects, of which a copy remains set aside."""
     given = list(keys)
+    # What looks worthless today may be all that is left for a person to mend.
     ask(objects, given)
     if given:
         objects.delete(given)
@@ -68,6 +70,7 @@ def answer(objects: Objects, root: Path) -> None:
         wanted = {one.path for one in listing(objects)}
         for key, path in _whole(root, wanted):
             objects.upload(path, key)
+            # One by one: if this machine ends, what it has given back is no longer asked for.
             fulfil(objects, [key])
             _log.info("gave back %s/%s, which was damaged and is whole on this machine", objects.url, key)
     except (DocmillError, OSError) as error:  # a file may have been removed meanwhile
@@ -86,6 +89,7 @@ def expire(objects: Objects, root: Path, days: float) -> None:
 def _whole(root: Path, keys: set[str]) -> Iterator[tuple[str, Path]]:
     """Yield the keys of which this mirror has the whole file, each with the file."""
     yield from ((key, root / key) for key in sorted(keys) if _is_whole(root, key))
+    # Only then, because the inventories of all snapshots have to be read for it.
     if any(key.startswith(f"{VECTORS}/") for key in keys):
         files = [file for file in _all_vectors(root) if key_of_file(file) in keys]
         yield from ((key_of_file(file), root / file.path) for file in files if not fault(root, file))

@@ -40,7 +40,6 @@ _MIRRORED = (
     INCOMING,
     EVALUATIONS,
 )
-_log = logging.getLogger("docmill.remote")
 _TRIES = 20
 """Tries of `take`. One fails only if a vacuum removes the snapshot while it is fetched; the next one takes a newer
 snapshot. If all fail, the object store lists objects that it does not have."""
@@ -54,9 +53,11 @@ def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -
     for _ in range(_TRIES):
         objects.knock()
         unread = refresh(objects, root, mark)
+        # Who asks for a snapshot by number may get an older one although the newest is damaged.
         if at is None or not snapshots.numbers(root):
             refuse(objects, root, unread)
         with _fetching(root):
+            # Held before its files are fetched: a vacuum on this machine then leaves it alone.
             snapshot, handle = hold(root, at, mark.url)
             try:
                 _fetch_searched(objects, root, snapshot)
@@ -67,6 +68,7 @@ def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -
                 lost = str(error)
             else:
                 return snapshot, handle
+        # Another try would take the same snapshot, which is gone; without a number it takes a newer one.
         if at is not None:
             break
     what = f"snapshot {snapshot.number} of {mark.url} has just been removed, or an object is lost"
@@ -85,6 +87,7 @@ def _inventory(snapshot: Snapshot) -> list[FileRef]:
 def ensure(objects: Objects, root: Path, files: Sequence[FileRef]) -> None:
     """Fetch files of a snapshot; the caller holds the snapshot."""
     with _fetching(root):
+        # Only then: what is here whole can be read without the object store.
         if any(not is_here(root, file) for file in files):
             objects.knock()
         fetch(objects, root, files)
@@ -113,11 +116,13 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
     listed = _listed(objects, snapshots.FOLDER)
     here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
     unread = _fetch_snapshots(objects, root, sorted(listed - set(_whole(root))))
+    # Those that a reader has open stay until the next refresh.
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
     level(objects, EVALUATIONS, root / EVALUATIONS)
     if gone:
+        # A writer at work on this mirror tidies up itself, and needs files that no snapshot names yet.
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)
     offline.record(root)
@@ -168,6 +173,7 @@ def _fetch_snapshot(objects: Objects, root: Path, name: str) -> str:
         return ""
     if fault := snapshots.fault_of(data):
         return fault
+    # A snapshot never changes under its number, so one that is here and whole is right.
     if not put_if_absent(root / key, data) and not snapshots.is_sound((root / key).read_bytes()):
         write_whole(root / key, data)
         _log.warning("%s was damaged; it has been fetched again from %s", root / key, objects.url)
@@ -201,6 +207,7 @@ def _recognise(objects: Objects, root: Path, mark: MirrorMark) -> None:
     except Vanished:
         identity = ""
     if identity != mark.store:
+        # Staging and what language models answered stay: they are found by content, whichever store it is.
         for name in _MIRRORED if mark.store and not _holds_ours(objects, root) else ():
             remove(root / name)
         belong(root, mark, identity)
@@ -228,6 +235,7 @@ def _fetching(root: Path) -> Iterator[None]:
 def tidy(root: Path) -> None:
     """Remove files that no snapshot in the mirror names, unless a fetch runs; the caller has the mirror's lock."""
     with suppress(BlockingIOError), flocked(root / "fetching", fcntl.LOCK_EX | fcntl.LOCK_NB):
+        # While this lock is held, nobody fetches files of a snapshot that is not among these.
         states = snapshots.needed(root)
         for path in (*garbage(root, states), *_unnamed_vectors(root, states)):
             remove(path)

@@ -47,6 +47,7 @@ def version_files(table: Path, version: int) -> list[Path]:
     lost = [file for file in found if not file.is_file()]
     if data[-len(_MAGIC) :] != _MAGIC or _number(manifest, _VERSION) != version or lost:
         raise StoreError(f"{path} is not the manifest of version {version}, or {lost[:1]} is missing")
+    # A version is whole without the record of its transaction, which nothing reads but other writers.
     return [*found, *(file for file in transactions if file.is_file())]
 
 
@@ -118,6 +119,7 @@ def _texts(message: bytes, wanted: int) -> Iterator[bytes]:
 
 def _number(message: bytes, wanted: int) -> int:
     """Return a number, or 0 if the field is absent."""
+    # Protocol buffers leave out a number that is 0.
     return next((value for field, value in _fields(message) if field == wanted and isinstance(value, int)), 0)
 
 

@@ -2,7 +2,7 @@
 
 The holder renews the lease while it works. Another writer takes over a lease that is older than `LASTS_S` by the clock
 of the object store. The next run on the holder's own mirror takes it over at once, because the kernel freed the
-mirror's lock when the holder died.
+mirror's lock when the holder died. A holder that a signal ends gives it back.
 """
 
 import json
@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from docmill.storage.address import MirrorMark
 from docmill.storage.errors import DocmillError, Locked, Transient
 from docmill.storage.files import remove, write_whole
 from docmill.storage.objects.bucket import REQUEST_S, Objects, Vanished, Version
+from docmill.storage.process.ending import released
 
 KEY = "lease.json"
 TOKEN = "lease.json"
@@ -39,19 +41,27 @@ def leased(objects: Objects, root: Path, mark: MirrorMark, deadline: float) -> I
     token = secrets.token_hex(8)
     now = datetime.now(UTC).isoformat("T", "seconds")
     holder = {"token": token, "mirror": mark.mirror, "pid": os.getpid(), "host": socket.gethostname(), "since": now}
-    _acquire(objects, holder, deadline)
-    write_whole(root / TOKEN, token.encode())
     over = threading.Event()
-    renewal = threading.Thread(target=_renew, args=(objects, token, over), name="docmill-lease", daemon=True)
-    renewal.start()
-    try:
-        yield
-    finally:
-        over.set()
-        renewal.join()
-        remove(root / TOKEN)
-        with suppress(DocmillError):  # it expires by itself
-            _beat(objects, token, free=True)
+    give_back = partial(_give_back, objects, root, token, over)
+    with released(give_back):
+        _acquire(objects, holder, deadline)
+        write_whole(root / TOKEN, token.encode())
+        renewal = threading.Thread(target=_renew, args=(objects, token, over), name="docmill-lease", daemon=True)
+        renewal.start()
+        try:
+            yield
+        finally:
+            over.set()
+            renewal.join()
+            give_back()
+
+
+def _give_back(objects: Objects, root: Path, token: str, over: threading.Event) -> None:
+    """Free the lease if `token` still holds it; a renewal in progress finds it free, and does not take it again."""
+    over.set()
+    remove(root / TOKEN)
+    with suppress(DocmillError):  # it expires by itself
+        _beat(objects, token, free=True)
 
 
 def confirm(objects: Objects, root: Path) -> datetime:

@@ -30,9 +30,10 @@ def level(objects: Objects, folder: str, own: Path) -> None:
         far = _newest(objects, folder)
         for name, (digest, entry) in far.items():
             path = own / f"{name}.parquet"
+            # Read and hashed rather than compared by time: the clock of a mirror says nothing about that of another.
             if not path.exists() or hash_file(path) != digest:
                 _fetch(objects, entry.key, digest, path)
-        for path in sorted(own.glob("[!.]*.parquet")):
+        for path in sorted(own.glob("[!.]*.parquet")):  # not those that are being written
             if path.stem not in far and path.stem != NOTHING:
                 _put(objects, folder, path)
     except (StoreError, Transient) as error:
@@ -45,6 +46,7 @@ def share(objects: Objects, folder: str, path: Path) -> None:
     prefix = f"{folder}/{path.stem}-"
     former = [entry.key for entry in objects.listing(folder) if entry.key.startswith(prefix) and entry.key != fresh]
     if former:
+        # After the new one is there: whoever lists meanwhile sees both, and takes the later one.
         objects.delete(former)
 
 

@@ -1,10 +1,12 @@
 """Ending: what a process that a signal ends has to wait for and to remove, wherever its threads are.
 
 A signal cannot interrupt a thread that computes in native code, so the process does not unwind: it waits for a
-commit that is nearly done, removes its temporary folders, and ends while it still holds its locks.
+commit that is nearly done, removes its temporary folders, gives back what other machines wait for, and ends. The kernel
+frees its locks.
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -35,9 +37,20 @@ class _Commits:
             self._closed = True
             self._changed.wait_for(lambda: not self._running, patience_s)
 
+    @property
+    def running(self) -> bool:
+        """Whether one is in progress."""
+        return self._running > 0
+
+    @property
+    def over(self) -> bool:
+        """Whether none is in progress, and none will begin."""
+        return self._closed and not self._running
+
 
 _commits = _Commits()
 _removals: list[Callable[[], object]] = []
+_releases: list[Callable[[], object]] = []
 _begun = threading.Event()
 
 
@@ -51,19 +64,41 @@ def uncut() -> Iterator[None]:
         _commits.end()
 
 
+def is_committing() -> bool:
+    """Return whether a commit of this process is in progress."""
+    return _commits.running
+
+
 @contextmanager
 def tidied(remove: Callable[[], object]) -> Iterator[None]:
     """Call `remove` if the process is ended during the block.
 
     Once an end has begun, the block is never left: the thread must not release what the others still use.
     """
-    _removals.append(remove)
+    with _registered(_removals, remove):
+        yield
+
+
+@contextmanager
+def released(release: Callable[[], object]) -> Iterator[None]:
+    """Call `release` if the process is ended during the block, but not while a commit is in progress.
+
+    A commit that takes too long for the end relies on what is held up to its last request. The block is left like that
+    of `tidied`.
+    """
+    with _registered(_releases, release):
+        yield
+
+
+@contextmanager
+def _registered(calls: list[Callable[[], object]], call: Callable[[], object]) -> Iterator[None]:
+    calls.append(call)
     try:
         yield
     finally:
         if _begun.is_set():
             threading.Event().wait()
-        _removals.remove(remove)
+        calls.remove(call)
 
 
 def begin(patience_s: float) -> None:
@@ -73,13 +108,19 @@ def begin(patience_s: float) -> None:
 
 
 def tidy(patience_s: float) -> None:
-    """Remove what was registered, the last first, for so many seconds at most."""
-    cleaning = threading.Thread(target=_remove_all, daemon=True)
-    cleaning.start()
-    cleaning.join(patience_s)
+    """Remove what was registered, the last first, and release the rest meanwhile, for so many seconds at most."""
+    releases = list(_releases) if _commits.over else []
+    # A release waits for a network and a removal for a disk: neither has the time to wait for the other, too.
+    threads = [threading.Thread(target=_call_all, args=([one],), daemon=True) for one in releases]
+    threads.append(threading.Thread(target=_call_all, args=(_removals[::-1],), daemon=True))
+    deadline = time.monotonic() + patience_s
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
 
 
-def _remove_all() -> None:
-    for remove in reversed(_removals):
+def _call_all(calls: list[Callable[[], object]]) -> None:
+    for call in calls:
         with suppress(Exception):  # the process ends; what stays is swept by the next one
-            remove()
+            call()

@@ -36,6 +36,7 @@ from docmill.storage.retrieval.search_pipeline import search
 from docmill.storage.schema import ChunkRow, DocumentRow, Element
 from docmill.storage.schema_evolution import schema_of
 from docmill.storage.sql.derived_views import EMBEDDINGS, OF_VECTORS
+from docmill.storage.sql.document_warnings import messages_of
 from docmill.storage.sql.statement_pool import query, select_ids
 from docmill.storage.tables.tables import read_table
 
@@ -59,6 +60,7 @@ class Document:
         elements: Its typed spans, such as headings, paragraphs and tables, ordered by `start_char`.
         metadata: What the file states about itself, such as author, created and language, as JSON values.
         row: Its row in the table `documents`.
+        warnings: What was lost of it, or read by a lesser way, in words; empty if nothing was.
     """
 
     uri: str
@@ -67,6 +69,7 @@ class Document:
     elements: tuple[Element, ...]
     metadata: dict[str, Any]
     row: DocumentRow
+    warnings: tuple[str, ...] = ()
 
 
 def open_store(path: str | Path, at: int | str | None = None) -> "Store":
@@ -246,7 +249,8 @@ class Store:
             raise QueryError(f"no document {uri!r} in snapshot {self.snapshot.number}")
         texts = Packs(self.stored.ensure_packs("texts"))
         parsed = decode_parsed(texts.take([rows[0].text_key]).to_pylist()[0])
-        return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0])
+        warnings = messages_of(rows[0].metadata)
+        return Document(uri, rows[0].title, parsed.text, parsed.elements, parsed.metadata, rows[0], warnings)
 
     def sql(self, statement: str) -> pa.Table:
         """Run one SELECT statement, which can read the store and nothing else.

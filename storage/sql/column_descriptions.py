@@ -58,7 +58,10 @@ _CHUNK = {
 _FOUND = {"chunk_id": "Id of a chunk.", "uri": "Its document."}
 
 TABLES: dict[str, tuple[str, dict[str, str]]] = {
-    "documents": ("One row for each document.", _DOCUMENT),
+    "documents": (
+        "One row for each document.",
+        {**_DOCUMENT, "warnings": "What was lost of it, or read by a lesser way; empty if nothing was."},
+    ),
     "chunks": ("One row for each chunk.", _CHUNK),
     "rejects": ("One row for each file that could not be used.", {
         "uri": "Name of the file.",

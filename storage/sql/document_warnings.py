@@ -16,9 +16,13 @@ class DocumentWarning(NamedTuple):
 def warnings_of(metadata: str) -> list[DocumentWarning]:
     """Return the warnings of a document, given its column `metadata`, which is JSON.
 
-    `WARNINGS` says the same in SQL.
+    `WARNINGS` and `MESSAGES` say the same in SQL.
     """
-    facts: Mapping[str, Any] = json.loads(metadata or "{}")
+    return warnings_in(json.loads(metadata or "{}"))
+
+
+def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
+    """Return the warnings of a document, given the metadata that its parser left."""
     by_ocr = _pages(facts, "ocr_pages")
     garbled = [page for page in _pages(facts, "garbled_pages") if page not in by_ocr]
     damaged, pages = _pages(facts, "damaged_pages"), facts.get("pages")
@@ -33,6 +37,11 @@ def warnings_of(metadata: str) -> list[DocumentWarning]:
     return found
 
 
+def messages_of(metadata: str) -> tuple[str, ...]:
+    """Return what `documents.warnings` holds, given the column `metadata`."""
+    return tuple(warning.message for warning in warnings_of(metadata))
+
+
 def lost_text(metadata: str) -> bool:
     """Return whether the store lacks some text of a document, given its column `metadata`."""
     return any(warning.lost for warning in warnings_of(metadata))
@@ -44,36 +53,43 @@ def _pages(facts: Mapping[str, Any], name: str) -> list[int]:
     return [page for page in value if type(page) is int] if isinstance(value, list) else []
 
 
-WARNINGS = """\
+_SAID = "CASE WHEN json_valid(metadata) THEN metadata ELSE '{}' END"  # a row of an older docmill may have none
+
+
+def _numbers(name: str) -> str:
+    numbers = f"TRY_CAST(({_SAID}) -> '$.{name}' AS BIGINT[])"
+    return f"list_filter({numbers}, lambda page: page IS NOT NULL)"
+
+
+_DAMAGED = _numbers("damaged_pages")
+_BY_OCR = f"coalesce(list_contains({_numbers('ocr_pages')}, page), false)"
+_GARBLED = f"list_filter({_numbers('garbled_pages')}, lambda page: NOT {_BY_OCR})"
+_PAGES = f"(({_SAID}) ->> '$.pages')"
+_READ_AS = f"(({_SAID}) ->> '$.read_as')"
+_FOUND = f"""\
+list_filter([
+    CASE WHEN len({_GARBLED}) > 0 THEN {{
+        'kind': 'undecodable_pages', 'lost': true,
+        'message': len({_GARBLED}) || ' of ' || {_PAGES} || ' pages: their fonts do not say which letters they draw'
+    }} END,
+    CASE WHEN len({_DAMAGED}) > 0 THEN {{
+        'kind': 'damaged_pages', 'lost': true,
+        'message': len({_DAMAGED}) || ' of ' || {_PAGES} || ' pages cannot be read'
+    }} END,
+    CASE WHEN {_READ_AS} <> '' THEN {{'kind': 'read_as', 'lost': false, 'message': 'read as ' || {_READ_AS}}} END
+], lambda found: found IS NOT NULL)"""
+MESSAGES = f"list_transform({_FOUND}, lambda found: found.message)"
+"""The value of `documents.warnings`, given the column `metadata`, in any DuckDB.
+
+It is not stored. So the documents of every kept snapshot have it, also those that an older docmill wrote."""
+WARNINGS = f"""\
 SELECT uri, document_id, w.kind AS kind, w.message AS message, w.lost AS lost
-FROM (
-    SELECT uri, document_id, unnest([
-        CASE WHEN len(garbled) > 0 THEN {
-            'kind': 'undecodable_pages', 'lost': true,
-            'message': len(garbled) || ' of ' || pages || ' pages: their fonts do not say which letters they draw'
-        } END,
-        CASE WHEN len(damaged) > 0 THEN {
-            'kind': 'damaged_pages', 'lost': true,
-            'message': len(damaged) || ' of ' || pages || ' pages cannot be read'
-        } END,
-        CASE WHEN read_as <> '' THEN {'kind': 'read_as', 'lost': false, 'message': 'read as ' || read_as} END
-    ]) AS w
-    FROM (
-        SELECT
-            uri, document_id, metadata ->> '$.pages' AS pages, metadata ->> '$.read_as' AS read_as,
-            list_filter(
-                TRY_CAST(metadata -> '$.damaged_pages' AS BIGINT[]), lambda page: page IS NOT NULL
-            ) AS damaged,
-            list_filter(
-                TRY_CAST(metadata -> '$.garbled_pages' AS BIGINT[]),
-                lambda page: page IS NOT NULL AND NOT coalesce(
-                    list_contains(TRY_CAST(metadata -> '$.ocr_pages' AS BIGINT[]), page), false
-                )
-            ) AS garbled
-        FROM documents
-    )
-)
-WHERE w IS NOT NULL
+FROM (SELECT uri, document_id, unnest({_FOUND}) AS w FROM documents)
 ORDER BY uri, kind
 """
 """One row for each warning of each document, in any DuckDB."""
+
+
+def with_warnings(name: str, select: str) -> str:
+    """Return the SELECT of a table's columns with those that are derived: `warnings`, if the table is `documents`."""
+    return f"SELECT *, {MESSAGES} AS warnings FROM ({select})" if name == "documents" else select

@@ -35,7 +35,7 @@ def message_of(error: Exception, source: AskedStatement, reserved: frozenset[str
     The first line says what is wrong. `reserved` are the reserved words of SQL, in lower case.
     """
     kind, said = _parts(error)
-    head = f"{kind}: {said['exception_message']}".strip().replace("\n", "; ")
+    head = re.sub(r"!?\n", "; ", f"{kind}: {said['exception_message']}".strip())
     place = _place(said, source)
     if place is None:
         return head

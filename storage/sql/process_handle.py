@@ -101,6 +101,7 @@ class ProcessHandle:
     def answer(self, limits: SqlLimits) -> "pa.Table":
         """Return the rows of the statement that the process has taken."""
         answer = _FrameReader(self._socket, time.monotonic() + limits.seconds + _GRACE_S)
+        # An interrupt before the last frame leaves rows in the socket, which the next statement must not get.
         self.is_spent = True
         try:
             return _read_table(answer)
@@ -130,6 +131,7 @@ class ProcessHandle:
     def disown(self) -> None:
         """Leave the process to the process that started it, of which this one is a fork."""
         self._socket.close()
+        # So that nothing here waits for it, or complains that nobody has.
         self._process.returncode = 0
 
 

@@ -20,6 +20,7 @@ from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
+from docmill.storage.sql.document_warnings import with_warnings
 from docmill.storage.sql.error_message import AskedStatement, first_line, message_of
 from docmill.storage.sql.statement import SqlLimits, Statement, too_large, too_long
 
@@ -154,7 +155,7 @@ def _register(connection: "duckdb.DuckDBPyConnection", view: str, name: str, pat
     today = [path for path in paths if path not in first]
     parts = [_part(connection, f"first_{view}", name, first)] if first else []
     parts += [_part(connection, f"stored_{view}", name, today)] if today or not first else []
-    connection.execute(f'CREATE VIEW "{view}" AS {" UNION ALL BY NAME ".join(parts)}')
+    connection.execute(f'CREATE VIEW "{view}" AS {with_warnings(name, " UNION ALL BY NAME ".join(parts))}')
 
 
 def _derive(connection: "duckdb.DuckDBPyConnection", views: Mapping[str, str]) -> None:
@@ -255,7 +256,7 @@ def _where(where: str) -> AskedStatement:
 
 
 def _chunks_with_documents() -> str:
-    own = [name for name in DOCUMENTS.names if name not in CHUNKS.names]
+    own = [*(name for name in DOCUMENTS.names if name not in CHUNKS.names), "warnings"]
     shared = [name for name in DOCUMENTS.names if name in CHUNKS.names and name != "document_id"]
     columns = [f"d.{name}" for name in own] + [f"d.{name} AS document_{name}" for name in shared]
     return f"SELECT c.*, {', '.join(columns)} FROM chunks AS c LEFT JOIN documents AS d USING (document_id)"

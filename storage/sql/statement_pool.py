@@ -105,6 +105,7 @@ class StatementPool:
         """Return a process that has taken an encoded statement, and that no other thread has."""
         while True:
             if (process := self._pop()) is None:
+                # The keeper puts it among the idle ones, where another thread may be first: then ask again.
                 self._ordered().result()
                 continue
             taken = False
@@ -126,6 +127,7 @@ class StatementPool:
             return ahead or self._order()
 
     def _put_back(self, process: ProcessHandle) -> None:
+        # Its last answer was not read to the end: the rest would be taken for the next one.
         if process.is_spent:
             process.end()
             return
@@ -185,4 +187,5 @@ def _leave_to_parent() -> None:
 
 
 atexit.register(_close)
+# A fork has the pipes of its parent's processes: answers would reach the wrong one of both.
 os.register_at_fork(after_in_child=_leave_to_parent)

@@ -45,6 +45,7 @@ def serve(arguments: list[str]) -> None:
     fd, parent = map(int, arguments)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it and decides
     die_with(parent)
+    # Before the limits: the libraries take address space that is not the statement's.
     rest = load()
     lower(resource.RLIMIT_CORE, 0)
     lower(resource.RLIMIT_FSIZE, 0)  # no statement writes a file
@@ -54,7 +55,9 @@ def serve(arguments: list[str]) -> None:
             _limit(asked[0].limits, rest)
             pipe.sendall(frame(TAKEN))
             pipe.sendall(_answer(pipe, *asked))
+            # An alarm that is left would end the process while it waits for the next statement.
             signal.setitimer(signal.ITIMER_REAL, 0)
+            # The process waits for minutes, perhaps; what one large statement took is not its to keep.
             give_back()
 
 

@@ -7,9 +7,13 @@ from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.first_format import both_schemas, either_sql
 from docmill.storage.schema_evolution import blank_sql, sql_type
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
+from docmill.storage.sql.document_warnings import with_warnings
 
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
+{select};
+"""
+_ROWS_AT = """\
 SELECT {columns}
 FROM (
     FROM read_parquet({files}, union_by_name = true, hive_partitioning = false, filename = 'stored_in')
@@ -20,8 +24,7 @@ WHERE parse_filename(stored_in) IN (
     FROM read_json({snapshots}, format = 'unstructured', columns = {{
         number: 'BIGINT', tables: 'MAP(VARCHAR, STRUCT(file STRUCT(path VARCHAR))[])'
     }}) WHERE number = snapshot
-);
-"""
+)"""
 _EVALUATIONS = """\
 CREATE OR REPLACE TEMP VIEW evaluations AS SELECT * FROM read_parquet(
     {path}, union_by_name = true, hive_partitioning = false
@@ -90,17 +93,18 @@ def views_sql(shown: ViewedStore) -> str:
     Views follow `current/`, so they show the newest snapshot when they are read. `chunks_at(41)` and
     `documents_at(41)` read a kept snapshot.
     """
-    tables = (
-        f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet(\n"
-        f"    {_below(f'current/{name}/*.parquet')}, union_by_name = true, hive_partitioning = false\n);\n"
-        for name in SCHEMAS
-    )
+    tables = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{with_warnings(name, _current(name))};\n" for name in SCHEMAS)
     kept = _EVALUATIONS.format(path=_below("evaluations/*.parquet"))
     past = (_table_at(name) for name in ("documents", "chunks"))
     derived = {**OF_ROWS, EMBEDDINGS: _embeddings(shown), **OF_VECTORS}
     views = (f"CREATE OR REPLACE TEMP VIEW {name} AS\n{select};\n" for name, select in derived.items())
     macro = f"CREATE OR REPLACE TEMP {NEIGHBOURS};\n"
     return "".join([_head(shown), *tables, kept, *views, macro, _snapshots(), *past])
+
+
+def _current(name: str) -> str:
+    files = _below(f"current/{name}/*.parquet")
+    return f"SELECT * FROM read_parquet(\n    {files}, union_by_name = true, hive_partitioning = false\n)"
 
 
 def _head(shown: ViewedStore) -> str:
@@ -122,13 +126,14 @@ def _embeddings(shown: ViewedStore) -> str:
 
 def _table_at(name: str) -> str:
     """Return the macro of a table in a kept snapshot, whose files may be in format 1."""
-    return _AT.format(
+    rows = _ROWS_AT.format(
         name=name,
         columns=", ".join(f'{either_sql(field, blank_sql(field.type))} AS "{field.name}"' for field in SCHEMAS[name]),
         nothing=", ".join(f'NULL::{sql_type(field.type)} AS "{field.name}"' for field in both_schemas(SCHEMAS[name])),
         files=_below(f"*/{name}/*.parquet"),  # current/ always has one
         snapshots=_below("snapshots/*.json"),
     )
+    return _AT.format(name=name, select=with_warnings(name, rows))
 
 
 def _snapshots() -> str:

@@ -48,6 +48,7 @@ def due(made: StoredSnapshot, retention: Retention) -> bool:
         tags.check(made.root)
     except StoreError:
         return False
+    # Cheaper to see than the rest, which reads every snapshot.
     if crowded(made.snapshot):
         return True
     beyond = len(snapshots.numbers(made.root)) - max(1, retention.keep_snapshots)

@@ -69,6 +69,7 @@ def _by_schema(root: Path, pieces: Sequence[StoredFile]) -> list[list[StoredFile
 
 def _wanted(root: Path, kind: str) -> pa.Array:
     """Return the artifact keys in the tables of all kept snapshots and candidate snapshots."""
+    # A set, because snapshots share most of their files, and each is read once.
     pieces = {
         (piece, column)
         for state in snapshots.needed(root)
@@ -100,6 +101,7 @@ def _merge(
     held = [_keys(root, piece).combine_chunks() for piece in chosen]
     keys = pc.unique(pa.chunked_array(held, pa.string()))
     keys = keys.filter(pc.is_in(keys, value_set=wanted))
+    # A key may be in several packs, when two runs have made the same artifact.
     left = Packs([root / piece.file.path for piece in kept]).absent(keys)
     if not len(left):
         return ()

@@ -62,8 +62,10 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0,
     """
     result, folder = Repaired(), open_folder(store).existing()
     with folder.lock(wait_s, mending=True):
+        # First what another machine or the object store has whole: nothing is rebuilt or lost for that.
         result.done += folder.restore()
         kinds = {finding.kind for finding in findings_of(folder, deep=True, read=False)}
+        # After the findings, which may have fetched a whole file in place of a damaged one.
         base, loss = folder.read(), _Loss()
         whole = _after_lost_snapshots(base, loss)
         whole = _without_damage(whole, loss) if kinds & _TRUTH else whole
@@ -71,12 +73,15 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0,
             result.at_stake += loss.names
             result.done += _mend(base, base, kinds - _TRUTH, encode) if not kinds & _UNKNOWN else ()
             return result
+        # Both indexes still hold the chunks of the documents that are left out.
         if kinds & _TRUTH:
             kinds |= {"vectors", "keywords"}
         result.lost += loss.names
         result.done += _mend(base, whole, kinds, encode)
+        # Only after the commit: until then they are all that is left of what they held.
         folder.give_up(loss.files)
         folder.give_up_snapshots(loss.snapshots)
+    # Looked at anew: that each step went well does not say that the store is whole.
     left = [finding for finding in findings_of(folder, deep=True, read=False) if finding.kind != "past"]
     if left:
         raise StoreError("cannot be mended from what is here: " + "; ".join(map(str, left)))
@@ -96,6 +101,7 @@ def _after_lost_snapshots(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
     """Return the content of the newest readable snapshot, numbered so that no number of a lost one is used again."""
     loss.snapshots += [number for number, _ in base.folder.far_snapshot_faults(read=False)]
     loss.names += (f"snapshot {number}" for number in loss.snapshots)
+    # Readers and mirrors may know the lost number; another content under it would pass for the lost one.
     newest = max(base.number, *loss.snapshots, 0)
     return base.changed(number=newest) if newest > base.number else base
 
@@ -168,6 +174,7 @@ def _mend(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str], encode:
         yield f"committed snapshot {mended.number}"
     yield from _remove_unreadable(mended, kinds)
     if changed or kinds & {"current", "evaluations"}:
+        # The tables may be as before, but current/ itself may have been what was damaged.
         current_folder.publish(mended)
         yield f"current/ shows snapshot {mended.number}"
 
@@ -220,6 +227,7 @@ def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> St
 def _remove_unreadable(mended: StoredSnapshot, kinds: set[str]) -> Iterator[str]:
     """Remove damaged files that the newest snapshot does not need."""
     for path in measurements.damaged(mended.root) if "evaluations" in kinds else ():
+        # Not removed: a measurement cannot be made again once its snapshot is gone.
         aside.move(mended.root, path.relative_to(mended.root).as_posix())
         yield f"set aside {path.name}, the results of an evaluation, which could not be read: measure again"
     for file in verify_older.damaged_postings(mended) if kinds & {"past", "keywords"} else ():
@@ -238,6 +246,7 @@ def _restore_embeddings(base: StoredSnapshot, chunks: pa.Table, encode: Encode) 
     first = {key: row for row, key in reversed([*enumerate(rows.column("embedding_key").to_pylist())])}
     if not first:
         return whole, 0
+    # Each vector once, however many chunks share the text.
     table = pack_embeddings(list(first), _encoded(base, rows.take(pa.array(first.values())), encode))
     file = write_immutable(root, "artifacts/embeddings", ".parquet", lambda path: write_pack(path, table, "embeddings"))
     return (*whole, StoredFile(file, table.num_rows)), len(first)

@@ -185,6 +185,7 @@ def _check_embeddings(stored: StoredSnapshot) -> Iterator[Finding]:
         return
     expected = stored.snapshot.pending.chunks if stored.snapshot.pending else 0
     found = waiting_in(stored).num_rows
+    # Fewer would never be embedded, because a run goes by this number; more would look like a finished store.
     if found != expected:
         said = f"{found} chunks wait for their vectors, not {expected}"
         yield Finding("embeddings", said, _mend(stored, "embeddings"))

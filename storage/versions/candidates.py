@@ -29,7 +29,9 @@ def keep(made: StoredSnapshot) -> str:
     """Keep a prepared snapshot as a candidate snapshot and return its name; the caller holds the writer's lock."""
     root, folder, snapshot = made.root, made.folder, made.snapshot
     name = _free_name(root, snapshot.number)
+    # The tag of the number goes to the next attempt, and compactions remove versions without a tag.
     vectors.tag(root, snapshot.vectors, name)
+    # As for a commit: the name may appear only when all files that it stands for are safe.
     settle()
     write_whole(snapshots.candidate_path(root, name), snapshots.encode(folder.share_candidate(name, snapshot)))
     vectors.untag(root, snapshot.vectors, vector_tag(snapshot.number))
@@ -39,6 +41,7 @@ def keep(made: StoredSnapshot) -> str:
 def _free_name(root: Path, number: int) -> str:
     """Return the name for a number; a candidate snapshot that a reader has open keeps its name."""
     name, more = f"candidate-{number}", 1
+    # Someone reads it just now, and must not find another content under its name.
     while name in snapshots.candidates(root) and lock_is_held(snapshots.candidate_path(root, name)):
         more += 1
         name = f"candidate-{number}-{more}"
@@ -54,19 +57,23 @@ def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wai
     root = folder.root
     with folder.lock(wait_s):
         candidate, newest = _read(folder, name), folder.read()
+        # On a mirror the candidate's files may lie on the object store alone.
         folder.complete([candidate.snapshot])
         if not (force or _follows(candidate, newest)):
             raise QueryError(
                 f"snapshot {newest.number} was committed after {name}, which lacks its changes; ingest"
                 f" again, or go back to what {name} holds: docmill publish {name} --force --store {root}"
             )
+        # With `force` other snapshots may have come since; the content of the candidate follows them.
         number = newest.number + 1
         made = candidate.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
         runs = _renumbered(_own_run(candidate), number)
         runs = pa.concat_tables([read_table(newest, "runs"), runs])
         made = made.changed(tables={**made.snapshot.tables, "runs": write_single(root, "runs", runs)})
+        # Before the commit: a version without a tag could be removed under the snapshot that needs it.
         vectors.tag(root, made.snapshot.vectors, vector_tag(number))
         put(made)
+        # The candidate holds what was staged for it; the next run would take it over for nothing.
         staging.clear(root)
         discard_held(folder, [name])
         return made.snapshot

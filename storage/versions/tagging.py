@@ -27,8 +27,10 @@ def set_tag(store: str | Path | StoreFolder, name: str, at: int | str | None = N
     with folder.lock(wait_s):
         number = folder.read(tags.find(root, at)).number
         value = {"snapshot": number, "created": datetime.now(UTC).isoformat("T", "seconds")}
+        # First on the object store, which alone can say that no other machine has taken the name.
         folder.share_tag(name, json.dumps(value).encode())
         if not put_if_absent(root / tags.FOLDER / f"{name}.json", json.dumps(value).encode()):
+            # The name was there already. To tag the same snapshot again is no error: the caller has what it asked for.
             held = tags.find(root, name)
             if held != number:
                 raise QueryError(f"tag {name!r} names snapshot {held}; delete it first: docmill tag {name} --delete")

@@ -29,6 +29,7 @@ def undelete(
     """
     folder = open_folder(store).existing()
     with folder.lock(wait_s):
+        # A mirror may lack the tables that are read below.
         folder.complete()
         base = folder.read()
         held = read_table(base, "deleted")
@@ -46,6 +47,7 @@ def undelete(
             artifacts={},
             space=base.snapshot.space,
             undelete_days=retention.undelete_days,
+            # A reembed since may have left them without vectors of today's model; the next run makes those.
             partial=True,
         )
         return commit(folder, base, changes, _run(len(rows)))[0].snapshot
@@ -54,6 +56,7 @@ def undelete(
 def _check(uris: Sequence[str], held: set[str], retention: Retention) -> None:
     for uri in uris:
         if uri not in held:
+            # Any distance: even a poor match shows what the uris of this store look like.
             near = difflib.get_close_matches(uri, held, n=3, cutoff=0.0)
             there = f"; there are {', '.join(near)}" if near else ""
             raise QueryError(

@@ -117,6 +117,7 @@ def compare_chunks(base: StoredSnapshot | None, changes: Changes) -> ChunkMoves:
     before = (base.snapshot.rows("chunks") if base else 0) - len(old)
     entering, staying = [pa.array([], pa.string())], set[str]()
     for part in parts(changes.chunks, _VECTORED):
+        # A chunk whose text is as before may have other parts or another window, and so other vectors.
         new = [key for key, *keys in _with_vectors(part) if old.get(key) != keys]
         staying.update(old.keys() & set(part.column("chunk_id").to_pylist()) - set(new))
         entering.append(pa.array(new, pa.string()))
@@ -148,6 +149,7 @@ def compare_vectors(
 ) -> VectorMoves:
     """Return how the vector index changes: a chunk is in it once all its vectors are in the packs."""
     held = Packs(packs)
+    # What waits for its vector is in no index, so it need not be removed from one either.
     before = waiting_in(base)
     left = without(before, pa.array(moves.removed, pa.string()))
     later = waiting(left, held)
@@ -199,6 +201,7 @@ def prepare(
     packs = [folder.root / piece.file.path for piece in artifacts["embeddings"]]
     entering, vectored = moves.added, compare_vectors(base, changes, moves, packs)
     buckets = bucket_count(moves.kept + len(moves.added), before.buckets if before else 0)
+    # One after the other: each of them alone takes as much memory as a large run may have.
     large = len(entering) > _ROWS_AT_ONCE
     with ThreadPoolExecutor(1 if large else 3) as pool:
         tables = pool.submit(_sparing, large, _tables, folder.root, base, changes, buckets, run)

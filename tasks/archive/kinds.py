@@ -51,6 +51,7 @@ def is_tar(head: bytes) -> bool:
     block = head[:_BLOCK]
     digits = block[_CHECKSUM]
     stated = digits.split(b"\0")[0].strip()
+    # A block of zeros has the checksum 0 and would pass.
     if len(block) < _BLOCK or not block[0] or not stated or not _OCTAL.issuperset(stated):
         return False
     return sum(block) - sum(digits) + len(digits) * ord(" ") == int(stated, base=8)

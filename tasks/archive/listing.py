@@ -91,6 +91,7 @@ def _judged(kind: str, entries: tuple[ContainedFile, ...]) -> Contents:
     files = [entry for entry in entries if not entry.skipped]
     if kind != "mail" and not files:
         return Contents(kind, entries, "empty", "the archive holds no file")
+    # One reject that names the password, and not one for each of its files.
     if files and all(entry.reason == "encrypted" for entry in files):
         return Contents(kind, (), "encrypted", files[0].message)
     return Contents(kind, entries)
@@ -109,6 +110,7 @@ def _last_of_each_name(entries: Iterable[ContainedFile]) -> tuple[ContainedFile,
 
 def _entries(found: Opened, depth: int, account: Account) -> Iterator[ContainedFile]:
     for number, member in enumerate(found.members):
+        # Skipped ones count, too: a million links are as long to list as a million files.
         account.member()
         if member.skip:
             yield ContainedFile((number,), shown(member.name), reason="special", message=member.skip, skipped=True)
@@ -130,11 +132,13 @@ def _ends_listing(error: Exception, found: Opened) -> bool:
     """Return whether an error in one member affects its whole archive."""
     if isinstance(error, OverLimit | OverRatio):
         return True
+    # Where members are compressed together, as in tar.gz, nothing behind the damage can be read.
     return not found.apart and not isinstance(error, Rejected)
 
 
 def _with_inner(entry: ContainedFile, data: bytes, depth: int, account: Account) -> Iterator[ContainedFile]:
     """Yield a file; the members instead, if it is an archive itself; or both, if it is a mail."""
+    # One account for all depths: a bomb is one whether its parts lie beside or within each other.
     inner = _list(Container(entry.name, data), depth + 1, account)
     if inner.reason:
         yield replace(entry, reason=inner.reason, message=inner.message)
@@ -183,7 +187,7 @@ def _extract(container: Container, wanted: Mapping[Place, Path], account: Accoun
         for number, member in enumerate(found.members if found else ()):
             if here := by_member.pop(number, None):
                 _lay(member, here, account)
-            if not by_member:
+            if not by_member:  # the rest of a large archive need not be read
                 return
 
 

@@ -83,6 +83,7 @@ def _decrypted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) ->
         try:
             with archive.open(info, pwd=password.encode()) as file:
                 return joined(_pieces(file, share), share.options.member_bytes)
+        # The library has no error of its own for a wrong password; each of these may be one.
         except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError):
             continue
     raise Rejected("encrypted", "no password in [parse.passwords] opens it")
@@ -91,6 +92,7 @@ def _decrypted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) ->
 def tar_members(stream: BinaryIO, share: Share) -> Iterator[Member]:
     """Yield the files of a tar archive, which is read once, from beginning to end."""
     counted = cast(BinaryIO, Counted(stream, share))
+    # "r|" never seeks: a compressed archive is unpacked once, and its bytes are counted once.
     with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Header, errorlevel=1) as archive:
         for info in archive:
             if not info.isdir():
@@ -137,6 +139,7 @@ def one_member(name: str, stream: BinaryIO, share: Share) -> Iterator[Member]:
 def mail_members(data: bytes, mail_format: str, share: Share) -> Iterator[Member]:
     """Yield the attachments of a mail."""
     for name, content in attachments(data, mail_format):
+        # Counted although they are in memory already: attachments of attachments add up.
         share.take(len(content))
         yield Member(name, partial(iter, (content,)))
 

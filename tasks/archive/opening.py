@@ -61,6 +61,7 @@ class Opened:
 def opened(container: Container, share: Share) -> Iterator[Opened | None]:
     """Open a container; yield None for a file that is not one, such as a document in a zip-based format."""
     head = container.head()
+    # By its beginning first: most files are no containers, and need not be read for that.
     held = may_hold(container.name, head)
     with ExitStack() as stack:
         stream = stack.enter_context(container.open())
@@ -80,6 +81,7 @@ def opened(container: Container, share: Share) -> Iterator[Opened | None]:
 
 
 def _mail(container: Container, share: Share) -> Opened | None:
+    # It has to be read whole to be judged; as a document it is refused for its size, too.
     if container.size > share.options.member_bytes:
         return None
     data = container.read()
@@ -112,6 +114,7 @@ def _unpacked(stream: BinaryIO, how: str) -> BinaryIO:
     if how == "zst":
         import pyarrow as pa
 
+        # Python has no module for it before 3.14, and pyarrow is here anyway.
         return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(stream, "r"), "zstd"))
     if how == "gz":
         return cast(BinaryIO, gzip.GzipFile(fileobj=stream))

@@ -83,6 +83,7 @@ def process_batch(order: Path) -> BatchDone:
         drafts,
         pack_texts((one.document.text_key, one.parsed) for one in results if one.parsed is not None),
     )
+    # Unpacked members are copies, and an archive may hold more than the disk has room for.
     for work in task.works:
         if work.place:
             Path(work.path).unlink(missing_ok=True)
@@ -109,6 +110,7 @@ def _answer_all(
     """
     jobs, results = list(jobs), list(first)
     tried: set[object] = set()
+    # Each round may ask anew: a summary is of chunks whose cuts the round before has decided.
     while waiting := _waiting(results, tried, task):
         tried.update(*(_wants(one, task) for one in waiting.values()))
         answers = _answer_some(list(waiting.values()), task)

@@ -59,6 +59,7 @@ def vectors_of(texts: Sequence[str], task: LookupSources) -> dict[str, Vector]:
         encoder = load_encoder(task.model, task.revision)
         table = pack_embeddings([key for key, _ in fresh], encoder.encode([text for _, text in fresh]))
         counter = counter_of(load_tokenizer(str(tokenizer_dir(task.model, task.revision))))
+        # In the pack itself: a run that is killed and gone on with still counts them.
         tokens = sum(counter.counts([text for _, text in fresh])) + counter.special * len(fresh)
         target = _free(task.target)
         draft = target.with_name(TEMPORARY + target.name)

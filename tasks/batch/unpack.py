@@ -53,6 +53,7 @@ def unpack(orders: Sequence[Path], pool: Pool, passwords: tuple[str, ...] = ()) 
         jobs = [Laying(load_order(order, UnpackOrder), order.parent, passwords) for order in open_ends]
         for order, result in zip(open_ends, pool.map(lay, jobs), strict=True):
             why = [result.reason, result.message] if isinstance(result, Rejected) else []
+            # A failure is written down, too: the other batches must not try the same archive again.
             write_whole(order.parent / DONE, json.dumps(why).encode())
 
 
@@ -60,5 +61,6 @@ def unpack(orders: Sequence[Path], pool: Pool, passwords: tuple[str, ...] = ()) 
 def _begun(order: Path) -> Iterator[bool]:
     """Lock an order, and yield whether it is still to be done."""
     with order.open("rb+") as file:  # NFS and SMB grant an exclusive lock to a file that is open for writing only
+        # Waiting is right: another batch is unpacking what this one needs.
         fcntl.flock(file, fcntl.LOCK_EX)
         yield not (order.parent / DONE).exists()

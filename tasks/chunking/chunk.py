@@ -98,6 +98,7 @@ def chunk_regions(
     region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text, including special ones.
     If `lookup` is not complete afterwards, these chunks are not yet final.
     """
+    # Once for the whole text: every span is then measured by its offsets, without tokenizing again.
     tokens = Tokens(parsed.text, tokenizer)
     measure = Tokens(parsed.text, load_tokenizer(options.sizes_by)) if options.sizes_by else tokens
     part = Part.whole(parsed, measure, lookup)
@@ -113,6 +114,7 @@ def chunk_regions(
 
 def _fitter(name: str, setting: ContextInput, tokens: Tokens, options: ChunkOptions, lookup: Lookup) -> Fitter:
     context = contextualizer_of(name, options.by_model)
+    # Without contexts their tokens are room for text.
     own = setting.with_budget(options.context_tokens if context.name != "none" else 0)
     room = options.longest - tokens.counter.special - own.budget
     return Fitter(tokens, own, ContextWriter(context, lookup, options.by_model), options.longest, room // 2)
@@ -211,7 +213,9 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     own = asdict(options_of(route.strategy, route.options))
     name = route.contextualizer or options.contextualizer
     versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, contextualizer_of(name, options.by_model).version]
+    # Not the folder of a tokenizer, which differs between machines; its hash is in `sizes_id`.
     said = asdict(replace(options, sizes_by="", contextualizer=name))
+    # Options that are off leave no trace in the key: stores from before they existed keep their chunks.
     late = [WINDOWS_VERSION] if said.pop("late") else []
     parts = [{"parts": size, "version": PARTS_VERSION}] if (size := said.pop("parts")) else []
     by_model, window = said.pop("by_model"), said.pop("window_tokens")

@@ -111,6 +111,7 @@ class RouteTable:
     def decide(self, uri: str, content_type: str, metadata: Mapping[str, Any]) -> tuple[Route, str]:
         """Return the route and the rule that chose it, in words."""
         route, rule = self._decide(uri, content_type, metadata)
+        # A route that names a contextualizer itself needs no rule that names nothing else.
         named = () if route.contextualizer else self.contexts
         context = next((name for glob, name in named if _compile(glob).match(uri)), "")
         return (replace(route, contextualizer=context) if context else route), rule
@@ -121,6 +122,7 @@ class RouteTable:
         for glob, route in self.by_glob:
             if _compile(glob).match(uri):
                 return route, f"[[routes]] glob = {json.dumps(glob)}"
+        # Told apart from the default below only for the person who reads why.
         if content_type in self.chosen:
             return self.by_type[content_type], f"[[routes]] type = {json.dumps(content_type)}"
         if content_type in self.by_type:
@@ -149,6 +151,7 @@ class RouteTable:
             if not isinstance(said, dict) or not isinstance(said.get("strategy"), str):
                 raise ConfigError(f"must be a table such as {{strategy: structure, size: 120}}, got {said!r}")
             values = {name: value for name, value in said.items() if name != "strategy"}
+            # The options of [split] hold for a document that names the strategy, too, unless it sets them itself.
             return Route(said["strategy"], {**self.options.get(said["strategy"], {}), **values})
         except ConfigError as error:
             raise ConfigError(f"front matter, {OWN_KEY}: {error}") from None

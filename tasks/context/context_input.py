@@ -67,6 +67,7 @@ class ContextInput:
     def about(self, span: Span) -> str:
         """Return the document's topic line for a span after it, "" for a span that contains it."""
         line, end = self.own_line
+        # A chunk that holds the line need not have it repeated above itself.
         return line if span.start >= end else ""
 
     def rows_of(self, table: Element) -> list[int]:
@@ -84,6 +85,7 @@ class ContextInput:
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a context."""
+        # The same headings stand above many chunks.
         if text not in self.counted:
             self.counted[text] = self.counter.count(text)
         return self.counted[text]

@@ -53,6 +53,7 @@ class Shown:
     def around(self, span: Span) -> tuple[str, str]:
         """Return the text shown with a span, and its key."""
         stretch = self._stretch(span)
+        # Neighbouring chunks see the same stretch, which a provider's cache makes cheaper from the second call on.
         if stretch not in self._made:
             shown = self._draw(*stretch)
             self._made[stretch] = shown, key_of("shown", shown)
@@ -71,6 +72,7 @@ class Shown:
         """Return the largest section around a span that fits, or a stretch of a section that is too long itself."""
         if self._fits(0, len(self._text), self._window):
             return 0, len(self._text)
+        # The outline is shown in every case where the whole document is not.
         room = self._window - self._window // _OUTLINE_SHARE
         sections = list(self._sections(span.start))
         for start, end in sections:
@@ -79,6 +81,7 @@ class Shown:
         return self._cut(*sections[-1], span.start, room)
 
     def _fits(self, start: int, end: int, tokens: int) -> bool:
+        # Estimated by length: to count the tokens of every section exactly would take too long.
         return (end - start) * self._density <= tokens
 
     def _sections(self, position: int) -> Iterator[tuple[int, int]]:
@@ -106,6 +109,7 @@ class Shown:
     def _cut(self, start: int, end: int, position: int, room: int) -> tuple[int, int]:
         """Return the part of a stretch around a position; parts are equally long, and end with a line if possible."""
         length = max(1, int(room / self._density))
+        # Parts are counted from the start of the section, so that chunks beside each other see the same part.
         number = (position - start) // length
         first, last = (self._line_end(start + place * length, start, end) for place in (number, number + 1))
         return (first, last) if first <= position else (start + number * length, first)

@@ -89,6 +89,7 @@ def _own(text: str, element: Element) -> str:
 
 
 def _first_lines(text: str, element: Element) -> list[str]:
+    # Cut before it is split into lines: a listing may be as large as its file.
     piece = text[element.start_char : min(element.end_char, element.start_char + _LINES * _WIDTH)]
     return list(islice((line[:_WIDTH] for line in piece.splitlines() if line.strip()), _LINES))
 

@@ -65,6 +65,7 @@ def find_regions(parsed: Parsed, file_type: FileType) -> tuple[Region, ...]:
     whole = detect(parsed, file_type)
     if of_format(parsed, file_type) or whole.content_type in _WHOLE:
         return (Region(0, len(parsed.text), whole),)
+    # Each stretch begins where the one before ends, so that blanks between two elements belong to a region, too.
     stretches = _stretches(parsed, whole)
     if len(stretches) < 2:
         return (Region(0, len(parsed.text), stretches[0].verdict if stretches else whole),)
@@ -84,6 +85,7 @@ def _stretches(parsed: Parsed, whole: Verdict) -> list[Stretch]:
 def _judge_rest(parsed: Parsed, outer: Sequence[Element], labels: Sequence[Verdict | None]) -> Verdict | None:
     """Return the verdict on a document without its islands, None if too little text is left."""
     rest = [e for e, label in zip(outer, labels, strict=True) if label is None and e.kind != "front_matter"]
+    # What is left are headings and lead-ins, whose words say nothing about the document.
     if _size(rest) < SHORT:
         return None
     return judge(part_features(parsed, [(e.start_char, e.end_char) for e in rest], rest, parsed.title))
@@ -104,6 +106,7 @@ def _outermost(elements: Sequence[Element]) -> Iterator[Element]:
 def _sections(parsed: Parsed, outer: Sequence[Element], whole: Verdict) -> list[Verdict]:
     """Return for each element the verdict on its section if that clearly differs, else `whole`."""
     verdicts = [whole] * len(outer)
+    # It is judged as a whole: a section of an FAQ that looks like prose is an answer.
     if whole.content_type in _SECTIONS:
         return verdicts
     for first, last in _section_bounds(outer):
@@ -123,6 +126,7 @@ def _is_sure(found: Verdict) -> bool:
 def _section_bounds(outer: Sequence[Element]) -> Iterator[tuple[int, int]]:
     """Yield the sections under the highest heading level that has two headings."""
     levels = Counter(element.level for element in outer if element.kind == "title")
+    # A title that stands alone is that of the document, and divides nothing.
     level = min((one for one, count in levels.items() if count > 1), default=0)
     begins = [i for i, element in enumerate(outer) if element.kind == "title" and element.level <= level]
     yield from pairwise([*begins, len(outer)])
@@ -131,6 +135,7 @@ def _section_bounds(outer: Sequence[Element]) -> Iterator[tuple[int, int]]:
 def _parted(outer: Sequence[Element], labels: Sequence[Verdict | None], sections: Sequence[Verdict]) -> list[Stretch]:
     """Return the elements in stretches with the same verdict object."""
     verdicts = [label or section for label, section in zip(labels, sections, strict=True)]
+    # By identity: two tables side by side may have equal verdicts and are two islands.
     inner = [i for i, (before, own) in enumerate(pairwise(verdicts), start=1) if own is not before]
     firsts = [0, *inner] if outer else []
     return [
@@ -166,6 +171,7 @@ def _append(settled: list[Stretch], one: Stretch, short: bool) -> None:
 def _without_lead(text: str, one: Stretch, last: bool) -> tuple[list[Element], list[Element]]:
     """Return the elements, and separately the headings and introduction at the end, which belong to what follows."""
     at = len(one.elements)
+    # Nothing follows the last stretch, and an island was told by its own form: neither gives anything away.
     if last or one.island:
         return one.elements, []
     while at and _introduces(text, one.elements[at - 1]):

@@ -46,6 +46,7 @@ class Verdict:
 def judge(features: Features) -> Verdict:
     """Return the content type of a text by its content alone."""
     signs = {kind: score(features) for kind, score in SCORES.items()}
+    # A stable sort: of equal scores the type that stands first in SCORES wins, in every run.
     first, second = sorted(signs, key=lambda kind: -signs[kind].score)[:2]
     return Verdict(first, _rounded(signs[first].score), second, _rounded(signs[second].score), signs[first].evidence)
 
@@ -97,6 +98,7 @@ def _asks_and_answers(parsed: Parsed) -> bool:
 
 def document_features(parsed: Parsed) -> Features:
     """Return the features of a whole document without its front matter."""
+    # Its keys and values would make a short article look like data.
     begin = max((element.end_char for element in parsed.elements[:1] if element.kind == "front_matter"), default=0)
     text = parsed.text[begin:] if begin or len(parsed.text) > SAMPLE else parsed.text
     return Features(text, parsed.text, parsed.elements, parsed.title)

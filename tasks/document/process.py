@@ -98,12 +98,14 @@ def _processed(job: WorkRequest) -> WorkResult:
         file_type = FileType(job.work.format, job.work.language)
         announce(_parser_name(file_type))
         return _split(job, file_type, job.stored)
+    # The hash is taken of these bytes: the file may have changed since the sources were listed.
     data = _read(job.work, job.recipe.max_file_bytes)
     work = replace(job.work, content_hash=hash_bytes(data), size=len(data))
     try:
         file_type = detect_file_type(PurePosixPath(work.uri).name, data)
     except Rejected as why:
         return reject(work, why)
+    # Before the parser runs, as it may take the process down; the reject then names it.
     announce(_parser_name(file_type))
     try:
         parsed = parse(data, file_type, job.recipe.parse)
@@ -130,6 +132,7 @@ def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
     except Rejected as why:
         return reject(work, why, file_type)
     document = _document(job, file_type, parsed, routed, len(drafts))
+    # A stored text need not travel back through the pipe.
     new = parsed if job.stored is None else None
     keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
     spent = PhaseSeconds(detect=detected - began, chunk=perf_counter() - detected)
@@ -153,7 +156,9 @@ def _document(
     """Return the row of a document, given its routed regions and its chunks."""
     work, recipe = job.work, job.recipe
     text_key = recipe.text_key(work.content_hash, file_type)
+    # Each type once, in the order of the text, so that equal regions make equal rows.
     content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in routed))
+    # YAML has dates, which JSON lacks; sorted, equal metadata make equal rows.
     metadata = json.dumps(parsed.metadata, ensure_ascii=False, default=str, sort_keys=True)
     return StagedDocument(
         work_key=work.key,

@@ -68,6 +68,7 @@ class Recipe:
 
     def with_passwords(self, passwords: tuple[str, ...]) -> "Recipe":
         """Return the recipe with other passwords to try; what lies on disk has none."""
+        # Recipes are written into orders on disk, where passwords must not lie; each process adds them again.
         parse, archives = replace(self.parse, passwords=passwords), replace(self.archives, passwords=passwords)
         return replace(self, parse=parse, archives=archives)
 
@@ -78,6 +79,7 @@ class Recipe:
         reason.
         """
         form = FORMATS.get(parser.split(" ")[0])
+        # A new version of any parser may be the one that takes a file which none has taken so far.
         versions = {each.name: each.version for each in (FORMATS.values() if form is None else [form])}
         how = {name: value for name, value in asdict(self.parse).items() if name not in _LIMITING}
         cause = _CAUSES.get(reason, _nothing)(self)
@@ -115,6 +117,7 @@ class Recipe:
     def _chunker_key(self, route: Route) -> str:
         if route.also:
             return key_of("ensemble", [self._chunker_key(one) for one in route.ensemble])
+        # A key is a hash of many values, and a million documents share a few routes.
         known = repr(route)
         if known not in self._chunkers:
             own = chunker_key(route, self.chunk, self.tokenizer_id)

@@ -113,6 +113,7 @@ def evaluate(
 
 def _evaluate(excerpts: Excerpts, way: SearchMethod, measures: Sequence[str], reading: ReadingDepth) -> Evaluation:
     questions, depth = excerpts.questions, reading.depth
+    # The same depth for every measure, so that one search serves them all.
     k = depth * _CHUNKS_PER_DOCUMENT
     hits = {question.id: reading.read(found) for question, found in _answers(excerpts.store, questions, way, k)}
     rankings = {question.id: ranked(question, hits[question.id])[:depth] for question in questions}
@@ -130,6 +131,7 @@ def _answers(
     try:
         found = way.ask_all(store, [one.text for one in asked], k)
     except QueryError:
+        # One of them cannot be asked; one by one tells which.
         found = [_ask(store, one, way, k) for one in asked]
     answers = {one.id: hits for one, hits in zip(asked, found, strict=True)}
     return [(one, answers.get(one.id, [])) for one in questions]

@@ -79,6 +79,7 @@ def spread(document: Written) -> dict[str, float]:
     for chunk in document.chunks:
         counts[chunk.start_char] += 1
         counts[chunk.end_char] -= 1
+    # Beginnings less ends, summed up: time goes with the text and the chunks, not with their product.
     held = np.cumsum(counts)[:-1]
     black = np.array([not character.isspace() for character in text], bool)
     total = max(1, int(black.sum()))
@@ -116,6 +117,7 @@ def dependence(chunk: ChunkRow) -> dict[str, float]:
 
 def duplicates(chunks: Sequence[ChunkRow]) -> dict[str, float]:
     """Return the share of chunks whose text occurred before, ignoring white space and case."""
+    # Copies of a page often differ in nothing but blanks and capitals.
     texts = Counter(" ".join(chunk.text.split()).casefold() for chunk in chunks)
     return {"duplicates": 1 - len(texts) / max(1, len(chunks))}
 
@@ -156,6 +158,7 @@ def inner_sentences(document: Written) -> Iterator[tuple[str, list[str]]]:
 def coherence(vectors: npt.NDArray[np.float32]) -> float:
     """Return the mean cosine of all pairs of a chunk's sentences, float32 (n, dim), rows of unit L2 norm."""
     count = len(vectors)
+    # The square of a sum of unit vectors is the sum of all their cosines, each vector's own included.
     return float(((vectors.sum(axis=0) ** 2).sum() - count) / (count * (count - 1)))
 
 
@@ -178,6 +181,7 @@ def topics(texts: Sequence[str], count: int = _TOPICS, words: int = _TOPIC_WORDS
     count = min(count, *weights.shape)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # This start is not random, so that two measurements of one store are equal.
         model = NMF(count, init="nndsvd", max_iter=_ROUNDS, tol=_TOLERANCE, random_state=0).fit(weights)
     best = [np.argsort(-row, kind="stable")[:words] for row in model.components_ if (row > 0).sum() > 1]
     held = (weights > 0).astype(np.float64)
@@ -196,7 +200,7 @@ def _together(counts: npt.NDArray[np.float64], chunks: int) -> tuple[float, floa
     for later in range(1, len(counts)):
         for earlier in range(later):
             both, one, other = counts[earlier, later], counts[earlier, earlier], counts[later, later]
-            umass.append(np.log((both + 1) / one))
+            umass.append(np.log((both + 1) / one))  # 1, so that pairs that never meet have a finite score
             share = both / chunks
             npmi.append(
                 -1.0 if not both else 1.0 if share == 1 else np.log(share * chunks**2 / (one * other)) / -np.log(share)

@@ -62,6 +62,7 @@ def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
         raise QueryError(f"{error.filename}: cannot be read: {error.strerror}") from error
     if not found:
         raise QueryError(f"{path}: no question with an answer; the README's section on evaluation lists the formats")
+    # Rankings are kept by id: of two questions with one id, one would be lost.
     again = next((key for key, count in Counter(one.id for one in found).items() if count > 1), None)
     if again is not None:
         raise QueryError(f"{path}: {again!r} is the id of two questions; ids must be unique")
@@ -95,12 +96,14 @@ def _text(path: Path) -> str:
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the lines that are not blank, each with its place; U+2028 and the like end none, as in JSON."""
+    # Not by `splitlines`, which knows further ends of lines.
     lines = _text(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return ((f"{path} line {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def _beir(folder: Path, qrels: Path | None) -> Iterator[Question]:
     texts = [_beir_query(place, line) for place, line in _lines(folder / "queries.jsonl")]
+    # BEIR's sets have judgements for training as well; results are published for those of the test.
     judged = sorted((folder / "qrels").glob("test*.tsv")) or sorted(folder.glob("qrels/*.tsv"))
     if not (qrels or judged):
         raise QueryError(f"{folder / 'qrels'}: no judgements (*.tsv); give them with --qrels FILE")
@@ -142,6 +145,7 @@ def _judgements(path: Path) -> dict[str, dict[str, Target]]:
 
 
 def _parts(line: str) -> list[str]:
+    # Names of documents may contain blanks, so tabs are tried first.
     tabbed = [part.strip() for part in line.split("\t")]
     return tabbed if len(tabbed) in _JUDGEMENT_LENGTHS else line.split()
 

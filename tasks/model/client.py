@@ -63,6 +63,7 @@ class ModelClient:
     def __init__(self, asking: ModelAccess) -> None:
         self._asking = asking
         self._lock = threading.Lock()
+        # Each call of `ask` has threads of its own; the provider's limit is on all of them together.
         self._slots = threading.BoundedSemaphore(asking.model.max_concurrency)
         self._purse = BudgetTracker(asking.budget)
         self._fresh: dict[str, Answer] = {}
@@ -128,6 +129,7 @@ class ModelClient:
         folder = self._asking.folder
         if folder is None:
             return Packs([])
+        # Other machines may have paid for answers that this one is about to ask for.
         folder.level(SHARED, REPLIES)
         return Packs(sorted((folder.root / REPLIES).glob("[!.]*.parquet")))
 
@@ -164,9 +166,11 @@ class ModelClient:
     def _call_all(self, prompts: Sequence[Prompt]) -> None:
         turns, threads = CallSchedule(prompts), min(self._asking.model.max_concurrency, len(prompts))
         with self._lock:
+            # Under the lock, as two threads that load a client at once would make two, with a pool of connections each.
             model = self._model
         with self._idle:
             self._running.append(turns)
+            # `close` has stopped those that it knew; this one was not among them.
             if self._closed:
                 turns.stop()
         try:
@@ -183,6 +187,7 @@ class ModelClient:
             number, prompt = turn
             try:
                 self._call(model, prompt)
+            # A refused key or an interrupt ends all: every further call would fail the same way, or cost money.
             except BaseException:
                 turns.stop()
                 raise
@@ -190,6 +195,7 @@ class ModelClient:
                 turns.done(number)
 
     def _call(self, model: Model, prompt: Prompt) -> None:
+        # Before the slot: what the budget refuses must not wait behind calls that it pays for.
         if not self._purse.admit(prompt):
             with self._lock:
                 self._left.add(self._key(prompt))
@@ -197,9 +203,11 @@ class ModelClient:
         with self._slots:
             reply = _reply(model, prompt)
         usage = reply.usage if reply else Usage()
+        # The budget had reserved the most that the prompt may cost; what was not used is free again.
         self._purse.settle(prompt, usage)
         entry = self._entry(prompt, usage)
         if reply is not None:
+            # An unusable answer is kept, too, as an empty one: it was paid for, and only `refresh` asks again.
             text = reply.text if reply.whole or (reply.cut and prompt.partly) else ""
             entry = replace(entry, key=self._key(prompt), text=text, basis=prompt.basis)
         self._keep(entry)

@@ -60,6 +60,7 @@ class Journal:
     def add(self, entry: PaidCall) -> None:
         """Write one entry."""
         with self._lock:
+            # A run that asks nothing leaves no journal behind.
             if self._file is None:
                 self._file = self._open()
             self._write(self._file, asdict(entry))
@@ -74,12 +75,14 @@ class Journal:
     def _open(self) -> IO[str]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         file = self._path.open("a", encoding="utf-8")
+        # The kernel frees it with the process, so `recover` can tell a killed run from one at work.
         fcntl.flock(file, fcntl.LOCK_EX)
         self._write(file, self._head)
         return file
 
     def _write(self, file: IO[str], line: Any) -> None:
         file.write(json.dumps(line) + "\n")
+        # Each line at once: a call that is paid for must outlive a kill of this process.
         file.flush()
 
 
@@ -99,6 +102,7 @@ def fold(path: Path) -> None:
     lines = list(_lines(path))
     if lines:
         head, entries = lines[0], [PaidCall(**line) for line in lines[1:]]
+        # Costs first, and the journal last: whatever fails between is done again from the journal.
         write_whole(path.parent.parent.parent / COSTS / f"{path.stem}.json", _costs(head, entries))
         _write_pack(path.with_suffix(".parquet"), [entry for entry in entries if entry.key])
     path.unlink()
@@ -110,6 +114,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         try:
             yield json.loads(line)
         except ValueError:
+            # The process died over this line; the call that it was about is lost, and nothing after it was written.
             return
 
 

@@ -160,6 +160,7 @@ _SHARED = {".h": ("cpp", "objectivec", "c"), ".m": ("objectivec", "matlab")}
 
 def language_of_suffix(suffix: str, text: str) -> str:
     """Return the language of a suffix or whole file name; if several share it, the text decides."""
+    # The last one is what is left if no sign speaks for another.
     for name in _SHARED.get(suffix, ())[:-1]:
         if signs(name, text):
             return name

@@ -53,6 +53,7 @@ def paragraphs(text: str) -> list[Element]:
         start, end = match.start(), match.end()
         block = match.group().rstrip()
         end = start + len(block)
+        # From the last block on; to count from the beginning each time takes quadratic time.
         line += newlines(text, seen, start)
         seen = start
         level = _heading_level(block)
@@ -77,6 +78,7 @@ def newlines(text: str, start: int, end: int) -> int:
     """Return how many lines end in a span; a lone carriage return ends one."""
     count = text.count("\n", start, end)
     if text.find("\r", start, end) >= 0:
+        # Slower than `count`, and needed only for the few texts with old or foreign line ends.
         count = len(_NEWLINE.findall(text, start, end))
     return count
 
@@ -85,6 +87,7 @@ def _heading_level(block: str) -> int:
     if len(block) > _MAX_HEADING:
         return 0
     match = _HEADING.match(block)
+    # The name of a chapter may stand on a line below its number; three lines are a paragraph.
     if match is None or len(_NEWLINE.findall(block)) > 1:
         return 0
     if _is_sentence(match["rest"].strip()):

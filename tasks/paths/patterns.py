@@ -38,6 +38,7 @@ class PathPatterns:
     """Patterns in order: the last one that means a path itself decides, else the last one that means a folder above."""
 
     def __init__(self, rules: Iterable[_Rule]) -> None:
+        # The last rule decides: looking from the end, the first match is the answer.
         self._rules = tuple(rules)[::-1]
 
     def match(self, path: str) -> bool:
@@ -45,6 +46,7 @@ class PathPatterns:
         for rule in self._rules:
             if rule.itself.match(path):
                 return rule.include
+        # Only then: a rule about the path itself is more particular than one about a folder above it.
         return next((rule.include for rule in self._rules if rule.below.match(path)), False)
 
 
@@ -62,6 +64,7 @@ def patterns_in(text: str, file: str) -> PathPatterns:
 def _checked(line: str, where: str) -> _Rule | None:
     try:
         return _rule(line)
+    # git passes over such a line in silence, and files of other projects are read with its eyes.
     except _Unclosed:
         return None
     except ValueError as error:
@@ -70,7 +73,7 @@ def _checked(line: str, where: str) -> _Rule | None:
 
 def _rule(line: str) -> _Rule | None:
     """Return the rule of a line, or None for a blank line, a comment or `/`."""
-    pattern = line if line.endswith("\\ ") else line.rstrip()
+    pattern = line if line.endswith("\\ ") else line.rstrip()  # an escaped blank at the end belongs to the name
     if pattern in ("", "/") or pattern.startswith("#"):
         return None
     steps = _steps(pattern.removeprefix("!"))
@@ -91,6 +94,7 @@ def _steps(pattern: str) -> list[str]:
 def _compile(steps: list[str], only_folders: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the expressions `itself` and `below` of a rule."""
     if not only_folders and steps in (["**"], ["**", _STAR]):
+        # Both mean every path themselves, so that no folder above has to be asked.
         return _ANYTHING, _NOTHING
     if steps == ["**"]:
         steps = ["**", _STAR, "**"]

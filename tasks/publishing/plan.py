@@ -105,6 +105,7 @@ def plan(
     files = _unique(file for source, found in sources for file in (*found.found, *found.unseen_files(source)))
     for uri, file in files.items():
         row, content_hash = state.documents.get(uri), hashes.get(uri, "")
+        # Two sources that claim one name would delete each other's documents, run by run.
         _check_owner(file, row)
         if not retry and _still_rejected(state.rejects.get(uri), file, content_hash, recipe):
             (result.stale if row else result.rejected).append(uri)
@@ -158,12 +159,13 @@ class KnownContents:
         staged = [row for row in state.staged if not row.reason]
         self._known: dict[tuple[str, str], Known] = {(row.content_hash, row.suffix): row for row in staged}
         for uri, row in state.documents.items():
-            self._known[row.content_hash, suffix_of(uri)] = row
+            self._known[row.content_hash, suffix_of(uri)] = row  # what is committed wins over what is staged
         self._by_chunks: dict[str, Known] = {row.chunk_key: row for row in staged}
         self._by_chunks |= {row.chunk_key: row for row in state.documents.values()}
 
     def content(self, uri: str, content_hash: str, row: KnownDocument | None) -> Known | None:
         """Return a row of this content whose text is what today's parsers would produce."""
+        # The suffix belongs to the content: the same bytes are another document as .csv than as .txt.
         known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
         if known is None:
             return None
@@ -188,6 +190,7 @@ def _place(
     known = contents.content(file.uri, content_hash, row)
     chunked = contents.chunks(file.uri, known) if known else None
     held = _held(row, content_hash)
+    # Its chunks may be stored by another document, under a route that this one has not had.
     if held and chunked and held.chunk_key == chunked.chunk_key:
         result.unchanged.append(file.uri)
         return

@@ -27,6 +27,7 @@ from docmill.storage.history.snapshots import StoredFile, vector_tag
 from docmill.storage.keys import embedding_key
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.process.ending import uncut
 from docmill.storage.schema import RunRow, indexed_text
 from docmill.storage.schema_evolution import conform
 from docmill.storage.tables.tables import read_stored_file, read_table, rewrite, write_single
@@ -86,7 +87,8 @@ def reembed(
             raise StoreError("late vectors need the windows that an ingest notes; ingest into a new store")
         embedded = _embed(base, space, progress or (lambda *_: None))
         made = _switched(base, space, embedded)
-        return Reembedded(embedded, publish_snapshot(base, made, terms.retention, terms.gate))
+        with uncut():
+            return Reembedded(embedded, publish_snapshot(base, made, terms.retention, terms.gate))
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,7 @@ def settle(
     parsed = 0
     for part in _results(base, plan, batches):
         good = [_document(planned.file, result) for planned, result in part if not _is_reject(result)]
+        # As columns, which take less memory than the objects of all rows.
         tables.append(to_table(good, DOCUMENTS))
         rejects += [
             _reject(planned.file, result, state.rejects.get(planned.file.uri), recipe, now)
@@ -114,6 +115,7 @@ def _results(
     for batch in reversed(batches):
         rows = {row.work_key: row for row in staged_documents([batch])}
         yield [(planned, row) for key, row in rows.items() for planned in waiting.pop(key, ())]
+    # A file that is lost here would be neither a document nor a reject, and nobody would know.
     assert not waiting, f"no batch has done the work for {[p.file.uri for own in waiting.values() for p in own]}"
 
 
@@ -137,6 +139,7 @@ def _rows(base: StoredSnapshot | None, uris: Collection[str]) -> dict[str, Docum
     """Return a snapshot's rows of documents, by uri."""
     if base is None or not uris:
         return {}
+    # A uri tells the bucket of its row: the files of the other buckets need not be read.
     touched = {bucket_of(document_key(uri), base.snapshot.buckets) for uri in uris}
     tables = [read_stored_file(base.root, piece) for piece in base.pieces("documents") if piece.bucket in touched]
     return {row.uri: row for table in tables for row in from_table(_only(table, "uri", uris), DocumentRow)}
@@ -197,6 +200,7 @@ def chunk_tables(base: StoredSnapshot | None, batches: Sequence[Batch], document
     owners: dict[str, list[_Owner]] = {}
     names = ("chunk_key", "chunks", "document_id", "uri")
     for key, count, *owner in zip(*(documents.column(name).to_pylist() for name in names), strict=True):
+        # No batch has rows of a document without chunks, so its key would never be found.
         if count:
             owners.setdefault(key, []).append(_Owner(*owner))
     for drafts in _drafts(base, batches, set(owners)):
@@ -281,6 +285,7 @@ def _committed(base: StoredSnapshot, wanted: set[str]) -> Iterable[pa.Table]:
     for piece in base.pieces("documents"):
         table = _only(read_stored_file(base.root, piece, ["chunk_key", "document_id"]), "chunk_key", wanted)
         documents |= dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    # Documents of equal key have equal chunks: those of any one of them will do.
     keys = {document_id: chunk_key for chunk_key, document_id in documents.items()}
     touched = {bucket_of(key, base.snapshot.buckets) for key in keys}
     for piece in base.pieces("chunks"):

@@ -23,6 +23,7 @@ def open_source(argument: str) -> Source:
         raise SourceError(f"source {argument!r}: {why}")
     path = Path(where)
     _check_reachable(argument, path)
+    # A folder may be called [drafts]: what exists under the name itself is meant.
     if glob.has_magic(str(path)) and not path.exists():
         return _glob_source(argument, path, name)
     if not path.exists():
@@ -49,6 +50,7 @@ def is_far(argument: str) -> bool:
 def _named(argument: str) -> tuple[str, str]:
     """Return the name that an argument gives its source, if any, and the path or address."""
     name, _, rest = argument.partition("=")
+    # A path may hold an equals sign.
     named = bool(rest) and "/" not in name and not may_exist(argument)
     return (name, rest) if named else ("", argument)
 
@@ -63,6 +65,7 @@ def _glob_source(argument: str, path: Path, name: str) -> Source:
 
 
 def _source(name: str, root: Path, pattern: str) -> Source:
+    # `docs` and `./docs/` are one source, whose documents must not become those of another.
     resolved = root.resolve()
     return Source(name or resolved.name or "root", resolved, pattern, f"{name}/" if name else "")
 
@@ -79,6 +82,7 @@ def discover(source: Source, options: DiscoverOptions) -> Listing:
     except OSError as error:
         raise SourceError(f"source {source.root} cannot be listed: {error.strerror}") from error
     found = sorted(walk.found.values(), key=lambda file: file.uri)
+    # A file that was skipped under a link may have been found under its own name.
     listing = Listing(found, [one for uri, one in walk.skipped.items() if uri not in walk.found], rules)
     if source.pattern and not (found or listing.unseen or options.may_be_empty):
         skipped = "".join(f"; {s.uri}: {s.message}" for s in listing.skipped if source.covers(s.uri))

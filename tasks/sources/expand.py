@@ -43,8 +43,10 @@ def expand(
     """
     hashes = {uri: taken.hash for uri, taken in prints.items()}
     holders = _holders(listings, prints)
+    # By content: a renamed or copied archive is not opened again.
     keys = {file.uri: seen.key(hashes[file.uri], suffix_of(file.uri)) for file in holders}
     known = _remembered(keys.values(), seen, retry)
+    # Of files with equal content one is opened.
     fresh = {keys[file.uri]: file for file in holders if keys[file.uri] not in known}
     bring(file.path for file in fresh.values())
     for key, result in _looked(fresh, recipe):
@@ -96,8 +98,10 @@ def _expanded(source: Source, listing: Listing, opened: Mapping[str, Contents], 
         if contents is None:
             found.append(file)
             continue
+        # It is a document itself; its attachments come beside it, and not in its place.
         if contents.kind == "mail":
             found.append(file)
+        # An archive that cannot be opened stays in the list, to be rejected with this reason.
         elif contents.reason:
             found.append(replace(file, reason=contents.reason, message=contents.message))
         for entry in _wanted(file, contents, source, listing):
@@ -131,6 +135,7 @@ def _member(file: SourceFile, entry: ContainedFile) -> SourceFile:
         path=file.path,
         source=file.source,
         size=entry.size,
+        # Not the time in the archive, which has no time zone and is often that of the build.
         mtime_ns=file.mtime_ns,
         place=entry.place,
         parent=f"{file.uri}/{entry.parent}" if entry.parent else file.uri,

@@ -82,6 +82,7 @@ class Fingerprints:
 
     def save(self, present: Iterable[SourceFile], listed: tuple[str, ...] = ()) -> None:
         """Save the hashes; forget missing files, and missing objects below the addresses in `listed`."""
+        # A run that read no file anew writes nothing, so a second run leaves the store as it is.
         if not self._fresh:
             return
         here = {file.known_as for file in present}
@@ -89,6 +90,7 @@ class Fingerprints:
         def stays(name: str) -> bool:
             return name in here or (not name.startswith(listed) if is_address(name) else may_exist(name))
 
+        # Files of sources that this run did not look at stay known, as long as they exist.
         kept = {name: known for name, known in self._seen.items() if stays(name)}
         merged = kept | self._fresh
         rows = [(path, *state, *taken) for path, (state, taken) in sorted(merged.items())]
@@ -127,6 +129,7 @@ def _read(path: Path) -> dict[str, tuple[State, Fingerprint]]:
         table = pq.read_table(path, partitioning=None)
     except (OSError, pa.ArrowInvalid):
         return {}
+    # Answers of an older `may_hold` are forgotten; the files are read once more.
     if not table.schema.equals(_SCHEMA, check_metadata=True):
         return {}
     columns = [column.to_pylist() for column in table.columns]

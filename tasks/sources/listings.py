@@ -25,6 +25,7 @@ class Listings:
 
     def __init__(self, store: Path, options: ArchiveOptions) -> None:
         self._path = store / "cache" / "listings.parquet"
+        # A higher limit or another password may find members where there were none.
         self._salt = key_of("listing", VERSION, asdict(options))
         self._seen = _read(self._path)
         self._fresh: dict[str, tuple[str, str]] = {}

@@ -28,6 +28,7 @@ def open_prefix(argument: str, address: str, name: str = "") -> Source:
     """Return the source for an address `s3://BUCKET/PREFIX`, an object, or a glob."""
     url = url_of(address) or ""
     above, _, last = url.rpartition("/")
+    # First, because a key may have the characters of a glob.
     if above != "s3:/" and connect(above).has(last):
         return _source(name, above, re.sub(r"([*?\[\]!#\\ ])", r"\\\1", last))
     steps = url.split("/")
@@ -86,13 +87,16 @@ class Incoming:
 
     def _offer(self, source: Source, objects: Objects, entry: ObjectEntry) -> SourceFile:
         changed = int(entry.modified.timestamp() * _NS)
+        # With the tag an object is known by its content, so a copy with a new date is not fetched again.
         origin = f"{source.url}/{entry.key} {entry.tag or changed}"
+        # The end of the name, because the suffix tells the type.
         path = str(self._folder / key_of(origin) / PurePosixPath(entry.key).name[-_NAME_CHARACTERS:])
         self._offered[path] = (objects, entry.key)
         return SourceFile(source.prefix + entry.key, path, source.name, entry.bytes, changed, origin=origin)
 
     def _fetch(self, path: str) -> None:
         objects, key = self._offered[path]
+        # The file is then missing where it is read, and is rejected there with a reason.
         with suppress(Vanished), temporary(self._folder) as draft:
             objects.download(key, draft)
             Path(path).parent.mkdir(exist_ok=True)

@@ -103,6 +103,7 @@ class Source:
 
     def leads_to(self, inner: str) -> bool:
         """Return whether documents may lie below a folder, given by its path in the source."""
+        # A folder is worth listing as long as its path can still become one that the pattern selects.
         names = inner.split("/")[: len(self._leading)]
         return not self._leading or self._leading[len(names) - 1].match("/".join(names))
 
@@ -162,6 +163,7 @@ class PathRules:
         self._include = patterns_of(options.include, "[discover] include") if options.include else None
         self._exclude = patterns_of(options.exclude, "[discover] exclude")
         self._local: list[tuple[str, PathPatterns]] = []
+        # Once and not by path: symbolic links and mounts give a folder further names.
         self._store = options.store.stat() if options.store and options.store.is_dir() else None
 
     def is_store(self, folder: os.stat_result) -> bool:
@@ -171,6 +173,7 @@ class PathRules:
     def enter(self, folder: Path, uri: str, names: Container[str]) -> None:
         """Apply the ignore file of a folder, if it is among `names`; raise OSError if it cannot be read."""
         file = folder / self.options.ignore_file
+        # It may have gone since its folder was listed.
         if file.name not in names or not os.path.lexists(file):
             return
         try:
@@ -189,10 +192,11 @@ class PathRules:
         """Return whether the patterns exclude a path whose folders they include."""
         path = f"{uri}/" if is_folder else uri
         return (
+            # The cheapest rules first: most paths are decided by their name alone.
             name in (self.options.ignore_file, self.options.settings_file)
             or self._is_hidden(name)
             or self._is_excluded(path)
-            or (not is_folder and not self._is_included(path))
+            or (not is_folder and not self._is_included(path))  # a folder may hold what is included
             or self._is_ignored(path)
         )
 

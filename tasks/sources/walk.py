@@ -86,6 +86,7 @@ class Walk:
         root = self._open("", path, path.stat(), None)
         self._visit(root)
         while self._links:
+            # What a link leads to may hold further links; they wait for the next round.
             due, self._links = self._links, []
             for folder, entry in sorted(due, key=lambda link: link[0].uri_of(link[1].name)):
                 self._visit(_Visit(folder, [entry], by_link=True, links=True))
@@ -109,6 +110,7 @@ class Walk:
         try:
             return self._take(visit, entry, uri)
         except FileNotFoundError:
+            # The listing still knows that it was a link; the link itself may have gone since.
             if entry.is_symlink() and os.path.lexists(entry.path):
                 self._skip(uri, "broken_link", "a link to nothing")
             else:
@@ -180,12 +182,14 @@ class Walk:
         folder = _WalkedFolder(uri, path, _identity(status), above.folder if above else None)
         if above and above.folder.is_within(folder.identity):
             self._skip(uri, "loop", "a link leads back to a folder above it")
+        # By device and inode: the store may have other names, through links or mounts.
         elif self._rules.is_store(status):
             self._skip(uri, "store", "it is where the documents go")
         elif not self._is_known(folder.identity, above):
             entries = _entries(path)
             names = {entry.name for entry in entries}
             self._rules.enter(path, uri, names)
+            # Not the store of this run, but one: its Parquet files and their copies in current/ are nobody's documents.
             if names >= _STORE:
                 self._skip(uri, "store", "it is a store of docmill's")
                 return None
@@ -199,6 +203,7 @@ class Walk:
         folder, vanished = visit.folder, visit.vanished
         visit.vanished = set()
         try:
+            # In a new folder of the same name everything that vanished would look deleted.
             is_same = _identity(folder.path.stat()) == folder.identity
             entries = [entry for entry in _entries(folder.path) if entry.name in vanished]
         except FileNotFoundError as error:
@@ -240,4 +245,4 @@ def _identity(status: os.stat_result) -> _Identity:
 def _entries(path: Path) -> list[Entry]:
     """Return the entries of a folder, last name first."""
     with os.scandir(path) as entries:
-        return sorted(entries, key=lambda entry: entry.name, reverse=True)
+        return sorted(entries, key=lambda entry: entry.name, reverse=True)  # the walk takes them from the end

@@ -65,6 +65,7 @@ SPLITTERS: Registry[Splitter] = Registry(
 def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
     """Return a strategy's options; raise ConfigError for an unknown option or an invalid value."""
     kind = SPLITTERS[strategy].options
+    # Before the call: a TypeError of Python's would not tell which names there are.
     names = [field.name for field in fields(kind)]
     for name in values:
         if name not in names:

@@ -97,6 +97,7 @@ def receive(pipe: Connection, read: Reader, deadline: float) -> Any:
     `Unreadable` where the reader does not take it, or it is too long.
     """
     (length,) = _LENGTH.unpack(_take(pipe, _LENGTH.size, deadline))
+    # Before anything is read of it: the length is the worker's word.
     if length > MAX_ANSWER + _ENVELOPE:
         raise Unreadable(f"it has {length} bytes, the limit is {MAX_ANSWER}")
     return decode(_take(pipe, length, deadline), read)
@@ -109,6 +110,7 @@ def _take(pipe: Connection, count: int, deadline: float) -> bytes:
     while count:
         if not ready.poll(max(0.0, deadline - time.monotonic()) * 1000):
             raise TimeoutError
+        # Not `Connection.recv`: it waits for ever for a message that is announced and never comes.
         part = os.read(pipe.fileno(), min(count, _AT_ONCE))
         if not part:
             raise EOFError

@@ -79,6 +79,7 @@ class Pool:
         self._workers: set[_Worker] = set()
         self._idle = 0
         self._closed = False
+        # A process that was killed could not remove the folders of its workers.
         sweep_folders()
 
     def map(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[B | Rejected]:
@@ -101,6 +102,7 @@ class Pool:
             self._closed = True
             workers, threads = list(self._workers), list(self._threads)
         with suppress(Empty):
+            # First, so that no thread takes another task; then each thread gets its None, and ends.
             while (task := self._queue.get_nowait()) is not None:
                 task.future.cancel()
         for _ in threads:
@@ -121,6 +123,7 @@ class Pool:
             if self._closed:
                 raise Transient("the pool of workers is closed")
             self._queue.put(task)
+            # A worker takes time to start and memory to keep: a few documents do not need all of them.
             if len(self._threads) < self.limits.workers and self._idle < self._queue.qsize():
                 thread = threading.Thread(target=self._supervise, name="docmill-worker", daemon=True)
                 self._threads.append(thread)
@@ -148,6 +151,7 @@ class Pool:
             self._look_ahead(worker, ahead)
             result = worker.answer(self.limits)
             if self._closed:
+                # Its worker was killed by `close`; that says nothing about the document.
                 raise Transient("the pool of workers was closed")
             task.future.set_result(result)
         except BaseException as error:
@@ -163,7 +167,7 @@ class Pool:
         if len(ahead) == 1 and self._queue.qsize() > 2 * self.limits.workers and not worker.last(self.limits):
             with suppress(Empty):
                 if (task := self._queue.get_nowait()) is None:
-                    self._queue.put(None)
+                    self._queue.put(None)  # the end is for the thread itself, once this task is done
                 elif task.future.set_running_or_notify_cancel():
                     ahead.append(task)
                     worker.give(task, only_small=True)
@@ -183,6 +187,7 @@ class Pool:
         worker = _Worker(self.limits)
         with self._lock:
             self._workers.add(worker)
+            # `close` may have listed the workers before this one was added.
             closed = self._closed
         if closed:
             worker.stop()
@@ -241,6 +246,7 @@ class _Worker:
         self._spent = True
         task = self._given.popleft()
         deadline = time.monotonic() + limits.timeout_s
+        # Notes say which parser is at work: a worker that dies cannot say it afterwards.
         result: Any = Note("")
         parser = ""
         try:

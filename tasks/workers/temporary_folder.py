@@ -34,6 +34,7 @@ def make_folder() -> WorkerFolder:
         path = Path(tempfile.mkdtemp(prefix=PREFIX))
         with suppress(FileNotFoundError):
             handle = os.open(path, _AS_IT_IS)
+            # Between its making and the lock another process may have taken it for that of a dead owner.
             if not _is_taken(handle, unknown=False) and path.exists():
                 return WorkerFolder(path, handle)
             os.close(handle)
@@ -45,6 +46,7 @@ def sweep_folders() -> None:
         with suppress(OSError):
             handle = os.open(path, _AS_IT_IS)
             try:
+                # Where there are no locks nothing is removed: its owner may be alive.
                 if os.fstat(handle).st_uid == os.geteuid() and not _is_taken(handle, unknown=True):
                     shutil.rmtree(path, ignore_errors=True)
             finally:

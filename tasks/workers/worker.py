@@ -35,7 +35,9 @@ def announce(parser: str) -> None:
 def serve(arguments: list[str]) -> None:
     """Answer requests on an inherited pipe; `arguments` are its number, the parent's pid, megabytes, seconds."""
     fd, parent, memory_mb, timeout_s = map(int, arguments)
+    # Ctrl-C reaches all processes of a terminal; the parent ends its workers itself, and says what is kept.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Nobody would read the answer of an orphan, or end it.
     die_with(parent)
     _block_network()
     logging.disable(logging.ERROR)  # libraries remark on documents; what matters is in the answer
@@ -66,6 +68,7 @@ def _answer(request: bytes, memory_mb: int) -> bytes:
         return refusal(why)
     except MemoryError:
         return refusal(Rejected("memory", f"needs more than {memory_mb} MB"))
+    # SystemExit among them: a parser's library must not end the worker.
     except BaseException as error:
         return refusal(Rejected("crashed", described(error)))
 
@@ -75,6 +78,7 @@ def _block_network() -> None:
         if event.startswith("socket.") and event not in _HARMLESS:
             raise PermissionError(f"no network while parsing ({event} {arguments[1:]!r:.80})")
 
+    # A hook, as it holds for every module and cannot be taken away; a document must not call home.
     sys.addaudithook(refuse)
 
 
@@ -83,6 +87,7 @@ _HARMLESS = frozenset({"socket.__new__", "socket.gethostname", "socket.getservby
 
 def _limit_memory(megabytes: int) -> None:
     """Limit the address space to what is taken now and `megabytes` more, and the size of any file written."""
+    # A core of a crashed parser would hold the document, and fill the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     lower(resource.RLIMIT_FSIZE, _MAX_FILE)
     if (taken := address_space()) is not None:

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
+from typer.testing import CliRunner
 
-from docmill.storage.sql.document_warnings import WARNINGS, warnings_of
+from docmill.flows.cli.app import app
+from docmill.storage.sql.document_warnings import WARNINGS, messages_of, warnings_of, with_warnings
 from tests.kit.pdf_pages import LEFT, page
 from tests.kit.workbench import Workbench
 
@@ -33,6 +36,42 @@ def test_lost_pages_are_told_and_end_the_run_with_status_3(tmp_path: Path) -> No
     assert bench.store.status()["lost_text"] == 1
 
 
+def test_each_way_to_a_document_gives_its_warnings(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    bench.write({"half.pdf": half_readable(), "notes.md": "# Notes\n\nAll of it.\n"})
+    bench.ingest()
+    told = {"half.pdf": [GARBLED], "notes.md": []}
+    with bench.store as store:
+        assert {uri: list(store.document(uri).warnings) for uri in told} == told
+        for table in ("documents", "documents_at(1)"):
+            rows = store.sql(f"SELECT uri, warnings FROM {table}").to_pylist()
+            assert {row["uri"]: row["warnings"] for row in rows} == told
+        hits = store.search("letters notes", mode="keyword", where="len(warnings) = 0")
+        assert {hit.uri for hit in hits} == {"notes.md"}
+    with duckdb.connect() as elsewhere:
+        elsewhere.execute((bench.root / "views.sql").read_text())
+        for table in ("documents", "documents_at(1)"):
+            assert dict(elsewhere.sql(f"SELECT uri, warnings FROM {table}").fetchall()) == told
+    command = ["sql", "SELECT uri, warnings FROM documents", "--store", str(bench.root), "--json"]
+    assert {row["uri"]: row["warnings"] for row in json.loads(said(command))} == told
+
+
+def test_explain_tells_the_warnings_of_a_file(tmp_path: Path, fake_model: str) -> None:
+    file, page = tmp_path / "half.pdf", tmp_path / "page.html"
+    file.write_bytes(half_readable())
+    command = ["explain", str(file), "--set", f"embedding.model={fake_model}"]
+    assert json.loads(said([*command, "--json"]))["warnings"] == [GARBLED]
+    assert f"\n  warning   {GARBLED}\n" in said(command)
+    said([*command, "--html", str(page)])
+    assert GARBLED in page.read_text()
+
+
+def said(command: list[str]) -> str:
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
 def test_latex_that_is_read_as_text_is_told_and_loses_nothing(tmp_path: Path) -> None:
     bench = Workbench(tmp_path)
     bench.write({"broken.tex": "\\documentclass{article}\n" + "\\begin{itemize}\\item Grain. " * 12})
@@ -45,20 +84,23 @@ def test_latex_that_is_read_as_text_is_told_and_loses_nothing(tmp_path: Path) ->
 
 
 def test_sql_and_python_agree_on_every_warning() -> None:
-    import duckdb
-
     metadata = [
         {"pages": 23, "garbled_pages": [2, 3, 4], "ocr_pages": [3]},
         {"pages": 3, "garbled_pages": [1], "ocr_pages": [1]},
         {"pages": 9, "garbled_pages": [1], "damaged_pages": [2, 5]},
         {"read_as": "text; it is no LaTeX"},
+        {"pages": 2, "damaged_pages": [1], "half": float("nan")},
         {"pages": "many", "garbled_pages": "some", "damaged_pages": ["front matter"]},
         {},
     ]
-    told = [json.dumps(one) for one in metadata]
+    told = ["", *map(json.dumps, metadata)]
     rows = [[f"{number}", text] for number, text in enumerate(told)]
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE documents (uri VARCHAR, document_id VARCHAR, metadata VARCHAR)")
         connection.executemany("INSERT INTO documents VALUES (?, '', ?)", rows)
         found = connection.sql(f"SELECT uri, kind, message, lost FROM ({WARNINGS}) ORDER BY uri, kind").fetchall()
+        columns = connection.sql(
+            f"SELECT uri, warnings FROM ({with_warnings('documents', 'FROM documents')})"
+        ).fetchall()
     assert found == sorted((f"{n}", *one) for n, text in enumerate(told) for one in warnings_of(text))
+    assert dict(columns) == {f"{n}": list(messages_of(text)) for n, text in enumerate(told)}

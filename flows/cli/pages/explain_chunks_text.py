@@ -52,6 +52,7 @@ def _facts(found: "Explanation") -> Iterator[str]:
     yield f"  uri       {plain(found.uri)}" + (f" of source {plain(found.source)}" if found.source else "")
     yield f"  format    {document.file_type.format}{language}, {len(document.parsed.text):,} characters"
     yield f"  is        {whole.content_type} {whole.score:.2f}, else {whole.runner_up} {whole.runner_up_score:.2f}"
+    yield from (f"  warning   {plain(warning)}" for warning in found.warnings)
     if found.globs:
         yield f"  globs     {plain(', '.join(found.globs))} match; the first decides"
 

@@ -34,6 +34,7 @@ def settings_of(context: typer.Context) -> "Settings":
     from docmill.flows.config.configuration import load
 
     settings = load(context.meta["flags"], context.meta["config"], assigned=assigned_of(context))
+    # Only commands on a store: `explain` must not fetch the list of snapshots from a bucket.
     reaches = {"*", "store"} & {*getattr(context.command, "sections", ())}
     return _reach(settings) if reaches else settings
 
@@ -68,6 +69,7 @@ def _reach(settings: "Settings") -> "Settings":
 
     transfers = logging.getLogger("docmill.remote")
     transfers.setLevel(logging.INFO)
+    # Replaced and not added: a test or a service may call several commands in one process.
     transfers.handlers = [_Notes()]
     folder = open_folder(settings.store, settings.mirrors)
     folder.refresh_if_possible()
@@ -168,6 +170,7 @@ def _setting_options(sections: tuple[str, ...]) -> tuple[Any, ...]:
         parameters.append(_shared("set", list[str] | None, None, _SET, metavar="KEY=VALUE", autocompletion=_keys_like))
     parameters.append(_shared("config", Path | None, None, _CONFIG, metavar="FILE"))
     parameters.append(_shared("debug", bool, False, "Show the traceback of an error."))
+    # typer reads options from a signature; no function could be written with a parameter for each key.
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False)
     app.command()(command)
@@ -196,8 +199,10 @@ def _parameter(key: "Key") -> inspect.Parameter:
         help=f"{key.field.description} [default: {default}]" if default not in ((), {}, "") else key.field.description,
         metavar=_metavar(annotation),
         show_default=False,
+        # A flag for each key would bury the dozen that one needs; `docmill settings` shows them all.
         hidden=key.dotted not in SHOWN,
     )
+    # All else as text: the settings judge a value with the same words, wherever it comes from.
     kind: Any = {tuple[str, ...]: list[str], bool: bool}.get(annotation, str)
     return inspect.Parameter(
         _name_of(*key.path), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]

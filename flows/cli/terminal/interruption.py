@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +17,9 @@ from docmill.storage.process import ending
 
 _COMMIT_S = 1.0
 """Seconds to wait for a commit that is nearly done; a longer one is cut, which leaves the snapshot before it."""
-_TIDY_S = 0.5
-"""Seconds to end workers and to remove folders. With the commit and the sentence, the end takes less than two."""
+_END_S = 1.5
+"""Seconds for the commit, and then to end workers, remove folders, and give a lease back, which takes two requests.
+With the sentence, and on a machine that is busy, the end takes less than two."""
 _AT_ONCE_S = 0.2  # to tidy up when a second signal came
 _WAITS = {signal.SIGINT: "press Ctrl-C again to end at once", signal.SIGTERM: "a second SIGTERM ends at once"}
 
@@ -77,8 +79,9 @@ class _Watch(threading.Thread):
         """End the process in order."""
         try:
             note(f"stopping; {_WAITS[number]}")
+            deadline = time.monotonic() + _END_S
             ending.begin(_COMMIT_S)
-            ending.tidy(_TIDY_S)
+            ending.tidy(deadline - time.monotonic())
             note(f"stopped; {self._kept()}")
             sys.stderr.flush()
         finally:

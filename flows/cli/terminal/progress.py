@@ -91,7 +91,8 @@ class _Lines:
 
     def close(self) -> None:
         if (phase := self._phase) is not None:
-            counted = f"{phase.done:,} {phase.unit} in " if phase.unit else "done in "
+            unit = phase.unit.removesuffix("s") if phase.done == 1 else phase.unit
+            counted = f"{phase.done:,} {unit} in " if unit else "done in "
             note(f"{phase.name}: {counted}{time.monotonic() - self._began:.1f} s")
         self._phase = None
 

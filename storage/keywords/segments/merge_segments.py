@@ -32,6 +32,7 @@ def choose(sizes: Sequence[tuple[int, int, int]]) -> list[list[int]]:
     postings = [size[2] for size in sizes]
     group = _small_ones(postings)
     worn = [[i] for i, (rows, dead, _) in enumerate(sizes) if dead > MOST_DEAD * rows and i not in group]
+    # A worn segment in the group loses its dead rows there, so it is not written twice.
     return [group, *worn] if group else worn
 
 
@@ -70,8 +71,10 @@ def merge(parts: Iterable[tuple[Postings, Int32]]) -> Postings:
     rows = np.empty(starts[-1], np.int32)
     frequencies = np.empty(starts[-1], np.result_type(*(part[3] for part in trimmed)))
     ids, lengths = pa.concat_arrays([part[4] for part in trimmed]), np.concatenate([part[5] for part in trimmed])
+    # free[t] is the next free place among the postings of term t: the parts fill them one after the other.
     free, base = starts[:-1].copy(), 0
     while trimmed:
+        # Taken off the list, so that each part's memory is free as soon as it is copied.
         place, (_, own, own_rows, own_frequencies, _, own_lengths) = places.pop(0), trimmed.pop(0)
         goal = np.repeat(free[place] - own[:-1], np.diff(own)) + np.arange(len(own_rows))
         rows[goal] = own_rows + np.int32(base)
@@ -99,7 +102,7 @@ def _trim(postings: Postings, dead: Int32) -> _Trimmed:
     alive[dead] = False
     kept = alive[postings.rows]
     starts = np.concatenate([[0], np.cumsum(kept)])[postings.starts]
-    used = np.diff(starts) > 0
+    used = np.diff(starts) > 0  # a term of dead rows alone leaves the dictionary
     numbers = (np.cumsum(alive) - 1).astype(np.int32)
     return (
         postings.terms.filter(pa.array(used)),
@@ -112,7 +115,7 @@ def _trim(postings: Postings, dead: Int32) -> _Trimmed:
 
 
 def _join_terms(dictionaries: Sequence[pa.StringArray]) -> pa.StringArray:
-    if len(dictionaries) == 1:
+    if len(dictionaries) == 1:  # it is sorted already
         return dictionaries[0]
     return pc.unique(pa.concat_arrays(dictionaries)).sort()
 

@@ -37,6 +37,7 @@ class Tombstones:
         fresh = np.setdiff1d(rows, self.rows)
         holders = np.searchsorted(postings.starts, postings.entries_of(fresh), side="right") - 1
         terms, group = np.unique(np.concatenate([self.terms, holders.astype(np.int32)]), return_inverse=True)
+        # What a term has lost before counts in full, each newly dead row that holds it counts one.
         weights = np.concatenate([self.counts, np.ones(len(holders), np.int32)])
         counts = np.bincount(group, weights, len(terms)).astype(np.int32)
         return Tombstones(np.union1d(self.rows, fresh).astype(np.int32), terms.astype(np.int32), counts)

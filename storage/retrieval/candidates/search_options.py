@@ -67,6 +67,7 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         for name, value, least in (("k", self.k, 1), ("rerank_depth", self.rerank_depth, 1), ("widen", self.widen, 0)):
+            # Python's callers may pass anything, among it numpy's integers, which are no `int`.
             if not isinstance(value, Integral) or value < least:
                 raise QueryError(f"{name} must be a whole number of at least {least}, got {value!r}")
         for name, chosen, known in (
@@ -98,6 +99,7 @@ def check_query(text: str) -> None:
     check_text(text, "the query")
     if not text.strip():
         raise QueryError("the query is empty; ask for something")
+    # Such a text has a vector, and some chunk would be nearest to it, by chance.
     if not any(map(str.isalnum, text)):
         raise QueryError(f"the query {text.strip()[:40]!r} has no word in it; ask in words")
     if len(text) > LONGEST_QUERY:

@@ -39,6 +39,7 @@ def parse_outlook(data: bytes, _: ParseOptions) -> Parsed:
 def parse_mbox(data: bytes, _: ParseOptions) -> Parsed:
     """Return the messages of an mbox file, each a section with its number as page; a single one is a mail."""
     letters = list(_letters(data, "mbox"))
+    # Mail programs save a single message in this form, too; it is to look like any other mail.
     if len(letters) == 1:
         return _parsed(letters[0])
     canvas = Canvas()
@@ -125,4 +126,5 @@ def messages_of(data: bytes) -> list[bytes]:
     """Return the messages of an mbox file, cut at lines such as `From ann Mon Jun 01 10:00:00 2009`."""
     cuts = [(found.start(), found.end()) for found in _ENVELOPE.finditer(data)]
     ends = [start for start, _ in cuts[1:]] + [len(data)]
+    # mbox quotes lines that look like the beginning of a message.
     return [data[begin:end].replace(b"\n>From ", b"\nFrom ") for (_, begin), end in zip(cuts, ends, strict=True)]

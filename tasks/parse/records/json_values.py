@@ -77,6 +77,7 @@ def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
     else:
         writer = ValueWriter(canvas)
         for number, value in enumerate(values):
+            # Its text may be all that is left of a record, and can still be found by its words.
             writer.record(value.line if isinstance(value, BadLine) else value, f"$[{number}]", 1)
     metadata: dict[str, Any] = found.metadata | {"records": len(values)}
     return canvas.parsed("", metadata | ({"bad_lines": bad} if bad else {}))
@@ -106,6 +107,7 @@ def _load(text: str) -> Any:
 
 
 def _loads(text: str) -> Any:
+    # Half a pair is no character: UTF-8 cannot write it, and no table could hold the text.
     return _DECODER.decode(_LONE.sub(lambda match: match[1] or r"\ufffd", text) if "\\u" in text else text)
 
 
@@ -134,6 +136,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+# As written: a number of forty digits or 1.10 would come back as another text, which nobody would find.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_object)
 
 
@@ -177,6 +180,7 @@ class ValueWriter:
 
     def record(self, value: Any, path: str, level: int) -> None:
         """Draw an item of a list: whole if small, else below a heading with its name."""
+        # Several records share a chunk as long as each is one element.
         lines = _small_lines(value)
         if lines is not None:
             self.canvas.paragraph("\n".join(lines), kind="text", path=path)
@@ -188,6 +192,7 @@ class ValueWriter:
     def _large(self, value: dict[str, Any], path: str, level: int) -> None:
         name = next((value[key] for key in _NAMES if isinstance(value.get(key), str) and value[key].strip()), "")
         if any(isinstance(one, dict | list) for one in value.values()) and 0 < len(name) <= _MAX_NAME:
+            # Only where there are parts below it: a heading for three lines would be a chunk of its own.
             self.canvas.heading(name, level)
             level += 1
         self._object(value, path, level)

@@ -94,6 +94,7 @@ def _code(part: Part, block: Block, seam: int, room: Room) -> Iterator[Piece]:
     element = next(part.index.outer.within(block.start, block.end))
     code = code_within(part.text, element)
     language = str(element.attributes.get("language", ""))
+    # Without the fence of a listing, which no grammar knows.
     syntax = syntax_of(part.text[slice(*code)], language)
     definitions = definitions_of(part.text[slice(*code)], language)
     if syntax is None or definitions is None or room.fits(block.start, block.end):
@@ -151,6 +152,7 @@ class _Reader:
             child = open_.pop()
             if child.start_byte > node.start_byte and child.is_named and self._begins_line(child):
                 found.append(child)
+            # Only what goes over several lines can hold a node that begins one.
             elif child.end_point.row > child.start_point.row:
                 open_ += reversed(child.children)
         return found
@@ -192,10 +194,12 @@ class _Reader:
         """Return whether a node is a comment, decorator or the like that belongs to the next one."""
         if number + 1 == len(nodes) or not (node.type in _LEADING or "comment" in node.type):
             return False
+        # A comment that an empty line follows is about what is above it, or about the file.
         return node.type == "access_specifier" or not self._blank_before(self._place(nodes[number + 1]))
 
     def _defines(self, nodes: list["Node"], number: int) -> bool:
         """Return whether a node is a definition, or belongs to one that follows."""
+        # A comment above a definition counts as its beginning.
         while self._leads(nodes[number], nodes, number):
             number += 1
         node = nodes[number]

@@ -97,6 +97,7 @@ def _at_headings(part: Part) -> list[int]:
 
 def _split(part: Part, starts: Sequence[int], options: Page) -> list[Span]:
     room = Room(part.tokens, options.size)
+    # Two breaks in a row are one, and a break at an end of the part divides nothing.
     places = sorted({place for place in starts if part.start < place < part.end})
     pieces = list(_pieces(part, [part.start, *places, part.end], room))
     return merge(part.text, pieces, room, _small_pages(pieces, places, Room(part.tokens, options.small)))
@@ -106,6 +107,7 @@ def _pieces(part: Part, bounds: Sequence[int], room: Room) -> Iterator[Piece]:
     """Yield the pieces of each page. Only the first piece of a page has the seam of a heading."""
     for start, end in pairwise(bounds):
         for number, piece in enumerate(structure_pieces(part.within(start, end), room)):
+            # A heading within a page must not look like the beginning of one.
             inner = min(piece.seam, HEADING - 1) if piece.seam < BARRIER else BARRIER
             yield piece._replace(seam=inner if number else HEADING)
 

@@ -69,6 +69,7 @@ def split_pairs(part: Part, options: Pairs) -> list[Span]:
     for unit in units(part, _marks(part, asked, BLOCK if options.together else BARRIER)):
         whole = room.fits(unit.start, unit.end)
         pieces += _cut(text, unit._replace(seam=BARRIER) if barred else unit, room, ends)
+        # The last part of a long answer must not share a chunk with the next question.
         barred = not whole
     return merge(text, pieces, room)
 
@@ -78,10 +79,12 @@ def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[P
     question = _head(text, unit, ends)
     left = room.tokens - room.measure.count(*question)
     answer = trim(text, question.end, unit.end)
+    # Where the question takes more than half of the room, repeating it would leave parts of a few words.
     if room.fits(unit.start, unit.end) or question.end == question.start or left < room.tokens / 2:
         yield from fit(text, unit, room, (prose_cuts,))
     else:
         yield Piece(*question, unit.seam)
+        # Less room than the rest: the first part shares its chunk with the question.
         yield from fit(text, Piece(*answer, GLUE), Room(room.measure, left - 1), (prose_cuts,))
 
 
@@ -129,6 +132,7 @@ def questions(part: Part) -> list[QuestionSpan]:
     found += [*_headings(part), *_lines(part), *_rows(part)]
     kept: list[QuestionSpan] = []
     for question in sorted(found):
+        # A heading that asks can be found as a heading and as a line.
         if not kept or question.start >= kept[-1].end:
             kept.append(question)
     return kept
@@ -140,6 +144,7 @@ def _headings(part: Part) -> Iterator[QuestionSpan]:
     levels = Counter(
         e.level for e in titles if _asks(str(e.attributes.get("text") or part.text[e.start_char : e.end_char]))
     )
+    # Of two levels with as many questions the deeper one: the other holds the groups of these questions.
     level = max(levels, key=lambda one: (levels[one], one), default=0)
     yield from (QuestionSpan(e.start_char, e.end_char, e.start_char, True) for e in titles if e.level == level)
 
@@ -188,6 +193,7 @@ def question_asked(part: Part) -> Callable[[Span], str]:
         if number < 0 or found[number].told or span.start < found[number].end:
             return ""
         under = bisect_right(titles, span.start) - 1
+        # A heading below the question begins something else.
         if under >= 0 and titles[under] > found[number].start:
             return ""
         return " ".join(part.text[found[number].words : found[number].end].strip(" |*_#>\t").split())

@@ -61,9 +61,11 @@ def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
     text = part.text
     before, in_list, glued, barred = Block("front_matter", 0, 0), False, 0, False
     for block in blocks(part):
+        # A paragraph or code below an item belongs to that item, and not to what comes after the list.
         nested = in_list and block.kind != "title" and _is_indented(text, block.start)
         seam = BARRIER if barred else _seam(text, before, block, in_list, nested)
         in_list = block.kind == "list_item" or nested
+        # It is no part of the text, and nothing may be joined across it.
         barred = block.kind == "front_matter"
         before = block
         if barred:
@@ -72,6 +74,7 @@ def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
         if room.fits(glued, block.end) or (block.kind == "code" and room.fits(block.start, block.end)):
             yield Piece(block.start, block.end, seam)
         else:
+            # The rest of a table that was cut would join the next block without its header.
             barred = block.kind == "table"
             yield from _cut(text, block, seam, room)
 
@@ -119,6 +122,7 @@ def small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Al
 
     def allow(left: int, middle: int, right: int) -> bool:
         whole = begins(left) and (right + 1 == len(pieces) or begins(right + 1))
+        # Else the end of a long section would join the next one, whose headings are not its own.
         if not whole or not small.fits(pieces[left].start, pieces[middle - 1].end):
             return False
         if not small.fits(pieces[middle].start, pieces[right].end):

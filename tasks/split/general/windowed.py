@@ -54,6 +54,7 @@ class Windowed(Options):
 
     def within(self, tokens: int) -> Self:
         """Return the options for a model with room for this many tokens of a chunk's text."""
+        # Only then: in other units `most` alone keeps a window within the model.
         if self.unit == "tokens" and self.size > tokens:
             return self.shrunk(tokens)
         return self if self.most <= tokens else replace(self, most=tokens)
@@ -136,6 +137,7 @@ class _Windows:
         again = self.ruler.retreat(span.end, shared) if shared else span.end
         if again >= least:
             return again
+        # An overlap that reaches back to the start of its window would never come to the end of the text.
         word = _WORD.search(self.part.text, least, span.end)
         return word.end() if word else least
 
@@ -187,6 +189,7 @@ def _parents(text: str, run: Span, ruler: Ruler, size: int) -> Iterator[Span]:
     """Yield documents of at most `size` units, which end at a line end if there is one in their second half."""
     start = run.start
     while size and (end := ruler.reach(start, size)) < run.end:
+        # Not before the middle, or many short lines would make many short documents.
         line = text.rfind("\n", (start + end) // 2, end) + 1
         end = line or end
         yield Span(start, end)

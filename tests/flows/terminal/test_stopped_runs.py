@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,15 @@ def processes(bench: Workbench) -> list[int]:
                 found.append(int(folder.name))
         except OSError:
             continue
+    return found
+
+
+def opened(number: int) -> list[Path]:
+    """Return the files that a process has open."""
+    found = []
+    for link in Path(f"/proc/{number}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed since it was listed
+            found.append(link.readlink())
     return found
 
 
@@ -112,7 +122,7 @@ def test_a_second_signal_ends_a_run_at_once(bench: Workbench, token_counts_folde
 def test_a_run_that_waits_for_the_lock_ends(bench: Workbench, token_counts_folder: Path) -> None:
     with locked(bench.root, "store", time.monotonic()):
         process = start(bench, token_counts_folder, "ingest", "--wait", "60")
-        time.sleep(2.0)
+        until(lambda: (bench.root / "lock") in opened(process.pid), process)
         code, said, seconds = stop(process, signal.SIGINT)
     assert (code, seconds < END_S) == (130, True)
     assert "kept: nothing yet" in said

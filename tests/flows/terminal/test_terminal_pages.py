@@ -6,6 +6,7 @@ import typer
 from docmill.flows.cli.app import GROUPS, app
 from docmill.flows.config.configuration import keys
 from tests.kit.making.make_terminal import FOLDER, PAGES, pages
+from tests.kit.making.terminal_sessions import SESSIONS
 
 WIDTH = 80
 
@@ -21,7 +22,7 @@ def test_a_page_is_printed_as_it_was_reviewed(name: str, printed: dict[str, str]
 
 
 def test_every_page_was_reviewed_and_fits_the_terminal(printed: dict[str, str]) -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == PAGES.keys() | {"progress", "ctrl-c"}  # see test_progress.py
+    assert {path.stem for path in FOLDER.iterdir()} == PAGES.keys() | SESSIONS.keys() | {"first-search"}
     wide = [line for name in PAGES for line in printed[name].splitlines() if len(line) > WIDTH]
     assert [line for line in wide if " " in line.strip()] == []
 

@@ -1,11 +1,12 @@
 """Terminal pages: what some commands print in a terminal of 80 columns, written so that a reviewer can see it.
 
-`tests/golden/terminal/<page>.txt` is the output of a command. After a wanted change
-`python -m tests.kit.making.make_terminal` writes these anew; review the difference.
+`tests/golden/terminal/<page>.txt` is the output of a command, or a session as `terminal_sessions.py` records it. After
+a wanted change `python -m tests.kit.making.make_terminal` writes these anew; review the difference.
 """
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
+from tests.kit.fake_encoder import write_model
+from tests.kit.making.terminal_sessions import first_search, sessions
 
 FOLDER = Path(__file__).parents[3] / "tests" / "golden" / "terminal"
 PAGES = {
@@ -59,10 +62,13 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Write all pages."""
+    """Write all pages, and record all sessions."""
     FOLDER.mkdir(exist_ok=True)
-    for name, text in pages():
-        (FOLDER / f"{name}.txt").write_text(text, encoding="utf-8", newline="")
+    with TemporaryDirectory() as folder:
+        model = write_model(Path(folder, "model"))
+        first = [("first-search", first_search(Path(folder, "first")))]
+        for name, text in chain(pages(), sessions(Path(folder, "all"), model), first):
+            (FOLDER / f"{name}.txt").write_text(text, encoding="utf-8", newline="")
 
 
 if __name__ == "__main__":

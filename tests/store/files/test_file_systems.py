@@ -171,3 +171,18 @@ def test_a_file_system_for_reading_only_is_refused_to_writers(bench: Workbench, 
     assert said == f"docmill: {bench.root} {reason}"
     found = docmill(token_counts_folder, "search", "knob", "--store", bench.root, before=before)
     assert found == (0, "")
+
+
+def test_a_copy_that_is_mounted_for_reading_only_answers_in_duckdb(
+    bench: Workbench, token_counts_folder: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "mnt"
+    place.mkdir()
+    fill = f"cp -a '{bench.root}/.' '{place}'; mv '{bench.root}' '{tmp_path}/gone'; mount -o remount,ro '{place}'"
+    before = f"{mounted(place, 'size=8m')}; {fill}"
+    tool = Path(sys.executable).with_name("duckdb")
+    asked = f"cd '{place}' && '{tool}' -init views.sql -csv -noheader -c 'SELECT count(*) FROM chunks' > '{tmp_path}/n'"
+    status, said = docmill(token_counts_folder, "status", "--store", place, before=f"{before}; ({asked})")
+    assert status == 0, said
+    assert said.endswith("cannot be written: Read-only file system; it can be read: search, sql, verify")
+    assert (tmp_path / "n").read_text().strip() == "1"

@@ -74,17 +74,20 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
 
 @cache
 def _parser(mdx: bool) -> MarkdownIt:
+    # Without references: a definition would vanish from the blocks, and the text has to be covered.
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table").disable(["inline", "reference"])
     return with_mdx(with_tables(parser)) if mdx else with_tables(parser)
 
 
 def _blank(text: str, end: int) -> str:
     """Return the text with its first `end` characters as empty lines, so that line numbers are unchanged."""
+    # The parser gives places as line numbers, which then need no correction.
     return "\n" * len(_LINE.findall(text, 0, end)) + text[end:] if end else text
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:
     """Return those values of the front matter that other formats have, too, under the same names."""
+    # Site generators spell them in several ways: Date, date, lastMod.
     lower = {key.lower(): value for key, value in values.items()}
     return {ours: _told(ours, lower[theirs]) for theirs, ours in _NAMES.items() if lower.get(theirs)}
 

@@ -69,6 +69,7 @@ class CellBudget:
 
     def put(self, sheet: Worksheet, row: int, column: int, text: str) -> None:
         """Put a text into a cell; raise Rejected if the workbook holds too much."""
+        # Counted while it is read: a bomb is to be stopped before it is in memory.
         self._cells -= 1
         self._characters -= len(text)
         if self._cells < 0:
@@ -82,6 +83,7 @@ def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:
     """Draw a sheet as a section: its name as heading, then tables, single cells and notes in order."""
     if not sheet.rows and not sheet.notes:
         return
+    # Drawn all the same, with a mark: a search is to find all that the file holds.
     hidden: dict[str, Any] = {"hidden": True} if sheet.hidden else {}
     canvas.heading(sheet.name, 1, sheet=sheet.name, **hidden)
     _fill_merged(sheet)
@@ -98,6 +100,7 @@ def _fill_merged(sheet: Worksheet) -> None:
         text = sheet.rows.get(top, {}).get(column, "")
         for row in range(top + 1, min(bottom, top + left) + 1) if text else ():
             left -= 1
+            # A row that holds nothing else would become one of the merged text alone.
             if row in sheet.rows:
                 sheet.rows[row].setdefault(column, text)
 
@@ -173,6 +176,7 @@ def _table_in(block: list[Row]) -> tuple[int, int]:
     if len(columns) == 1:
         return (0, len(block)) if _is_list(block) else (len(block), len(block))
     first, last = 0, len(block)
+    # Single cells above a table are its title and remarks.
     while first < last and len(block[first][1]) == 1:
         first += 1
     while last > first and _is_note(block[last - 1][1], columns[0]):
@@ -200,6 +204,7 @@ def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet) -> None:
     if _is_strewn(rows, columns):
         canvas.paragraph("\n".join(" ".join(cells.values()) for _, cells in rows), **about)
         return
+    # A table of one row would have its only row as header, or none.
     if len(rows) == 1:
         canvas.paragraph(" | ".join(" ".join(text.split()) for text in rows[0][1].values()), **about)
         return
