@@ -24,7 +24,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
 from docmill.flows.runs.engine import Engine
-from docmill.flows.runs.report import Report
+from docmill.flows.runs.report import EARLIER, Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run
 from docmill.storage.arrow_schema import from_table
@@ -297,4 +297,4 @@ def _rejections(state: StoreState, todo: Plan, outcome: Outcome) -> Iterator[str
     for uri in dict.fromkeys((*todo.rejected, *todo.stale)):
         if uri in state.rejects:
             before = state.rejects[uri]
-            yield f"{uri}: {before.reason}: {before.message} (in an earlier run)"
+            yield f"{uri}: {before.reason}: {before.message}{EARLIER}"

@@ -1,0 +1,29 @@
+"""Watch options: how long to wait for the end of a burst, and how often to look where no event tells."""
+
+from dataclasses import dataclass
+
+from docmill.storage.errors import ConfigError
+
+DEBOUNCE_S = 0.2
+"""Seconds without a change that end a burst. An editor writes a file within 0.05 s; git leaves gaps of 0.1 s."""
+POLL_S = 5.0
+"""Seconds between two looks at a source without events: so often an object store can be listed for cents a day."""
+EVERY_S = 600.0
+"""Seconds between two runs over everything. Events get lost: the kernel drops them where a queue is full."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """Seconds: `debounce_s` without a change end a burst, `poll_s` lie between two looks at a source without events,
+    and `every_s` between two runs over everything."""
+
+    debounce_s: float = DEBOUNCE_S
+    poll_s: float = POLL_S
+    every_s: float = EVERY_S
+
+    def __post_init__(self) -> None:
+        if wrong := [f"--{name} must be above 0, got {value:g}" for name, value in self._named() if not value > 0]:
+            raise ConfigError(*wrong)
+
+    def _named(self) -> tuple[tuple[str, float], ...]:
+        return ("debounce", self.debounce_s), ("poll", self.poll_s), ("every", self.every_s)
