@@ -1,5 +1,6 @@
 """Lookout: wait until sources change, told by the events of the file system or found by listing them again."""
 
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ class Lookout:
         self._seen: dict[str, Seen] = {}
         self._folders: dict[Path, object] = {}
         self.watched: tuple[Watched, ...] = ()
+        self.ended = threading.Event()
 
     def arm(self, afresh: bool = False) -> None:
         """Note the state of the sources as that before a run; with `afresh`, watch all folders anew.
@@ -53,10 +55,13 @@ class Lookout:
         self._seen = {one.argument: self._look(one) for one in self.watched if one.why_polled}
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end of the next burst of changes; return False if there is none within `seconds`."""
+        """Wait for the end of the next burst of changes; return False if there is none within `seconds`.
+
+        Once `ended` is set, by any thread, it returns within a second.
+        """
         end = time.monotonic() + seconds
         next_poll = time.monotonic() + self._options.poll_s
-        while (left := end - time.monotonic()) > 0:
+        while (left := end - time.monotonic()) > 0 and not self.ended.is_set():
             if self._told(min(left, _LOOK_S)) or self._replaced():
                 return True
             if time.monotonic() >= next_poll:
@@ -84,7 +89,7 @@ class Lookout:
     def _told(self, seconds: float) -> bool:
         """Return whether an event told of a change within so many seconds."""
         if self._events is None:
-            time.sleep(seconds)
+            self.ended.wait(seconds)
             return False
         try:
             return self._events.wait(seconds)

@@ -1,8 +1,8 @@
-"""Watch: run the ingest once, then again after each burst of changes, until the process is ended."""
+"""Watch: run the ingest once, then again after each burst of changes, until told to end."""
 
 import time
 from collections.abc import Callable
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
@@ -32,18 +32,17 @@ class Told(Protocol):
         """Hear why a run failed, and when it is tried again."""
 
 
-def watch(
-    lookout: Lookout, run: Callable[[RunOptions], Report], first: RunOptions, every_s: float, told: Told
-) -> NoReturn:
-    """Run once with the options `first`, then after each burst of changes, and `every_s` after the last run.
+def watch(lookout: Lookout, run: Callable[[RunOptions], Report], first: RunOptions, every_s: float, told: Told) -> None:
+    """Run once with the options `first`, then after each burst of changes, and `every_s` seconds after the last run.
 
+    It returns when `lookout.ended` is set.
     A run that fails is tried again, sooner if the sources change. The first one raises what no retry mends, such as a
     source that does not exist; a later one only `ConfigError`.
     """
     _until_it_succeeds(lookout, run, first, told, _AT_THE_START)
     told.started(lookout)
     later = RunOptions(allow_delete=first.allow_delete)
-    while True:
+    while not lookout.ended.is_set():
         changed = lookout.wait(every_s)
         _until_it_succeeds(lookout, run, later, told, _LATER, afresh=not changed)
 
@@ -58,7 +57,7 @@ def _until_it_succeeds(
 ) -> None:
     """Run, and try again with growing pauses while it fails."""
     pause = _FIRST_PAUSE_S
-    while True:
+    while not lookout.ended.is_set():
         began = time.monotonic()
         try:
             lookout.arm(afresh)
@@ -68,7 +67,8 @@ def _until_it_succeeds(
             lookout.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
         else:
-            return told.done(report, time.monotonic() - began)
+            told.done(report, time.monotonic() - began)
+            return
 
 
 def _spelled(error: Exception) -> str:

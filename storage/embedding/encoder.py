@@ -32,9 +32,9 @@ _TEXTS_AT_ONCE = 1024  # texts whose tokens are in memory at a time; with fewer,
 _CPU_BATCH_TOKENS = 2048  # fits the caches: the fastest of 256 to 16384, 0.75 of the time of 32 texts a batch
 _GPU_BATCH_TOKENS = 65536  # a GPU needs many rows to be busy; more rows take more of its memory
 _LIGHT_TOKENS = 512
-"""Tokens up to which the light network encodes although the full one is loaded. On two cores, one of 130 tokens takes it
-0.04 s of CPU time, four of them 0.18 s, and sixteen 0.68 s; the full one, whose threads wait for each other, takes 0.28,
-0.57 and 0.82 s."""
+"""Tokens up to which the light network encodes although the full one is loaded. On two busy cores it takes 0.04, 0.18
+and 0.68 s of CPU time for one, four and sixteen texts of 130 tokens; the full one, whose threads wait for each other,
+takes 0.28, 0.57 and 0.82 s."""
 _SHOWN = 60  # characters of a text in a message, enough to find it by
 _LOG = logging.getLogger("docmill.loading")
 _TINY = 1e-12  # replaces the norm of a zero vector, which has no direction and stays zero
