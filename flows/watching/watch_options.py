@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 from docmill.storage.errors import ConfigError
 
-DEBOUNCE_S = 0.2
-"""Seconds without a change that end a burst. An editor writes a file within 0.05 s; git leaves gaps of 0.1 s."""
+DEBOUNCE_S = 0.1
+"""Seconds without a change that end a burst. More delays every save; less cuts what git or rsync writes into several
+commits, which costs snapshots and loses nothing."""
 POLL_S = 5.0
-"""Seconds between two looks at a source without events: so often an object store can be listed for cents a day."""
+"""Seconds between two looks at a source without events. Each look lists it all, and an object store bills listings."""
 EVERY_S = 600.0
-"""Seconds between two runs over everything. Events get lost: the kernel drops them where a queue is full."""
+"""Seconds between two runs at most. Events get lost: the kernel drops them when its queue is full."""
 
 
 @dataclass(frozen=True, slots=True)

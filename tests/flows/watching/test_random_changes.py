@@ -148,7 +148,7 @@ class Vandal:
 
 
 def rows(bench: Workbench, table: str) -> list[dict[str, object]]:
-    """Return the rows of a table of good documents, without times: a file of equal content keeps the one it came with."""
+    """Return the rows of good documents, without times: a file of equal content keeps the one that it came with."""
     documents = read_table(open_folder(bench.root).newest(), "documents").to_pylist()
     good = {row["uri"] for row in documents if row["status"] == "ok"}
     found = read_table(open_folder(bench.root).newest(), table).to_pylist()
