@@ -30,13 +30,18 @@ class Watched:
     source: Source
     why_polled: str = ""
 
+    def spelled(self, poll_s: float) -> str:
+        """Return in words how the source is watched."""
+        how = f"polling {self.argument} every {poll_s:g} s: {self.why_polled}"
+        return how if self.why_polled else f"watching {self.argument}"
+
 
 class Lookout:
     """The sources of a watch; `arm` before each run, so that nothing that changes during the run is missed."""
 
     def __init__(self, settings: Settings, arguments: Sequence[str], options: WatchOptions) -> None:
         self._arguments = arguments
-        self._options = options
+        self.options = options
         self._rules: DiscoverOptions = discover_options(settings, may_be_empty=True)
         self._events: FolderEvents | None = None
         self._seen: dict[str, Seen] = {}
@@ -60,14 +65,14 @@ class Lookout:
         Once `ended` is set, by any thread, it returns within a second.
         """
         end = time.monotonic() + seconds
-        next_poll = time.monotonic() + self._options.poll_s
+        next_poll = time.monotonic() + self.options.poll_s
         while (left := end - time.monotonic()) > 0 and not self.ended.is_set():
             if self._told(min(left, _LOOK_S)) or self._replaced():
                 return True
             if time.monotonic() >= next_poll:
                 if self._differs():
                     return True
-                next_poll = time.monotonic() + self._options.poll_s
+                next_poll = time.monotonic() + self.options.poll_s
         return False
 
     def close(self) -> None:
@@ -79,7 +84,7 @@ class Lookout:
     def _begin(self, watched: Sequence[Watched]) -> None:
         folders = [one.source.root for one in watched if not one.why_polled]
         try:
-            self._events = FolderEvents(folders, self._rules, self._options.debounce_s) if folders else None
+            self._events = FolderEvents(folders, self._rules, self.options.debounce_s) if folders else None
         except OSError as error:  # so many folders cannot be watched
             why = f"the system cannot watch it ({error})"
             watched = [one if one.why_polled else replace(one, why_polled=why) for one in watched]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from docmill.flows.runs.report import Report
@@ -9,12 +10,11 @@ from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.watching.lookout import Lookout
 from docmill.storage.errors import Locked, SourceError, StoreError, Transient
 
+_Passing = tuple[type[Exception], ...]
 _FIRST_PAUSE_S = 1.0
-_LONGEST_PAUSE_S = 60.0
-"""Seconds between two tries of a run that fails: each pause is twice the one before, up to this one."""
 
-_AT_THE_START = (Transient, OSError)
-_LATER = (Transient, OSError, SourceError, StoreError)
+_AT_THE_START: _Passing = (Transient, OSError)
+_LATER: _Passing = (Transient, OSError, SourceError, StoreError)
 """The errors that time or a person may mend while the watch goes on. At the start a source that does not exist is a
 slip of the pen, and a store of another model will not become one of this."""
 
@@ -32,43 +32,43 @@ class Told(Protocol):
         """Hear why a run failed, and when it is tried again."""
 
 
-def watch(lookout: Lookout, run: Callable[[RunOptions], Report], first: RunOptions, every_s: float, told: Told) -> None:
-    """Run once with the options `first`, then after each burst of changes, and `every_s` seconds after the last run.
+@dataclass(frozen=True, slots=True)
+class WatchLoop:
+    """A watch over the sources of `lookout`: `run` ingests them, and `told` hears what comes of it."""
 
-    It returns when `lookout.ended` is set.
-    A run that fails is tried again, sooner if the sources change. The first one raises what no retry mends, such as a
-    source that does not exist; a later one only `ConfigError`.
-    """
-    _until_it_succeeds(lookout, run, first, told, _AT_THE_START)
-    told.started(lookout)
-    later = RunOptions(allow_delete=first.allow_delete)
-    while not lookout.ended.is_set():
-        changed = lookout.wait(every_s)
-        _until_it_succeeds(lookout, run, later, told, _LATER, afresh=not changed)
+    lookout: Lookout
+    run: Callable[[RunOptions], Report]
+    told: Told
 
+    def work(self, first: RunOptions) -> None:
+        """Run with the options `first`, then after each burst of changes, and at least as often as the options say.
 
-def _until_it_succeeds(
-    lookout: Lookout,
-    run: Callable[[RunOptions], Report],
-    options: RunOptions,
-    told: Told,
-    passing: tuple[type[Exception], ...],
-    afresh: bool = False,
-) -> None:
-    """Run, and try again with growing pauses while it fails."""
-    pause = _FIRST_PAUSE_S
-    while not lookout.ended.is_set():
-        began = time.monotonic()
-        try:
-            lookout.arm(afresh)
-            report = run(options)
-        except passing as error:
-            told.failed(f"{_spelled(error)}; trying again in {pause:g} s")
-            lookout.wait(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_S)
-        else:
-            told.done(report, time.monotonic() - began)
-            return
+        A run that fails is tried again, sooner if the sources change. The first one raises what no retry mends, such as
+        `SourceError`; a later one only what is wrong in the settings, as `ConfigError` or `QueryError`. Returns when
+        `lookout.ended` is set.
+        """
+        self._until_it_succeeds(first, _AT_THE_START)
+        self.told.started(self.lookout)
+        later = RunOptions(allow_delete=first.allow_delete)
+        while not self.lookout.ended.is_set():
+            changed = self.lookout.wait(self.lookout.options.every_s)
+            self._until_it_succeeds(later, _LATER, afresh=not changed)
+
+    def _until_it_succeeds(self, options: RunOptions, passing: _Passing, afresh: bool = False) -> None:
+        """Run, and try again with growing pauses while it fails."""
+        pause = _FIRST_PAUSE_S
+        while not self.lookout.ended.is_set():
+            began = time.monotonic()
+            try:
+                self.lookout.arm(afresh)
+                report = self.run(options)
+            except passing as error:
+                self.told.failed(f"{_spelled(error)}; trying again in {pause:g} s")
+                self.lookout.wait(pause)
+                pause = min(2 * pause, self.lookout.options.longest_pause_s)
+            else:
+                self.told.done(report, time.monotonic() - began)
+                return
 
 
 def _spelled(error: Exception) -> str:

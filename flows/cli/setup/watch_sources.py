@@ -63,37 +63,35 @@ def _watch(
     from docmill.flows.cli.terminal.interruption import interruptible, kept_of
     from docmill.flows.hosting.run_on_engine import engine_of, ready_for_runs, sources_of, start_run
     from docmill.flows.watching.lookout import Lookout
-    from docmill.flows.watching.watch import watch as watch_sources
+    from docmill.flows.watching.watch import WatchLoop
     from docmill.storage.process.ending import tidied
     from docmill.tasks.workers.pool import close_pools
 
     named = sources_of(settings, tuple(sources))
     if settings.engine == "auto":
         note(f"engine {engine_of(settings, first)}, chosen by --engine auto")
-    told = _WatchLog(options, as_json)
+    told = _WatchLog(as_json)
 
     def run(how: "RunOptions") -> "Report":
         with progress_shown("discover", brief=told.runs > 0) as progress:
             return start_run(settings, named, how, progress, note)
 
     with interruptible(lambda: kept_of(settings.store)), tidied(close_pools), ready_for_runs(settings):
-        watch_sources(Lookout(settings, named, options), run, first, options.every_s, told)
+        WatchLoop(Lookout(settings, named, options), run, told).work(first)
 
 
 class _WatchLog:
     """Tells of a watch: a line on standard output for each commit, everything else on standard error."""
 
-    def __init__(self, options: WatchOptions, as_json: bool) -> None:
+    def __init__(self, as_json: bool) -> None:
         self.runs = 0
-        self._options = options
         self._as_json = as_json
         self._problems: frozenset[str] = frozenset()
 
     def started(self, lookout: "Lookout") -> None:
         """Tell which sources are watched, and how."""
         for one in lookout.watched:
-            polled = f"polling {one.argument} every {self._options.poll_s:g} s: {one.why_polled}"
-            note(polled if one.why_polled else f"watching {one.argument}")
+            note(one.spelled(lookout.options.poll_s))
 
     def done(self, report: "Report", seconds: float) -> None:
         """Tell what a run has committed or held back, and the problems that the run before did not have."""

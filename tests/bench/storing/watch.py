@@ -140,10 +140,10 @@ def measure(folder: Path, chunks: int, saves: int) -> list[Figure]:
         resident = _resident_mb(process.pid)
         searched = watched.search(saves)
         load = os.getloadavg()[0]
-        waited, commits = watched.burst()
         before = _used(process.pid)
         time.sleep(_IDLE_S)
         idle = (_used(process.pid) - before) / _IDLE_S
+        waited, commits = watched.burst()
     return [
         *figures,
         Figure(f"save to hit, median of {saves}", statistics.median(found), "s", _BOUNDS_S.get(chunks)),

@@ -15,7 +15,7 @@ from docmill.flows.watching.watch_options import WatchOptions
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep.verify import verify
-from tests.kit.watching import Watching
+from tests.flows.watching.watching import Watching
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

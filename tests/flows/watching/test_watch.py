@@ -14,8 +14,8 @@ from docmill.flows.watching.watch_options import WatchOptions
 from docmill.storage.errors import ConfigError, QueryError, SourceError, StoreError
 from docmill.storage.lock import locked
 from docmill.storage.objects.bucket import connect
+from tests.flows.watching.watching import QUICK, Watching
 from tests.kit.far_bench import make_bucket
-from tests.kit.watching import QUICK, Watching
 from tests.kit.workbench import Workbench, summary
 
 pytestmark = pytest.mark.usefixtures("fake_model")

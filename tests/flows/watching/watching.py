@@ -12,7 +12,7 @@ from docmill.flows.hosting.run_on_engine import start_run
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.watching.lookout import Lookout
-from docmill.flows.watching.watch import watch
+from docmill.flows.watching.watch import WatchLoop
 from docmill.flows.watching.watch_options import WatchOptions
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench, summary
@@ -82,7 +82,7 @@ class Watching:
 
     def _watch(self) -> None:
         try:
-            watch(self.lookout, self._run, self.first, self.options.every_s, self)
+            WatchLoop(self.lookout, self._run, self).work(self.first)
         except BaseException as error:
             self.error = error
         finally:
