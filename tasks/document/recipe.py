@@ -23,6 +23,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 from docmill.storage.errors import ConfigError
@@ -36,6 +37,7 @@ from docmill.tasks.parse.dispatch.reading import parser_key
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.split.strategies import SPLITTERS
+from docmill.tasks.split.syntax.grammars import absent
 from docmill.tasks.workers.pool import Limits
 
 _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
@@ -43,7 +45,8 @@ _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
 _REMEMBERED = 1 << 16
 """Keys of each kind that a process keeps for its next run, in 20 MB: those of 16,000 documents take 0.1 s to make."""
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
-"""Programs that parsers start; a rejected file that needs one is tried again once it is installed."""
+_PACKAGES = ("unstructured",)
+"""Programs that parsers start, and packages of extras; a rejected file that needs one is tried again with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,9 @@ class Recipe:
             routes = {kind: self.routes.route(uri, kind, said) for kind in set(content_types)}
         except ConfigError as error:  # the document's front matter has become invalid
             return key_of("no chunks", text_key, str(error))
-        return _chunk_key(text_key, tuple(sorted((kind, self._chunker_key(route)) for kind, route in routes.items())))
+        chunkers = tuple(sorted((kind, self._chunker_key(route)) for kind, route in routes.items()))
+        # Once a grammar is installed, code that was split without one is split again.
+        return _chunk_key(text_key, chunkers, (absent(),) if "code" in routes and absent() else ())
 
     def _chunker_key(self, route: Route) -> str:
         if route.also:
@@ -121,8 +126,8 @@ def _text_key(content_hash: str, parser: str) -> str:
 
 
 @lru_cache(_REMEMBERED)
-def _chunk_key(text_key: str, chunkers: tuple[tuple[str, str], ...]) -> str:
-    return key_of("chunks", text_key, dict(chunkers))
+def _chunk_key(text_key: str, chunkers: tuple[tuple[str, str], ...], without: tuple[tuple[str, ...], ...]) -> str:
+    return key_of("chunks", text_key, dict(chunkers), *without)
 
 
 def _limits_of_size(recipe: Recipe) -> tuple[Any, ...]:
@@ -135,7 +140,8 @@ def _strategies(_recipe: Recipe) -> tuple[Any, ...]:
 
 
 def _installed(_recipe: Recipe) -> tuple[Any, ...]:
-    return ([name for name in _PROGRAMS if shutil.which(name)],)
+    packages = [name for name in _PACKAGES if find_spec(name)]
+    return ([name for name in _PROGRAMS if shutil.which(name)], *packages)
 
 
 def _nothing(_recipe: Recipe) -> tuple[Any, ...]:
