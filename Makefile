@@ -49,6 +49,7 @@ bench: $(INSTALLED)
 	@$(if $(LABELLED),$(IN) -m tests.bench.parsing.detect --data '$(LABELLED)')
 	@$(if $(LABELLED),$(IN) -m tests.bench.parsing.routes --labelled '$(LABELLED)')
 	@$(IN) -m tests.bench.storing.incremental $(if $(DATA),--data '$(DATA)')
+	@$(IN) -m tests.bench.storing.watch --chunks 10000 100000
 	@$(IN) -m tests.bench.storing.ingest $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.storing.records $(if $(DATA),--data '$(DATA)' --share .04)
 

@@ -68,8 +68,8 @@ ORDER = (  # each folder imports only those before it
     "tasks/split/content", "tasks/split",
     "tasks/detect", "tasks/context", "tasks/chunking", "tasks/workers", "tasks/document",
     "tasks/evaluate", "tasks/batch", "tasks/sources", "tasks/publishing", "tasks",
-    "flows/config", "flows/runs", "flows/records", "flows/measure", "flows", "flows/hosting", "flows/cli/terminal",
-    "flows/cli/pages", "flows/cli/commands", "flows/cli/setup", "flows/cli",
+    "flows/config", "flows/runs", "flows/watching", "flows/records", "flows/measure", "flows", "flows/hosting",
+    "flows/cli/terminal", "flows/cli/pages", "flows/cli/commands", "flows/cli/setup", "flows/cli",
 )  # fmt: skip
 
 

@@ -16,12 +16,12 @@ from docmill.flows.cli.commands import (
     tag_and_diff,
     tune_settings,
 )
-from docmill.flows.cli.setup import list_settings, schedule_runs, show_plugins
+from docmill.flows.cli.setup import list_settings, schedule_runs, show_plugins, watch_sources
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 from docmill.storage.process.malloc_tuning import prefer_system_pool
 
 GROUPS = {
-    "Start": ("init", "settings", "ingest", "plan", "schedule"),
+    "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
     "Ask": ("search", "sql", "explain"),
     "Versions": ("history", "diff", "tag", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
@@ -65,6 +65,7 @@ def options(
 
 for module in (
     ingest_and_plan,
+    watch_sources,
     schedule_runs,
     search_and_sql,
     explain_document,

@@ -1,7 +1,7 @@
 """Poll the Prefect API for due runs until told to stop, and leave nothing running."""
 
 import asyncio
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from multiprocessing import active_children
 from threading import Timer
 from typing import Any
@@ -11,6 +11,7 @@ from prefect.runner import Runner
 from prefect.schedules import Schedule
 from prefect.types.entrypoint import EntrypointType
 
+from docmill.flows.hosting.watched_runs import QUERY_S, WatchedRuns
 from docmill.flows.ingest import ingest
 
 STOP_S = 8.0
@@ -46,9 +47,12 @@ class Polling(Runner):
                 raise
 
 
-def poll(name: str, schedule: Schedule, parameters: dict[str, Any]) -> None:
-    """Serve the deployment `ingest/<name>` until SIGTERM or Ctrl-C, then pause its schedule."""
-    runner = Polling(name=name, pause_on_shutdown=True)
+def poll(name: str, schedule: Schedule, parameters: dict[str, Any], watched: WatchedRuns | None = None) -> None:
+    """Serve the deployment `ingest/<name>` until SIGTERM or Ctrl-C, then pause its schedule.
+
+    With `watched`, runs start after changes, too. Raises what ended the watch.
+    """
+    runner = Polling(name=name, pause_on_shutdown=True, query_seconds=QUERY_S if watched else None)
     runner.add_flow(
         ingest,
         name=name,
@@ -58,10 +62,12 @@ def poll(name: str, schedule: Schedule, parameters: dict[str, Any]) -> None:
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
     try:
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt), watched.beside(runner.handle_sigterm) if watched else nullcontext():
             asyncio.run(runner.run())
     finally:
         _kill()
+    if watched and watched.error:
+        raise watched.error
 
 
 def _kill() -> None:

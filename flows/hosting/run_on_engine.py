@@ -1,10 +1,11 @@
 """Start a run on the engine that the settings choose; the command line and `docmill.ingest` use this."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from docmill.flows.runs.engine import EngineName, LocalEngine, choose_engine
+from docmill.flows.runs.engine import EngineName, LocalEngine, choose_engine, configured_api
 from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,6 +36,18 @@ def start_run(
 
     with LocalEngine(progress, tell) as engine:
         return ingest(settings, named, engine, **asdict(options))
+
+
+@contextmanager
+def ready_for_runs(settings: "Settings") -> Iterator[None]:
+    """Keep what several runs share during the block: the embedded Prefect server, if they need one."""
+    if choose_engine(settings.engine) == "prefect" and configured_api() is None:
+        from docmill.flows.hosting.prefect_server import embedded_server
+
+        with embedded_server():
+            yield
+    else:
+        yield
 
 
 def engine_of(settings: "Settings", options: "RunOptions") -> EngineName:

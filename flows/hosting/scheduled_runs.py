@@ -17,6 +17,7 @@ from docmill.flows.hosting.prefect_server import embedded_server, environment, p
 from docmill.flows.hosting.server_secret import SECRET
 from docmill.flows.runs.engine import configured_api
 from docmill.flows.runs.report import artifact_key
+from docmill.flows.watching.lookout import Lookout
 from docmill.storage.address import absolute
 from docmill.storage.errors import ConfigError, Locked
 from docmill.storage.files import flocked
@@ -27,8 +28,10 @@ HOUSE = Path(__file__).parents[2]
 LOCALTIME = Path("/etc/localtime")
 
 
-def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
+def serve(settings: Settings, sources: Sequence[str], cron: str, lookout: Lookout | None = None) -> None:
     """Ingest `sources` on the schedule `cron`, in local time, until the process is stopped.
+
+    With a `lookout`, at the start and after changes, too.
 
     Serves the flow as a deployment of the configured Prefect API, else of an embedded server, which ends with the last
     process that uses it. Runs never overlap: a run that is due while another runs is cancelled. Raises `Locked` if
@@ -48,8 +51,10 @@ def serve(settings: Settings, sources: Sequence[str], cron: str) -> None:
             page = url.removesuffix("/api")
         print(f"ingest/{name}: {cron} ({schedule.timezone}); runs are shown on {page}", file=sys.stderr)
         from docmill.flows.hosting.due_runs import poll
+        from docmill.flows.hosting.watched_runs import WatchedRuns
 
-        poll(name, schedule, {"sources": list(sources), "store": absolute(settings.store)})
+        watched = WatchedRuns(name, lookout) if lookout else None
+        poll(name, schedule, {"sources": list(sources), "store": absolute(settings.store)}, watched)
 
 
 def deployment_name(store: Path, sources: Sequence[str]) -> str:

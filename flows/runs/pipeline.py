@@ -26,7 +26,7 @@ from docmill.flows.runs.batch_phases import PLAN
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
 from docmill.flows.runs.engine import Engine, Node
-from docmill.flows.runs.report import Report
+from docmill.flows.runs.report import EARLIER, Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run
 from docmill.storage.arrow_schema import from_table
@@ -317,4 +317,4 @@ def _rejections(report: Report) -> Iterator[str]:
     for row in report.rejects:
         yield f"{row.uri}: {row.reason}: {row.message}"
     for row in report.rejected_before:
-        yield f"{row.uri}: {row.reason}: {row.message} (in an earlier run)"
+        yield f"{row.uri}: {row.reason}: {row.message}{EARLIER}"

@@ -14,6 +14,10 @@ from docmill.tasks.publishing.gate import GateVerdict
 EXIT_DONE = 0
 EXIT_PARTLY = 3  # Python and typer use 1 and 2 for errors
 EXIT_HELD = 4
+EARLIER = " (in an earlier run)"
+"""The end of a problem that an earlier run has told of already."""
+_MOVES = ("added", "changed", "moved", "deleted", "rejected", "stale")
+"""The counts of documents that `as_line` names."""
 
 
 @dataclass(slots=True)
@@ -122,6 +126,12 @@ class Report:
         if self.rechunked:
             lines.insert(3, f"  re-chunk   {self._some_rechunked()}")
         return "\n".join(lines)
+
+    def as_line(self) -> str:
+        """Return a summary of one line, for a log."""
+        documents = _counts({name: getattr(self.documents, name) for name in _MOVES})
+        chunks = _counts({"added": self.chunks.added, "removed": self.chunks.removed})
+        return f"{self.headline}; documents: {documents}; chunks: {chunks}"
 
     def _some_rechunked(self) -> str:
         """Return the uris of the rechunked documents in a plan, else their number."""

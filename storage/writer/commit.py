@@ -308,14 +308,16 @@ def _moved(row: CostRow, before: int, number: int) -> CostRow:
     return replace(row, snapshot=number) if row.snapshot == before else row
 
 
-def vector_rows(packs: Sequence[Path], chunks: Rows, wanted: pa.Array | None = None) -> Iterator[pa.RecordBatch]:
+def vector_rows(
+    packs: Sequence[Path], chunks: Rows, wanted: pa.Array | None = None, at_once: int = _BATCH_ROWS
+) -> Iterator[pa.RecordBatch]:
     """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from packs of embeddings.
 
-    A chunk with parts comes once for each part.
+    A chunk with parts comes once for each part. Each pack is read anew for every `at_once` rows.
     """
     held = Packs(packs)
     for part in _some(chunks, ["chunk_id", "document_id", *KEYS], wanted):
-        for batch in by_vector(part).to_batches(_BATCH_ROWS):
+        for batch in by_vector(part).to_batches(at_once):
             yield _with_found(batch, held)
 
 

@@ -238,6 +238,8 @@ def may_exist(path: str) -> bool:
 
 def readable(name: str) -> str:
     """Return a file name as valid Unicode, with invalid bytes escaped."""
+    if name.isascii():  # as most are: a walk asks for each name several times
+        return name
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 

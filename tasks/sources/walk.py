@@ -238,6 +238,11 @@ class Walk:
         self.skipped[full] = Skipped(full, reason, message)
 
 
+def is_store(folder: Path) -> bool:
+    """Return whether a folder has the files of a store."""
+    return all((folder / name).exists() for name in _STORE)
+
+
 def _identity(status: os.stat_result) -> _Identity:
     return _Identity(status.st_dev, status.st_ino)
 

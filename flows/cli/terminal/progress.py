@@ -23,12 +23,12 @@ Progress = Callable[[Phase], None]
 
 
 @contextmanager
-def progress_shown(begin: str = "") -> Iterator[Progress]:
+def progress_shown(begin: str = "", brief: bool = False) -> Iterator[Progress]:
     """Yield a function that shows how far a phase is, on standard error.
 
-    `begin` is what a terminal shows until the first phase.
+    `begin` is what a terminal shows until the first phase. If `brief`, a log has no line of a phase under 30 seconds.
     """
-    with _bars(begin) if sys.stderr.isatty() else _lines() as show:
+    with _bars(begin) if sys.stderr.isatty() else _lines(brief) as show:
         yield show
 
 
@@ -54,9 +54,9 @@ def _bars(begin: str) -> Iterator[Progress]:
 
 
 @contextmanager
-def _lines() -> Iterator[Progress]:
+def _lines(brief: bool) -> Iterator[Progress]:
     """Say how far the phase is every 30 seconds, and at its end how long it took."""
-    lines = _Lines()
+    lines = _Lines(brief)
     over = threading.Event()
 
     def repeat() -> None:
@@ -74,9 +74,10 @@ def _lines() -> Iterator[Progress]:
 class _Lines:
     """The phase at hand, and since when."""
 
-    def __init__(self) -> None:
+    def __init__(self, brief: bool = False) -> None:
         self._phase: Phase | None = None
         self._began = time.monotonic()
+        self._least_s = EVERY_S if brief else 0.0
 
     def show(self, phase: Phase) -> None:
         if self._phase is not None and self._phase.name != phase.name:
@@ -90,7 +91,7 @@ class _Lines:
             note(f"{phase.name}: {figures(phase)}")
 
     def close(self) -> None:
-        if (phase := self._phase) is not None:
+        if (phase := self._phase) is not None and time.monotonic() - self._began >= self._least_s:
             unit = phase.unit.removesuffix("s") if phase.done == 1 else phase.unit
             counted = f"{phase.done:,} {unit} in " if unit else "done in "
             note(f"{phase.name}: {counted}{time.monotonic() - self._began:.1f} s")

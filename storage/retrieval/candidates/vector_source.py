@@ -12,10 +12,12 @@ from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.commit import vector_rows
-from docmill.storage.writer.pending_vectors import with_vectors
+from docmill.storage.writer.pending_vectors import COLUMNS, with_vectors
 
 _FOREIGN_SHARE = 4
 """Rows of packs for each vector of the snapshot, above which LanceDB is read: packs keep the vectors of past chunks."""
+_ROWS_AT_ONCE = 1 << 14
+"""Vectors to take from the packs at a time, in 25 MB if each has 384 numbers: each time, row groups are read anew."""
 _MOST_PACKS = 64  # one takes 2 ms to read, and to import LanceDB takes a second
 
 
@@ -42,5 +44,6 @@ def _is_small(stored: StoredSnapshot) -> bool:
 
 
 def _from_packs(stored: StoredSnapshot) -> FlatIndex:
-    rows = vector_rows(stored.packs("embeddings"), with_vectors(stored, read_table(stored, "chunks")))
+    chunks = with_vectors(stored, read_table(stored, "chunks", COLUMNS))
+    rows = vector_rows(stored.packs("embeddings"), chunks.combine_chunks(), at_once=_ROWS_AT_ONCE)
     return FlatIndex(pa.Table.from_batches(rows, schema(stored.snapshot.space.dimension)))

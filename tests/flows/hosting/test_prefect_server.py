@@ -254,3 +254,30 @@ def test_serve_keeps_a_store_on_an_object_store(place: Path, far: FarBench, join
         assert serving.wait(60) == 0, (place / "serve.log").read_text()
     assert far.store.document("valley.md").text == WORDS
     assert not (place / "s3:").exists()
+
+
+def test_a_schedule_that_watches_runs_the_flow_at_the_start_and_after_a_change(
+    place: Path, joined: dict[str, str]
+) -> None:
+    log = place / "watch.log"
+    arguments = command(
+        "docmill.flows.cli.app", "schedule", "docs", "--store", "store", "--watch", "--cron", "0 0 1 1 *"
+    )
+    with running(arguments, log, joined) as serving:
+        wait_for(lambda: "docmill: watching docs" in log.read_text(), "the first run")
+        (place / "docs" / "river.md").write_text("# River\n\nThe river floods in March.\n")
+        wait_for(lambda: numbers(place / "store") == [1, 2], "a run after the change")
+        serving.terminate()
+        assert serving.wait(60) == 0, log.read_text()
+    with open_store(place / "store") as store:
+        assert store.document("river.md").text == "# River\n\nThe river floods in March.\n"
+
+
+def test_a_schedule_that_watches_begins_with_sources_that_exist(place: Path, own: dict[str, str]) -> None:
+    arguments = command("docmill.flows.cli.app", "schedule", "nowhere", "--store", "store", "--watch", "--cron", CRON)
+    done = subprocess.run(
+        arguments, cwd=place, env=own, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("docmill: source 'nowhere' does not exist")
+    assert server_of(place) is None

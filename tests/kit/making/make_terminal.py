@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parents[3] / "tests" / "golden" / "terminal"
 PAGES = {
     "help": ["--help"],
     "ingest": ["ingest", "--help"],
+    "watch": ["watch", "--help"],
     "search": ["search", "--help"],
     "evaluate": ["evaluate", "--help"],
     "settings-help": ["settings", "--help"],

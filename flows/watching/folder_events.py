@@ -1,0 +1,73 @@
+"""Folder events: what the file system tells of changes below folders, in bursts."""
+
+from collections.abc import Generator, Sequence
+from pathlib import Path, PurePath
+
+from watchfiles import Change, watch
+
+from docmill.tasks.sources.source import DiscoverOptions, PathRules, readable
+from docmill.tasks.sources.walk import is_store
+
+_LONGEST_BURST_S = 5.0
+"""Seconds after which a burst is taken as over: a file that is written all the time must not hold up the others."""
+_TURN_S = 0.1  # for which one call waits
+_MS = 1000
+
+
+class FolderEvents:
+    """The events below some folders, from the moment on that this is made.
+
+    Raises `OSError` if the system cannot watch so many folders. Changes of what a run leaves out are no events here,
+    nor are those of stores: the runs of two watches would set each other off.
+    """
+
+    def __init__(self, folders: Sequence[Path], options: DiscoverOptions, debounce_s: float) -> None:
+        self._folders = folders
+        self._rules = PathRules(options)
+        self._options = options
+        self._store = options.store.resolve() if options.store else None
+        self._events: Generator[set[tuple[Change, str]]] = watch(
+            *folders,
+            watch_filter=self._matters,
+            debounce=round(_LONGEST_BURST_S * _MS),
+            step=max(1, round(debounce_s * _MS)),
+            rust_timeout=round(_TURN_S * _MS),
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            force_polling=False,
+            ignore_permission_denied=True,
+        )
+        self._early = bool(next(self._events))  # the first turn sets the watches
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end of the next burst; return False if none begins within about so many seconds.
+
+        Raises `RuntimeError` if the system does not tell of events any more.
+        """
+        early, self._early = self._early, False
+        return early or any(next(self._events) for _ in range(max(1, round(seconds / _TURN_S))))
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._events.close()
+
+    def _matters(self, _: Change, name: str) -> bool:
+        """Return whether a run may have to do with a path."""
+        path = Path(name)
+        if self._store and path.is_relative_to(self._store):
+            return False
+        return any(self._selects(path, folder) for folder in self._folders if path.is_relative_to(folder))
+
+    def _selects(self, path: Path, folder: Path) -> bool:
+        steps = [readable(step) for step in path.relative_to(folder).parts]
+        if not steps or steps[-1] == self._options.ignore_file:
+            return True
+        above = [PurePath(*steps[:end]).as_posix() for end in range(1, len(steps) + 1)]
+        if any(self._rules.drop(uri, step, True) for uri, step in zip(above[:-1], steps, strict=False)):
+            return False
+        is_folder = not path.is_file()  # what is gone may have been one
+        return not self._rules.drop(above[-1], steps[-1], is_folder) and not _in_store(path, len(steps))
+
+
+def _in_store(path: Path, steps: int) -> bool:
+    return any(is_store(folder) for folder in list(path.parents)[:steps])

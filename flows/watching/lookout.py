@@ -1,0 +1,148 @@
+"""Lookout: wait until sources change, told by the events of the file system or found by listing them again."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from docmill.flows.config.from_settings import discover_options
+from docmill.flows.config.settings import Settings
+from docmill.flows.watching.event_support import deaf
+from docmill.flows.watching.folder_events import FolderEvents
+from docmill.flows.watching.watch_options import WatchOptions
+from docmill.storage.errors import DocmillError
+from docmill.tasks.sources.discover import discover, open_source
+from docmill.tasks.sources.object_source import Incoming
+from docmill.tasks.sources.source import DiscoverOptions, Listing, Source
+
+_LOOK_S = 1.0
+"""Seconds between two looks at the folders of the sources themselves: one that is moved away gives no event."""
+Seen = frozenset[tuple[object, ...]] | str
+"""What a look at a source found: a tuple for each path, or the error that hid them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A source, and why it is polled; "" if the file system tells of its changes."""
+
+    argument: str
+    source: Source
+    why_polled: str = ""
+
+    def spelled(self, poll_s: float) -> str:
+        """Return in words how the source is watched."""
+        how = f"polling {self.argument} every {poll_s:g} s: {self.why_polled}"
+        return how if self.why_polled else f"watching {self.argument}"
+
+
+class Lookout:
+    """The sources of a watch; `arm` before each run, so that nothing that changes during the run is missed."""
+
+    def __init__(self, settings: Settings, arguments: Sequence[str], options: WatchOptions) -> None:
+        self._arguments = arguments
+        self.options = options
+        self._rules: DiscoverOptions = discover_options(settings, may_be_empty=True)
+        self._events: FolderEvents | None = None
+        self._seen: dict[str, Seen] = {}
+        self._folders: dict[Path, object] = {}
+        self.watched: tuple[Watched, ...] = ()
+        self.ended = threading.Event()
+
+    def arm(self, afresh: bool = False) -> None:
+        """Note the state of the sources as that before a run; with `afresh`, watch all folders anew.
+
+        Raises `SourceError` if a source does not exist.
+        """
+        if afresh or not self.watched or self._replaced():
+            self.close()
+            self._begin([_watched(argument, self._rules) for argument in self._arguments])
+        self._seen = {one.argument: self._look(one) for one in self.watched if one.why_polled}
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end of the next burst of changes; return False if there is none within `seconds`.
+
+        Once `ended` is set, by any thread, it returns within a second.
+        """
+        end = time.monotonic() + seconds
+        next_poll = time.monotonic() + self.options.poll_s
+        while (left := end - time.monotonic()) > 0 and not self.ended.is_set():
+            if self._told(min(left, _LOOK_S)) or self._replaced():
+                return True
+            if time.monotonic() >= next_poll:
+                if self._differs():
+                    return True
+                next_poll = time.monotonic() + self.options.poll_s
+        return False
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._events is not None:
+            self._events.close()
+        self._events, self.watched, self._folders = None, (), {}
+
+    def _begin(self, watched: Sequence[Watched]) -> None:
+        folders = [one.source.root for one in watched if not one.why_polled]
+        try:
+            self._events = FolderEvents(folders, self._rules, self.options.debounce_s) if folders else None
+        except OSError as error:  # so many folders cannot be watched
+            why = f"the system cannot watch it ({error})"
+            watched = [one if one.why_polled else replace(one, why_polled=why) for one in watched]
+        self.watched = tuple(watched)
+        self._folders = {folder: _identity(folder) for folder in folders if self._events}
+
+    def _told(self, seconds: float) -> bool:
+        """Return whether an event told of a change within so many seconds."""
+        if self._events is None:
+            self.ended.wait(seconds)
+            return False
+        try:
+            return self._events.wait(seconds)
+        except RuntimeError:  # of watchfiles, whose thread has ended
+            self.close()
+            return True
+
+    def _replaced(self) -> bool:
+        """Return whether another folder, or none, is where one was watched."""
+        return any(_identity(folder) != known for folder, known in self._folders.items())
+
+    def _differs(self) -> bool:
+        return any(self._look(one) != self._seen.get(one.argument) for one in self.watched if one.why_polled)
+
+    def _look(self, one: Watched) -> Seen:
+        try:
+            listing = _list(one.source, self._rules)
+        except (DocmillError, OSError) as error:  # the run will meet it as well, and tell of it
+            return str(error)
+        files = ((file.uri, file.size, file.mtime_ns, file.inode, file.origin) for file in listing.found)
+        return frozenset((*files, *((skipped.uri, skipped.reason) for skipped in listing.skipped)))
+
+
+def _list(source: Source, rules: DiscoverOptions) -> Listing:
+    return Incoming(Path()).discover(source, rules) if source.url else discover(source, rules)
+
+
+def _watched(argument: str, rules: DiscoverOptions) -> Watched:
+    source = open_source(argument)
+    return Watched(argument, source, _why_polled(source, rules))
+
+
+def _why_polled(source: Source, rules: DiscoverOptions) -> str:
+    """Return why no events tell of all changes of a source, or "" if they do."""
+    if source.url:
+        return "an object store"
+    if source.pattern:
+        return "not a folder"
+    if rules.follow_links == "all":
+        return "links may lead out of it"
+    if mount := deaf(source.root):
+        return f"{mount.kind} on {mount.point}"
+    return ""
+
+
+def _identity(folder: Path) -> object:
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

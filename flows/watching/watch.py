@@ -1,0 +1,76 @@
+"""Watch: run the ingest once, then again after each burst of changes, until told to end."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from docmill.flows.runs.report import Report
+from docmill.flows.runs.run_options import RunOptions
+from docmill.flows.watching.lookout import Lookout
+from docmill.storage.errors import Locked, SourceError, StoreError, Transient
+
+_Passing = tuple[type[Exception], ...]
+_FIRST_PAUSE_S = 1.0
+
+_AT_THE_START: _Passing = (Transient, OSError)
+_LATER: _Passing = (Transient, OSError, SourceError, StoreError)
+"""The errors that time or a person may mend while the watch goes on. At the start a source that does not exist is a
+slip of the pen, and a store of another model will not become one of this."""
+
+
+class Told(Protocol):
+    """Hears what a watch does."""
+
+    def started(self, lookout: Lookout) -> None:
+        """Hear that the sources are watched, and how."""
+
+    def done(self, report: Report, seconds: float) -> None:
+        """Hear of a run that has ended."""
+
+    def failed(self, message: str) -> None:
+        """Hear why a run failed, and when it is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchLoop:
+    """A watch over the sources of `lookout`: `run` ingests them, and `told` hears what comes of it."""
+
+    lookout: Lookout
+    run: Callable[[RunOptions], Report]
+    told: Told
+
+    def work(self, first: RunOptions) -> None:
+        """Run with the options `first`, then after each burst of changes, and at least as often as the options say.
+
+        A run that fails is tried again, sooner if the sources change. The first one raises what no retry mends, such as
+        `SourceError`; a later one only what is wrong in the settings, as `ConfigError` or `QueryError`. Returns when
+        `lookout.ended` is set.
+        """
+        self._until_it_succeeds(first, _AT_THE_START)
+        self.told.started(self.lookout)
+        later = RunOptions(allow_delete=first.allow_delete)
+        while not self.lookout.ended.is_set():
+            changed = self.lookout.wait(self.lookout.options.every_s)
+            self._until_it_succeeds(later, _LATER, afresh=not changed)
+
+    def _until_it_succeeds(self, options: RunOptions, passing: _Passing, afresh: bool = False) -> None:
+        """Run, and try again with growing pauses while it fails."""
+        pause = _FIRST_PAUSE_S
+        while not self.lookout.ended.is_set():
+            began = time.monotonic()
+            try:
+                self.lookout.arm(afresh)
+                report = self.run(options)
+            except passing as error:
+                self.told.failed(f"{_spelled(error)}; trying again in {pause:g} s")
+                self.lookout.wait(pause)
+                pause = min(2 * pause, self.lookout.options.longest_pause_s)
+            else:
+                self.told.done(report, time.monotonic() - began)
+                return
+
+
+def _spelled(error: Exception) -> str:
+    """Return the message of an error; what it tells to do about a lock, the watch does by itself."""
+    return str(error).partition("; wait")[0] if isinstance(error, Locked) else str(error)
