@@ -23,7 +23,7 @@ FROM_CORPUS = {  # what each is a sample of
     CORPUS / "products/ptarmigan.html": "html",
     CORPUS / "products/ptarmigan-installation.pdf": "pdf",
 }
-README = ROOT / "README.md"
+README = ROOT / "docs" / "_old_readme.md"
 SUFFIX = ".golden"
 PASSWORDS = ("secret",)
 HEAD, TAIL = (
