@@ -25,6 +25,8 @@ COMMANDS = (
     "docmill verify",
 )
 """One line each. The third edits a sentence of one document and renames a folder of others."""
+PICTURED = 5
+"""The commands of the picture, from the first. The others stand in the text alone, so that a picture fits a screen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tests.kit.picture.screen import Cell, Line, Screen, Style
-from tests.kit.picture.session import COLUMNS, COMMANDS, Output
+from tests.kit.picture.session import COLUMNS, COMMANDS, PICTURED, Output
 
 TYPING = 0.025
 """Seconds for a character that is typed."""
@@ -52,7 +52,7 @@ def timeline(outputs: Iterable[Output]) -> Timeline:
     outputs = list(outputs)
     shown: list[Shown] = []
     row, now, really = 0.0, 0.5, 0.0
-    for number, command in enumerate(COMMANDS):
+    for number, command in enumerate(COMMANDS[:PICTURED]):
         typed = TYPING * len(command)
         shown.append(Shown(row, _typed(command), now, 0.0, typed))
         row += 1
