@@ -1,4 +1,4 @@
-"""Draw the house and the way of one document through it, from the code and from a run, into docs/architecture.md.
+"""Draw the house and the way of one document through it, from the code and a run, into docs/design/architecture.md.
 
 python -m tests.kit.making.make_architecture
 """
@@ -32,7 +32,7 @@ from tests.kit import fake_encoder
 from tests.kit.house import LAYERS, ROOT, folder_graph
 
 T = TypeVar("T")
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "docs" / "design" / "architecture.md"
 GROUND = ("docmill.storage", "docmill.tasks.workers")  # rows, keys, files and processes: no stop on the way
 STEPS = {  # the modules that hand a document on, in the order in which it meets them
     "docmill.tasks.document.process": "one document, in a worker process",
