@@ -16,17 +16,19 @@ from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "docs" / "_old_readme.md").read_text(encoding="utf-8")
+PAGES = "".join(
+    path.read_text(encoding="utf-8") for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+)
 
 
-def test_the_readme_names_every_command_strategy_and_format() -> None:
+def test_the_documentation_names_every_command_strategy_and_format() -> None:
     names = {name for group in (typer.main.get_command(app).commands, SPLITTERS, FORMATS) for name in group}  # type: ignore[attr-defined]
-    assert {name for name in names if not re.search(rf"\b{name}\b", README)} == set()
+    assert {name for name in names if not re.search(rf"\b{name}\b", PAGES)} == set()
 
 
-def test_the_readme_says_each_option_of_each_strategy_with_its_default_and_true_bounds() -> None:
+def test_the_documentation_says_each_option_of_each_strategy_with_its_default_and_true_bounds() -> None:
     rows = dict.fromkeys(SPLITTERS, "")
-    for names, said in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (`\w+`(?: = |, ).*) \|$", README, re.MULTILINE):
+    for names, said in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (`\w+`(?: = |, ).*) \|$", PAGES, re.MULTILINE):
         rows |= {name: rows[name] + said for name in re.findall(r"\w+", names)}
     rows["sliding_window"] += rows["fixed"]  # "likewise"
     for name, splitter in SPLITTERS.items():
@@ -43,8 +45,8 @@ def test_the_readme_says_each_option_of_each_strategy_with_its_default_and_true_
                         options_of(name, {option: value})
 
 
-def test_the_readme_names_every_verb_of_make() -> None:
+def test_the_documentation_names_every_verb_of_make() -> None:
     done = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True)
     verbs = set(re.findall(r"^make (\w+)", done.stdout, re.MULTILINE))
     assert {"demo", "test", "lint", "bench", "clean"} <= verbs
-    assert {verb for verb in verbs if f"make {verb}" not in README} == set()
+    assert {verb for verb in verbs if f"make {verb}" not in PAGES} == set()
