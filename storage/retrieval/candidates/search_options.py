@@ -43,12 +43,24 @@ class SearchArguments(TypedDict, total=False):
 class SearchOptions:
     """How a search ranks and presents its hits.
 
-    `weight` is the weight of the vectors in a weighted fusion. `spread` is the share of its neighbours' scores that
-    a chunk of a hybrid search gets. `distinct` drops hits that repeat a better hit. `diversity`
-    weighs difference from better hits against the score (maximal marginal relevance). `rerank` is `late` or the path or
-    hub name of a CrossEncoder, and scores `rerank_depth` candidates again. `expand` searches again with
-    words of the first hits (`feedback`) or with a language model's wordings (`model`). `widen` grows hits by whole
-    neighbouring chunks up to this number of tokens. `parents` returns the parent of each chunk found.
+    Attributes:
+        k: How many hits to return at most, from 1.
+        mode: `"hybrid"` fuses the rankings of both indexes; `"vector"` and `"keyword"` use one of them.
+        where: An SQL predicate over the columns of chunks and documents, or None.
+        weight: The weight of the vectors in a weighted fusion, from 0 to 1; the keywords get the rest.
+        fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
+        spread: The share of its neighbours' scores that a chunk of a hybrid search gets, from 0 to 1.
+        distinct: Whether to drop hits that repeat a better hit.
+        diversity: The weight of difference from better hits against the score, from 0 to 1 (maximal marginal
+            relevance).
+        rerank: `"late"`, or the path or hub name of a CrossEncoder, to score the candidates again; `""` is none.
+        rerank_depth: How many candidates are scored again, from 1.
+        expand: `"feedback"` searches again with words of the first hits, `"model"` with a language model's wordings.
+        widen: Tokens up to which a hit grows by whole neighbouring chunks; 0 is off.
+        parents: Whether to return the parent of each chunk found, once.
+
+    Raises:
+        docmill.errors.QueryError: A value is wrong.
     """
 
     k: int = 5

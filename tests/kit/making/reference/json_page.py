@@ -1,0 +1,5 @@
+"""The page on JSON."""
+
+
+def made() -> str:
+    return ""
