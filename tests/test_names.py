@@ -16,37 +16,49 @@ from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 ROOT = Path(__file__).parents[1]
-PAGES = "".join(
-    path.read_text(encoding="utf-8") for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
-)
+PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+REFERENCE = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "reference").glob("*.md")))
+LARGEST = 8192
+CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+STRATEGIES = (ROOT / "docs" / "reference" / "strategies.md").read_text(encoding="utf-8")
 
 
-def test_the_documentation_names_every_command_strategy_and_format() -> None:
-    names = {name for group in (typer.main.get_command(app).commands, SPLITTERS, FORMATS) for name in group}  # type: ignore[attr-defined]
-    assert {name for name in names if not re.search(rf"\b{name}\b", PAGES)} == set()
+def test_the_reference_names_every_command_strategy_and_format() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    shown = [name for name, command in commands.items() if not command.hidden]
+    names = {name for group in (shown, SPLITTERS, FORMATS) for name in group}
+    assert {name for name in names if not re.search(rf"\b{name}\b", REFERENCE)} == set()
+    hidden = {*commands} - {*shown}
+    assert {name for name in hidden if f"docmill {name}" not in CHANGES} == set(), "what an old name has become"
 
 
-def test_the_documentation_says_each_option_of_each_strategy_with_its_default_and_true_bounds() -> None:
-    rows = dict.fromkeys(SPLITTERS, "")
-    for names, said in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (`\w+`(?: = |, ).*) \|$", PAGES, re.MULTILINE):
-        rows |= {name: rows[name] + said for name in re.findall(r"\w+", names)}
-    rows["sliding_window"] += rows["fixed"]  # "likewise"
-    for name, splitter in SPLITTERS.items():
-        for field in fields(splitter.options)[len(fields(Options)) :]:
-            default = json.dumps(field.default)
-            assert f"`{field.name}`" in rows[name], f"{name}.{field.name}"
-            assert f"`{default.removesuffix('.0')}`" in rows[name], f"{name}.{field.name} = {default}"
-        for option, low, high in re.findall(r"`(\w+)` = [^(;|]*\((\d+) to (\d+)", rows[name]):
-            if option in splitter.options.__dataclass_fields__:
-                for value in (int(low), int(high)):
+def told(strategy: str) -> dict[str, tuple[str, str]]:
+    """Return what the page on strategies tells of the options of one: default and bounds, by name."""
+    (section,) = re.findall(rf"^## `{strategy}`$(.*?)(?=^## |\Z)", STRATEGIES, re.MULTILINE | re.DOTALL)
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| .* \|$", section, re.MULTILINE)
+    return {name: (default, bounds) for name, default, bounds in rows}
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+def test_the_reference_says_each_option_of_a_strategy_with_its_default_and_true_bounds(name: str) -> None:
+    for field in fields(SPLITTERS[name].options)[len(fields(Options)) :]:
+        default, _ = told(name)[field.name]
+        assert json.loads(default.strip("`")) == json.loads(json.dumps(field.default)), field.name
+    for option, (_, bounds) in told(name).items():
+        if option == "size":
+            continue  # a default of its own; its bounds are those of every strategy
+        if found := re.match(r"(-?[\d.]+) to ([\d.]+)", bounds):
+            low, high = map(float if "." in bounds else int, found.groups())
+            for value in (low, high):
+                options_of(name, {"size": LARGEST, option: value})  # which bounds some of the others
+            for value in (low - 1, high + 1):
+                with pytest.raises(ConfigError):
                     options_of(name, {option: value})
-                for value in (int(low) - 1, int(high) + 1):
-                    with pytest.raises(ConfigError):
-                        options_of(name, {option: value})
 
 
 def test_the_documentation_names_every_verb_of_make() -> None:
     done = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True)
     verbs = set(re.findall(r"^make (\w+)", done.stdout, re.MULTILINE))
     assert {"demo", "test", "lint", "bench", "clean"} <= verbs
-    assert {verb for verb in verbs if f"make {verb}" not in PAGES} == set()
+    text = "".join(path.read_text(encoding="utf-8") for path in PAGES)
+    assert {verb for verb in verbs if f"make {verb}" not in text} == set()
