@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.split.strategies import SPLITTERS
 from tests.kit.making.make_picture import BLOCK, PICTURE, README, record, with_outputs
 
 ROOT = Path(__file__).parents[1]
@@ -74,6 +76,10 @@ def test_the_python_code_in_the_readme_runs(
     (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
     assert [line[:2] for line in capsys.readouterr().out.splitlines()] == ["1 ", "2 ", "3 "]
+
+
+def test_the_readme_counts_formats_and_strategies() -> None:
+    assert f"{len(FORMATS)} formats and {len(SPLITTERS)} strategies" in TEXT
 
 
 def test_the_readme_is_short() -> None:
