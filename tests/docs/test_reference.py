@@ -28,7 +28,10 @@ from tests.kit.making.reference.strategies_page import CONTEXTS
 LEVELS_OF_EXIT = {"EXIT_DONE": 0, "FAILED": 1, "WRONG_USAGE": 2, "EXIT_PARTLY": 3, "EXIT_HELD": 4, "_INTERRUPTED": 130}
 
 
-@pytest.mark.parametrize("name", PAGES)
+SLOW = ("json",)  # runs every command
+
+
+@pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in PAGES])
 def test_a_page_is_as_the_code_says_it_today(name: str) -> None:
     text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     assert PAGES[name]() == text, "write it anew: python -m tests.kit.making.make_reference"

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from tests.kit.house import ROOT
+from tests.kit.making.printed_json.json_page import made as made_json
 from tests.kit.making.reference.commands_page import made as made_commands
 from tests.kit.making.reference.errors_page import made as made_errors
 from tests.kit.making.reference.exit_statuses_page import made as made_exit_statuses
 from tests.kit.making.reference.formats_page import made as made_formats
-from tests.kit.making.reference.json_page import made as made_json
 from tests.kit.making.reference.python_page import made as made_python
 from tests.kit.making.reference.routes_page import made as made_routes
 from tests.kit.making.reference.settings_page import made as made_settings

@@ -1,5 +1,0 @@
-"""The page on JSON."""
-
-
-def made() -> str:
-    return ""
