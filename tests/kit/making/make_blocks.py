@@ -1,7 +1,7 @@
 """Play a page of the documentation and show what its blocks print: `python -m tests.kit.making.make_blocks PAGE`.
 
-With `--write` the text that follows a block becomes what the block printed, wherever the two differ, with `...` in place
-of what surely varies from run to run: times, names of runs, hashes. Look at the difference before you commit it.
+With `--write` the text that follows a block becomes what the block printed, wherever the two differ, with `...` in
+place of what surely varies from run to run: times, names of runs, hashes. Look at the difference before you commit it.
 """
 
 import argparse
