@@ -195,6 +195,7 @@ def test_what_a_failed_run_paid_is_in_the_ledger_of_the_next_commit(
 def test_a_plan_tells_calls_tokens_and_money_and_makes_none(bench: Workbench, server: ModelServer) -> None:
     planned = bench.ingest(dry_run=True)
     assert asked(server) == 0
+    assert (planned.model["failed"], planned.problems) == (0, [])
     done = bench.ingest()
     assert planned.model["calls"] == done.model["calls"] == asked(server)
     assert planned.model["input"] == pytest.approx(done.model["input"], rel=0.1)

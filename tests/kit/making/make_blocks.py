@@ -1,10 +1,11 @@
 """Play a page of the documentation and show what its blocks print: `python -m tests.kit.making.make_blocks PAGE`.
 
-With `--write` the text that follows a block becomes what the block printed, wherever the two differ. Put `...` in place
-of what varies from run to run afterwards.
+With `--write` the text that follows a block becomes what the block printed, wherever the two differ, with `...` in
+place of what surely varies from run to run: times, names of runs, hashes. Look at the difference before you commit it.
 """
 
 import argparse
+import re
 import textwrap
 import time
 from pathlib import Path
@@ -14,6 +15,12 @@ from tests.docs.test_blocks import difference
 from tests.kit.pages.blocks import Block
 from tests.kit.pages.player import Played, play
 
+VARIES = (
+    (re.compile(r"^(  time {2,})\w.*$", re.MULTILINE), r"\1..."),
+    (re.compile(r"\d{8}T\d{12}-\d+"), "..."),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\+00:00"), "..."),
+    (re.compile(r"\b[0-9a-f]{32,}\b"), "..."),
+)
 SHELF = Path.home() / ".cache" / "docmill-pages"
 
 
@@ -32,6 +39,8 @@ def replaced(lines: list[str], block: Block, output: str) -> list[str]:
     fence = lines[block.expected_line - 1]
     indent = fence[: len(fence) - len(fence.lstrip())]
     end = lines.index(f"{indent}```", block.expected_line)
+    for pattern, shown in VARIES:
+        output = pattern.sub(shown, output)
     return [*lines[: block.expected_line], *textwrap.indent(output.rstrip(), indent).splitlines(), *lines[end:]]
 
 

@@ -75,7 +75,7 @@ class Player:
     def _bash(self, block: Block, output: Path, errors: Path) -> int:
         script = self.scratch / f"{block.line}"
         script.with_suffix(".code").write_text(block.code, encoding="utf-8")
-        command = ["bash", "-e", "-o", "pipefail", "-c", _BASH, str(script)]
+        command = ["bash", "-e", "-c", _BASH, str(script)]
         with output.open("ab") as out, errors.open("ab") as err:
             started = subprocess.Popen(
                 command,

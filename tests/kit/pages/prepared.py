@@ -30,7 +30,7 @@ FOLDERS: Mapping[str, Mapping[str, str]] = {
         "docs/release-notes.md": "products/release-notes-3.4.md",
         "docs/help-pairing.html": "support/help-pairing.html",
     },
-    # What the reader of the tutorial has cloned, as far as it goes there.
+    # What a reader who has cloned docmill finds in the checkout, as far as pages need it.
     "checkout": {"docmill/tests/corpus": ".", "docmill/tests/corpus_questions.csv": "../corpus_questions.csv"},
 }
 """Files of each folder that a page may ask for: their place in the page's folder, and what they are copies of."""
