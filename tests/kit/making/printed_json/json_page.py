@@ -37,7 +37,7 @@ def made() -> str:
     found = samples()
     links = ", ".join(f"[{code(name)}](#docmill-{name.replace(' ', '-')})" for name in PRINTED)
     return page(
-        "JSON", HEAD, f"There are {links}.", *(part for name in PRINTED for part in _section(name, found[name]))
+        "JSON", HEAD, f"The commands: {links}.", *(part for name in PRINTED for part in _section(name, found[name]))
     )
 
 

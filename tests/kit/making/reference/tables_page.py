@@ -14,7 +14,7 @@ In `docmill sql` every table has its past, too: `chunks_at(41)` by the number of
 def made() -> str:
     """Return the page."""
     links = ", ".join(f"[{code(name)}](#{anchor(name)})" for name in TABLES)
-    return page("Tables and views", HEAD, f"There are {links}.", *map(_section, TABLES))
+    return page("Tables and views", HEAD, f"The tables and views: {links}.", *map(_section, TABLES))
 
 
 def _section(name: str) -> str:
