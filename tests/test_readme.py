@@ -106,3 +106,10 @@ def test_every_figure_of_the_readme_is_one_of_the_page_of_numbers_with_the_same_
         assert [one for one in re.findall(r"\d*\.\d+|\d+", cell) if one not in NUMBERS] == [], cell
         if module.startswith("tests."):
             assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file()
+
+
+def test_every_link_of_the_readme_leads_to_a_page() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")  # its strict build asks that each page of it exists
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", TEXT)
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / link).is_file() and link.removeprefix("docs/") not in site] == []

@@ -40,7 +40,7 @@ class DocumentFrequencies:
         np.add.at(terms, group, signs)
         kept = (frequencies > 0) & (terms != 0)
         if (terms[kept] < 0).any():
-            raise StoreError("the keyword index contradicts its counts; rebuild it with: docmill repair")
+            raise StoreError("the keyword index does not match its counts; rebuild it with: docmill repair")
         return DocumentFrequencies(frequencies[kept], terms[kept])
 
 

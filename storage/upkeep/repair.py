@@ -79,7 +79,7 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0,
         folder.give_up_snapshots(loss.snapshots)
     left = [finding for finding in findings_of(folder, deep=True, read=False) if finding.kind != "past"]
     if left:
-        raise StoreError("cannot be mended from what is here: " + "; ".join(map(str, left)))
+        raise StoreError("cannot be repaired from the files here: " + "; ".join(map(str, left)))
     return result
 
 

@@ -61,9 +61,7 @@ def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
     except OSError as error:
         raise QueryError(f"{error.filename}: cannot be read: {error.strerror}") from error
     if not found:
-        raise QueryError(
-            f"{path}: no question with an answer; a CSV needs `question` and `uri`, `phrase` or `references`"
-        )
+        raise QueryError(f"{path}: no question with an answer; give a CSV file, TREC topics or a BEIR folder")
     again = next((key for key, count in Counter(one.id for one in found).items() if count > 1), None)
     if again is not None:
         raise QueryError(f"{path}: {again!r} is the id of two questions; ids must be unique")

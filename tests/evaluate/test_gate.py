@@ -202,5 +202,5 @@ def test_the_command_ends_with_a_status_of_its_own(bench: Workbench, fake_model:
     assert found["gate"]["change"]["high"] < 0
     assert "Held back as candidate-2" in call(*arguments, status=4)
     assert "candidate-2" in call("publish")
-    assert call("publish", "candidate-2") == "snapshot 2 published, held back before as candidate-2\n"
+    assert call("publish", "candidate-2") == "snapshot 2 published; it was held back as candidate-2\n"
     assert json.loads(call("publish", "--json")) == []

@@ -106,14 +106,14 @@ class SearchOptions:
 def check_query(text: str) -> None:
     """Raise `QueryError` for a query that no index can answer."""
     if not isinstance(text, str):
-        raise QueryError(f"the query must be a text, got {text!r}")
+        raise QueryError(f"the query must be a string, got {text!r}")
     check_text(text, "the query")
     if not text.strip():
-        raise QueryError("the query is empty; ask for something")
+        raise QueryError("the query is empty; type a question")
     if not any(map(str.isalnum, text)):
-        raise QueryError(f"the query {text.strip()[:40]!r} has no word in it; ask in words")
+        raise QueryError(f"the query {text.strip()[:40]!r} contains no word; ask in words")
     if len(text) > LONGEST_QUERY:
-        raise QueryError(f"the query has {len(text):,} characters, {LONGEST_QUERY:,} at most; shorten it")
+        raise QueryError(f"the query has {len(text):,} characters, the limit is {LONGEST_QUERY:,}; shorten it")
 
 
 def check_text(text: str, what: str) -> None:
