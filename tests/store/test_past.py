@@ -72,7 +72,7 @@ def test_any_kept_snapshot_is_searched_by_number_or_tag(bench: Workbench) -> Non
 def test_a_snapshot_that_is_not_there_says_which_are(bench: Workbench) -> None:
     with pytest.raises(StoreError, match="no snapshot 9; it has 1 to 3"):
         open_store(bench.root, 9)
-    with pytest.raises(StoreError, match="no snapshot or tag 'x'; its tags are none"):
+    with pytest.raises(StoreError, match="no snapshot or tag 'x'; it has no tags"):
         open_store(bench.root, "x")
     (bench.root / "snapshots" / "000002.json").unlink()
     with pytest.raises(StoreError, match="it has 1, 3"):

