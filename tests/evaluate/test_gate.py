@@ -175,7 +175,7 @@ def test_a_run_that_fails_while_it_holds_back_harms_nothing(bench: Workbench) ->
     for at in range(first - 1, len(names) + 1):
         failpoints.watch = Countdown(at, _no_room)
         try:
-            with pytest.raises(Exception, match="make room and run again"):
+            with pytest.raises(Exception, match="free some space and run again"):
                 bench.ingest()
         finally:
             failpoints.watch = None

@@ -137,7 +137,7 @@ def test_a_failure_of_the_system_is_told_without_its_number() -> None:
 
 
 def test_publish_wants_the_name_of_what_it_is_to_force_or_give_up() -> None:
-    assert "name a held-back snapshot" in call("publish", "--discard").stderr
+    assert "name a snapshot that the gate held back" in call("publish", "--discard").stderr
     assert call("publish", "--force").exit_code == 1
 
 
