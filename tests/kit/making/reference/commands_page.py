@@ -37,7 +37,8 @@ _TYPE = re.compile(r" <(?:list\[)?([^>\]]*)\]?>")
 
 def made() -> str:
     """Return the page."""
-    parts = [HEAD, _overview()]
+    program = typer.main.get_command(app)
+    parts = [HEAD, _overview(), "Options of `docmill` itself:", table(("option", "meaning"), _own(program))]
     for title, names in GROUPS.items():
         parts.append(f"## {title}")
         for name in names:
@@ -68,6 +69,13 @@ def _overview() -> str:
     return table(("", "command", "does"), rows)
 
 
+def _own(program: Any) -> list[tuple[str, str]]:
+    """Return the options that stand before a command."""
+    context = typer.Context(program)
+    records = [one.get_help_record(context) for one in program.get_params(context) if one.name != "help"]
+    return [(code(record[0]), prose(record[1])) for record in records if record]
+
+
 def _section(name: str, command: Any) -> Iterator[str]:
     yield f"### {code(f'docmill {name}')}"
     yield prose((command.help or "").strip())
@@ -84,8 +92,8 @@ def _section(name: str, command: Any) -> Iterator[str]:
 
 
 def _statuses(name: str) -> str:
-    said = "; ".join(f"{status}: {meaning}" for status, meaning in STATUSES_OF[name].items())
-    return f"Exit status besides 0, 1 and 2: {said}."
+    said = (f"Exit status {code(status)}: {meaning}." for status, meaning in STATUSES_OF[name].items())
+    return " ".join(said)
 
 
 def _usage(name: str, command: Any) -> str:
@@ -115,13 +123,15 @@ def _parameters(command: Any) -> tuple[list[tuple[str, ...]], list[tuple[str, ..
 def _option(one: Any, record: tuple[str, str]) -> tuple[str, str, str]:
     names, about = record
     bounds = _STATED.search(about)
-    stated = _spelled(bounds[1]) if bounds else "required" if one.required else ""
+    stated = _spelled(one, bounds[1]) if bounds else "required" if one.required else ""
     repeated = " May be repeated." if one.multiple and "repeated" not in about else ""
     return code(_TYPE.sub(_value, names)), prose(stated), prose(_STATED.sub("", about).strip() + repeated)
 
 
-def _spelled(stated: str) -> str:
+def _spelled(one: Any, stated: str) -> str:
     """Return a default with its bounds in words: `5; x>=1` is "5, at least 1"."""
+    if one.secondary_opts:  # of --keep/--no-keep, help names the one that holds
+        return "on" if one.default else "off"
     for sign, words in _BOUNDS.items():
         stated = sign.sub(words, stated)
     return stated
