@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -62,3 +63,8 @@ def test_the_documentation_names_every_verb_of_make() -> None:
     assert {"demo", "test", "lint", "bench", "clean"} <= verbs
     text = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     assert {verb for verb in verbs if f"make {verb}" not in text} == set()
+
+
+def test_the_newest_version_of_the_changelog_is_that_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert re.findall(r"^## (\d\S+), \d{4}-\d\d-\d\d$", CHANGES, re.MULTILINE)[0] == project["version"]
