@@ -15,11 +15,14 @@ from docmill.storage.errors import ConfigError
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.strategies import SPLITTERS, options_of
+from tests.kit.pages.blocks import blocks_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "reference").glob("*.md")))
 LARGEST = 8192
+COMMAND = re.compile(r"\bdocmill (\w[\w-]*)")
+STANDING = {"schedule", "watch"}  # these do not end by themselves; tests below tests/flows start them
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 STRATEGIES = (ROOT / "docs" / "reference" / "strategies.md").read_text(encoding="utf-8")
 
@@ -68,3 +71,10 @@ def test_the_documentation_names_every_verb_of_make() -> None:
 def test_the_newest_version_of_the_changelog_is_that_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert re.findall(r"^## (\d\S+), \d{4}-\d\d-\d\d$", CHANGES, re.MULTILINE)[0] == project["version"]
+
+
+def test_every_command_is_run_by_a_page() -> None:
+    pages = [path for path in PAGES if path.parent.name != "reference"]
+    ran = {name for path in pages for block in blocks_of(path) if block.runs for name in COMMAND.findall(block.code)}
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert {name for name, command in commands.items() if not command.hidden} - ran - STANDING == set()
