@@ -119,6 +119,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "rejects": "Its rejected files.",
         "vector_version": "Version of its table of vectors.",
         "segments": "Its keyword segments.",
+        "pending": "Its chunks whose vectors a run has still to write.",
     }),
     "evaluations": ("One row for each measure of each evaluation.", {
         "evaluation_id": "Id of the measure, equal when it is repeated.",

@@ -49,7 +49,9 @@ def write_views(shown: StoredSnapshot) -> None:
 
 
 def _script(shown: StoredSnapshot) -> bytes:
-    marker = shown.pieces("runs")[0].file.path
+    # Runs are this store's alone. A repair may have lost their rows: then any other file is the best that is left.
+    files = [piece.file.path for name in ("runs", *SCHEMAS) for piece in shown.pieces(name)]
+    marker = files[0] if files else f"snapshots/{shown.number:06d}.json"
     return views_sql(ViewedStore(shown.root, marker, shown.snapshot.space.dimension)).encode()
 
 

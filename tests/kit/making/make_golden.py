@@ -17,6 +17,8 @@ from docmill.tasks.parse.formats import FORMATS
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests" / "golden"
+SESSIONS = FOLDER / "terminal"
+"""Recorded sessions of the command line, which are no samples of a format."""
 CORPUS = ROOT / "tests" / "corpus"
 FROM_CORPUS = {  # what each is a sample of
     CORPUS / "legal/field-safety-policy.docx": "docx",
@@ -34,7 +36,8 @@ HEAD, TAIL = (
 
 def samples() -> list[Path]:
     """Return the documents, in order."""
-    own = (path for path in FOLDER.rglob("*") if path.is_file() and path.suffix != SUFFIX)
+    files = (path for path in FOLDER.rglob("*") if path.is_file() and SESSIONS not in path.parents)
+    own = (path for path in files if path.suffix != SUFFIX)
     return sorted([*own, *FROM_CORPUS])
 
 
