@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.kit.house import ROOT
 from tests.kit.pages.blocks import WrongPageError, blocks_of
@@ -19,6 +20,8 @@ FOUND = [path for path in sorted((ROOT / "docs").rglob("*.md")) if path.parent !
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in FOUND}
 BLOCKS = {name: blocks_of(path) for name, path in PAGES.items()}
 NOT_RUN = [(name, block) for name, blocks in BLOCKS.items() for block in blocks if block.directive("not run")]
+IN_SOAK = {"docs/guides/moving-and-backup.md", "docs/guides/tuning.md", "docs/guides/upgrading-a-model.md"}
+"""Long pages whose commands other pages and tests run, too: together they take a third of the CPU time of all pages."""
 MOST_NOT_RUN = 20  # each with its reason; a page that needs more of them should be another page
 
 
@@ -41,8 +44,14 @@ def difference(played: Played) -> str:
     return checker.output_difference(example, got, doctest.ELLIPSIS) + played.errors
 
 
+def played_pages() -> list[ParameterSet]:
+    """Return the pages that have something to run; the long ones are marked `soak`."""
+    names = [name for name, blocks in BLOCKS.items() if any(block.runs for block in blocks)]
+    return [pytest.param(name, marks=[pytest.mark.soak] if name in IN_SOAK else []) for name in names]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, blocks in BLOCKS.items() if any(block.runs for block in blocks)])
+@pytest.mark.parametrize("name", played_pages())
 def test_every_block_of_a_page_runs_and_prints_what_the_page_says(name: str, tmp_path: Path, shelf: Path) -> None:
     for played in play(PAGES[name], tmp_path, shelf):
         assert not (found := difference(played)), f"{name}:{played.block.line}: {found}"
