@@ -5,13 +5,14 @@ IN := .venv/bin/python
 INSTALLED := .venv/.installed
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile all sources
 
-.PHONY: verbs demo test soak soak-store lint bench bench-retrieval resolve clean
+.PHONY: verbs demo test soak soak-store lint docs bench bench-retrieval resolve clean
 verbs:
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test but those of `make soak`'
 	@echo 'make soak    install, run the long tests, and the property tests with 25 times as many examples (SOAK=25)'
 	@echo 'make soak-store   install, attack stores with 200 kills and with faults, print what was lost'
 	@echo 'make lint    install, check types and style'
+	@echo 'make docs    install, write the documentation site into site/, with no broken link; open site/index.html'
 	@echo 'make bench   install, print the measured numbers'
 	@echo 'make bench-retrieval EXCERPTS=folder JUDGED=folder FAQ=file   print what searches find in these'
 	@echo 'make resolve install, print whether docmill can be installed beside its neighbours and on each Python'
@@ -33,6 +34,10 @@ lint: $(INSTALLED)
 	@$(IN) -m ruff check .
 	@$(IN) -m ruff format --check .
 	@$(IN) -m mypy
+
+docs: $(INSTALLED)
+	@NO_MKDOCS_2_WARNING=1 $(IN) -m mkdocs build --strict --quiet
+	@echo 'Open site/index.html.'
 
 bench: $(INSTALLED)
 	@$(IN) -m tests.bench.installing.sizes
@@ -61,7 +66,7 @@ resolve: $(INSTALLED)
 	@$(IN) -m tests.bench.installing.resolve $(BESIDE)
 
 clean:
-	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docmill.egg-info
+	rm -rf .venv .demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docmill.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): requirements.lock pyproject.toml

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from docmill import errors
     from docmill.flows.config.settings import Settings
     from docmill.flows.runs.report import Report
-    from docmill.storage.reader.store import Document, Store, open_store
+    from docmill.storage.reader.document import Document
+    from docmill.storage.reader.store import Store, open_store
     from docmill.storage.retrieval.candidates.hit import Hit
 
     __version__: str
@@ -44,7 +45,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Document": "docmill.storage.reader.store",
+    "Document": "docmill.storage.reader.document",
     "Hit": "docmill.storage.retrieval.candidates.hit",
     "Report": "docmill.flows.runs.report",
     "Settings": "docmill.flows.config.settings",
@@ -90,7 +91,7 @@ def ingest(
         docmill.errors.Locked: Another process writes to the store.
         docmill.errors.Transient: The disk is full, or a server does not answer.
 
-    Example:
+    Examples:
         >>> report = docmill.ingest("docs", store="store")
         >>> report.snapshot, report.documents.added, report.exit_status
         (1, 3, 0)
@@ -118,7 +119,7 @@ def plan(
     New and changed documents are parsed and split to count chunks and tokens; nothing is embedded. Arguments and
     errors are those of `ingest`.
 
-    Example:
+    Examples:
         >>> docmill.plan("docs", store="store").embedded  # texts that a run would embed
         0
     """

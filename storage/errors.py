@@ -50,6 +50,23 @@ REASONS = {
     "unsupported": "of a kind that has no parser",
 }
 """Why a document cannot be used: every code that `rejects.reason` can hold."""
+REMEDIES = {
+    "corrupt": "open it in its own program and save it anew, or take the file from a backup",
+    "crashed": "report it, with the file if you may share it; until then save it in another format, such as PDF",
+    "empty": "nothing, if it is meant to be empty; [discover] exclude leaves such files out",
+    "encrypted": "add its password to [parse] passwords, or save it without one",
+    "memory": "raise [parse] memory_mb, or split the file",
+    "misrouted": "correct the strategy in its front matter; docmill explain FILE says what is wrong",
+    "no_text": "install Tesseract and set [parse] ocr = true; a drawing without text stays rejected",
+    "not_installed": "install the program that the message names; docmill doctor checks it",
+    "timeout": "raise [parse] timeout_s, or split the file",
+    "too_large": "raise the limit that the message names, or split the file",
+    "undecodable": "save it as UTF-8",
+    "unreadable": "let the user who runs docmill read it, or close the program that locks it",
+    "unsafe_path": "pack the archive anew with relative names",
+    "unsupported": "save it in a format that is read, or leave it out with [discover] exclude",
+}
+"""What a person can do about each reason; the document is tried again when the file or the setting changes."""
 
 
 class Rejected(Terminal):

@@ -58,7 +58,7 @@ def explain_full_disk(root: Path) -> Iterator[None]:
         if error.errno not in FULL:
             raise
         reason = os.strerror(error.errno)
-        raise Transient(f"{root}: {reason}; what was committed is whole: make room and run again") from error
+        raise Transient(f"{root}: {reason}; everything committed is intact: free some space and run again") from error
 
 
 def check_room(root: Path) -> None:

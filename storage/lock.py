@@ -53,7 +53,9 @@ def _open(root: Path) -> int:
             root.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
             return os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except (FileExistsError, NotADirectoryError):
-        raise StoreError(f"{root} cannot be a store: a file has the name of a folder; name another") from None
+        raise StoreError(
+            f"{root} cannot be a store: a file stands where a folder should be; choose another name"
+        ) from None
     except OSError as error:
         if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise
@@ -99,8 +101,8 @@ def _check_links(root: Path) -> None:
         return
     if missing:
         raise StoreError(
-            f"{root} cannot be written: its file system {_kind(root)}has no hard links ({missing}), by which LanceDB"
-            " commits; put it on another disk, or the store on an object store: s3://BUCKET/PREFIX"
+            f"{root} cannot be written: its file system {_kind(root)}has no hard links ({missing}), which LanceDB"
+            " needs to commit; use another disk, or a store on an object store: s3://BUCKET/PREFIX"
         )
 
 

@@ -56,7 +56,7 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     if is_first(table.schema):
         table = as_today(table)
     if unknown := [name for name in table.schema.names if name not in schema.names]:
-        raise StoreError(f"a newer docmill wrote the columns {', '.join(unknown)}; use that one")
+        raise StoreError(f"a newer docmill wrote the columns {', '.join(unknown)}; use that version")
 
     def column(field: pa.Field) -> Any:
         if field.name in table.schema.names:

@@ -1,114 +1,115 @@
-"""The README is true: its commands run, its code runs, and it names what there is."""
+"""The README is true: its commands print what it says, its code runs, and its picture is theirs."""
 
-import json
 import re
-import shlex
 import shutil
-import subprocess
-import sys
-from dataclasses import fields
+from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from docmill.flows.cli.app import app
-from docmill.storage.errors import ConfigError
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.split.parts.options import Options
-from docmill.tasks.split.strategies import SPLITTERS, options_of
+from docmill.tasks.split.strategies import SPLITTERS
+from tests.kit.making.make_picture import BLOCK, PICTURE, README, record, with_outputs
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-STANDING = ("docmill schedule",)  # these do not end by themselves; tests/flows/test_flow.py starts one
+TEXT = README.read_text(encoding="utf-8")
+NUMBERS = (ROOT / "docs" / "numbers.md").read_text(encoding="utf-8")
+LINES = 180
+"""A stranger reads no more than this."""
+SVG = "{http://www.w3.org/2000/svg}"
 
 
-def blocks(language: str) -> list[str]:
-    """Return the fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def untimed(text: str) -> str:
+    """Return what commands print without the seconds that they took."""
+    return re.sub(r"^  time .*\n?", "", text, flags=re.MULTILINE)
 
 
-def commands(program: str) -> list[list[str]]:
-    """Return the commands of a program in unlabelled blocks, without their comments."""
-    lines = [line for block in blocks("") for line in block.splitlines() if line.startswith(f"{program} ")]
-    return [shlex.split(line, comments=True) for line in lines if not line.startswith(STANDING)]
+def standing(picture: str) -> str:
+    """Return the text that an SVG shows at its end, or where nothing moves, line by line."""
+    lines: dict[int, dict[float, str]] = {}
+    for group in ElementTree.fromstring(picture).iter(f"{SVG}g"):
+        if group.get("opacity") != "0":
+            for one in group.iter(f"{SVG}text"):
+                lines.setdefault(int(one.attrib["y"]), {})[float(one.attrib["x"])] = one.text or ""
+    return "\n".join("".join(text for _, text in sorted(lines[y].items())) for y in sorted(lines)) + "\n"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_model: str) -> Path:
-    """Give the README a folder with documents in `docs`, and the fake model."""
+@pytest.mark.slow
+def test_the_commands_print_what_the_readme_and_its_picture_say(tmp_path: Path) -> None:
+    picture, outputs = record(tmp_path)
+    assert untimed(with_outputs(TEXT, outputs)) == untimed(TEXT), "python -m tests.kit.making.make_picture"
+    drawn = PICTURE.read_text(encoding="utf-8")
+    assert _unspaced(standing(picture)) == _unspaced(standing(drawn)), "python -m tests.kit.making.make_picture"
+
+
+def _unspaced(text: str) -> list[str]:
+    """Return lines without blanks, as stretches of blanks are not drawn, and without the seconds that commands took."""
+    return [re.sub(r"\s", "", line) for line in text.splitlines() if not re.match(r"\s*time", line)]
+
+
+def test_every_command_of_the_readme_has_its_output() -> None:
+    commands = re.findall(r"^\$ docmill (\w+)", "".join(BLOCK.findall(TEXT)), re.MULTILINE)
+    assert set(commands) == {"ingest", "search", "plan", "sql", "verify"}
+    for block in BLOCK.findall(TEXT):
+        assert re.search(r"^[^$]", block, re.MULTILINE), block
+
+
+def test_the_picture_shows_the_last_screen_and_needs_nothing_else() -> None:
+    picture = PICTURE.read_text(encoding="utf-8")
+    assert re.sub(r"\s", "", standing(picture)).count("$docmillingestdocs") == 2
+    assert "1 parsed, 1 embedded" in standing(picture)
+    assert {one.tag.removeprefix(SVG) for one in ElementTree.fromstring(picture).iter()} <= {
+        *("svg", "title", "style", "rect", "path", "circle", "text", "g")
+    }
+    assert re.findall(r"https?://(?!www\.w3\.org/2000/svg)|url\(|@import|@font-face|href|on\w+=", picture) == []
+    assert len(picture) < 100_000
+
+
+def test_the_python_code_in_the_readme_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.copytree(ROOT / "tests" / "corpus" / "handbook", tmp_path / "docs")
-    shutil.copytree(ROOT / "tests" / "corpus" / "src", tmp_path / "docs" / "src")
-    for team in ("team-a", "team-b"):
-        (tmp_path / team / "docs").mkdir(parents=True)
-        (tmp_path / team / "docs" / "same.md").write_text(f"# The notes of {team}\n\nText.\n")
-    (tmp_path / "q.csv").write_text("question,uri\nWho wears boots?,onboarding.md\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DOCMILL_EMBEDDING__MODEL", fake_model)
     monkeypatch.setenv("DOCMILL_ENGINE", "local")
-    return tmp_path
-
-
-def run(arguments: list[str]) -> str:
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, f"docmill {shlex.join(arguments)}\n{result.output}"
-    return result.output
-
-
-def test_every_command_in_the_readme_runs(folder: Path) -> None:
-    ran = [arguments for _, *arguments in commands("docmill")]
-    for arguments in ran:
-        run(arguments)
-    assert len(ran) >= 9
-    assert (folder / "docmill.toml").is_file()
-
-
-def test_the_python_code_in_the_readme_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["ingest", "docs"])
-    (code,) = blocks("python")
+    (code,) = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})
-    assert "handbook" not in str(folder)
-    assert capsys.readouterr().out.startswith("1 ")
+    assert [line[:2] for line in capsys.readouterr().out.splitlines()] == ["1 ", "2 ", "3 "]
 
 
-def test_the_duckdb_commands_in_the_readme_run_from_any_folder(folder: Path, tmp_path: Path) -> None:
-    run(["ingest", "docs"])
-    program = shutil.which("duckdb", path=str(Path(sys.executable).parent))
-    assert program, "the development dependencies hold the duckdb command line"
-    for _, *arguments in commands("duckdb"):
-        elsewhere = [argument.replace("store/", f"{folder}/store/") for argument in arguments]
-        done = subprocess.run([program, *elsewhere], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{elsewhere}\n{done.stderr}"
-        assert done.stdout.strip()
+def test_the_readme_counts_formats_and_strategies() -> None:
+    assert f"{len(FORMATS)} formats and {len(SPLITTERS)} strategies" in TEXT
 
 
-def test_the_readme_names_every_command_strategy_and_format() -> None:
-    names = {name for group in (typer.main.get_command(app).commands, SPLITTERS, FORMATS) for name in group}  # type: ignore[attr-defined]
-    assert {name for name in names if not re.search(rf"\b{name}\b", README)} == set()
+def test_the_readme_is_short() -> None:
+    assert len(TEXT.splitlines()) <= LINES
 
 
-def test_the_readme_says_each_option_of_each_strategy_with_its_default_and_true_bounds() -> None:
-    rows = dict.fromkeys(SPLITTERS, "")
-    for names, said in re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| (`\w+`(?: = |, ).*) \|$", README, re.MULTILINE):
-        rows |= {name: rows[name] + said for name in re.findall(r"\w+", names)}
-    rows["sliding_window"] += rows["fixed"]  # "likewise"
-    for name, splitter in SPLITTERS.items():
-        for field in fields(splitter.options)[len(fields(Options)) :]:
-            default = json.dumps(field.default)
-            assert f"`{field.name}`" in rows[name], f"{name}.{field.name}"
-            assert f"`{default.removesuffix('.0')}`" in rows[name], f"{name}.{field.name} = {default}"
-        for option, low, high in re.findall(r"`(\w+)` = [^(;|]*\((\d+) to (\d+)", rows[name]):
-            if option in splitter.options.__dataclass_fields__:
-                for value in (int(low), int(high)):
-                    options_of(name, {option: value})
-                for value in (int(low) - 1, int(high) + 1):
-                    with pytest.raises(ConfigError):
-                        options_of(name, {option: value})
+def figures(page: str) -> Iterator[tuple[str, str]]:
+    """Yield figure and command of each row of a page's tables that ends with a command, `same` resolved."""
+    command = ""
+    for row in re.findall(r"^\| (.+) \|$", page, re.MULTILINE):
+        cells = re.split(r" \| ", row)
+        if found := re.search(r"`((?:python -m|make) [^`]*)`", cells[-1]):
+            command = found[1]
+        if cells[-1].startswith(("same", "`")) and command:
+            yield cells[1], " ".join(command.split()[:3])
 
 
-def test_the_readme_names_every_verb_of_make() -> None:
-    done = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True)
-    verbs = set(re.findall(r"^make (\w+)", done.stdout, re.MULTILINE))
-    assert {"demo", "test", "lint", "bench", "clean"} <= verbs
-    assert {verb for verb in verbs if f"make {verb}" not in README} == set()
+def test_every_figure_of_the_readme_is_one_of_the_page_of_numbers_with_the_same_command() -> None:
+    told = list(figures(TEXT))
+    assert len(told) == 10
+    for cell, command in told:
+        module = command.split()[-1]
+        assert module in NUMBERS, command
+        assert [one for one in re.findall(r"\d*\.\d+|\d+", cell) if one not in NUMBERS] == [], cell
+        if module.startswith("tests."):
+            assert (ROOT / module.replace(".", "/")).with_suffix(".py").is_file()
+
+
+def test_every_link_of_the_readme_leads_to_a_page() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")  # its strict build asks that each page of it exists
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", TEXT)
+    assert len(links) > 20
+    assert [link for link in links if not (ROOT / link).is_file() and link.removeprefix("docs/") not in site] == []

@@ -6,6 +6,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from docmill.flows.config.units import (
+    Bytes,
+    Calls,
+    Characters,
+    Days,
+    Files,
+    Hits,
+    Hours,
+    Levels,
+    Megabytes,
+    Minutes,
+    Money,
+    Processes,
+    Seconds,
+    Share,
+    Snapshots,
+    Times,
+    Tokens,
+)
 from docmill.storage.foreign_address import why_foreign
 
 
@@ -57,16 +76,18 @@ class DiscoverSettings(ConfigSection):
         default="inside",
         description="Follow links to what is inside the source, each file and folder once; or none; or all.",
     )
-    max_file_bytes: int = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
+    max_file_bytes: Bytes = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
 
 
 class ParseSettings(ConfigSection):
     """Limits for one document, passwords and OCR."""
 
-    timeout_s: float = Field(default=120.0, gt=0, description="Time limit for one document, in wall-clock seconds.")
-    memory_mb: int = Field(default=2048, ge=256, description="Memory limit of one worker process, in megabytes.")
-    workers: int = Field(default=0, ge=0, description="Number of worker processes; 0 starts one per CPU.")
-    max_characters: int = Field(default=50_000_000, gt=0, description="Reject documents with more characters of text.")
+    timeout_s: Seconds = Field(default=120.0, gt=0, description="Time limit for one document, in wall-clock seconds.")
+    memory_mb: Megabytes = Field(default=2048, ge=256, description="Memory limit of one worker process, in megabytes.")
+    workers: Processes = Field(default=0, ge=0, description="Number of worker processes; 0 starts one per CPU.")
+    max_characters: Characters = Field(
+        default=50_000_000, gt=0, description="Reject documents with more characters of text."
+    )
     passwords: Texts = Field(default=(), description="Passwords to try on encrypted files.", repr=False)
     ocr: bool = Field(default=False, description="Read scanned PDF pages and images with Tesseract.")
     ocr_languages: str = Field(
@@ -79,10 +100,10 @@ class ParseSettings(ConfigSection):
 class ArchivesSettings(ConfigSection):
     """Limits for one archive or mail, including everything nested in it."""
 
-    max_members: int = Field(default=10_000, gt=0, description="Reject archives with more files.")
-    max_bytes: int = Field(default=1_000_000_000, gt=0, description="Reject archives that unpack to more bytes.")
-    max_ratio: float = Field(default=200.0, gt=0, description="Reject archives with a higher compression ratio.")
-    max_depth: int = Field(default=4, gt=0, description="Maximum depth of nested archives.")
+    max_members: Files = Field(default=10_000, gt=0, description="Reject archives with more files.")
+    max_bytes: Bytes = Field(default=1_000_000_000, gt=0, description="Reject archives that unpack to more bytes.")
+    max_ratio: Times = Field(default=200.0, gt=0, description="Reject archives with a higher compression ratio.")
+    max_depth: Levels = Field(default=4, gt=0, description="Maximum depth of nested archives.")
 
 
 class EmbeddingSettings(ConfigSection):
@@ -99,7 +120,7 @@ class EmbeddingSettings(ConfigSection):
         default=False,
         description="Late chunking: embed each chunk together with the text around it, up to the model's token limit.",
     )
-    parts: int = Field(
+    parts: Tokens = Field(
         default=0,
         ge=0,
         description="Multi-vector chunks: embed a long chunk in parts of at most this many tokens, and let it grow to"
@@ -119,7 +140,7 @@ class ChunkSettings(ConfigSection):
         default="extract",
         description="Source of summaries and window sentences: extract (central sentences) or model ([model]).",
     )
-    context_tokens: int = Field(
+    context_tokens: Tokens = Field(
         default=48, ge=0, description="Maximum tokens of a chunk's context, out of the model's token limit."
     )
     tokenizer: str = Field(
@@ -136,20 +157,20 @@ class ModelSettings(ConfigSection):
     )
     model: str = Field(default="", description="The provider's name for the model.")
     base_url: str = Field(default="", description="URL of your own server, such as http://localhost:8000/v1.")
-    timeout_s: float = Field(default=60.0, gt=0, description="Seconds to wait for an answer.")
-    max_concurrency: int = Field(default=4, ge=1, le=64, description="Maximum number of concurrent calls.")
-    window_tokens: int = Field(
+    timeout_s: Seconds = Field(default=60.0, gt=0, description="Seconds to wait for an answer.")
+    max_concurrency: Calls = Field(default=4, ge=1, le=64, description="Maximum number of concurrent calls.")
+    window_tokens: Tokens = Field(
         default=16_000,
         ge=500,
         description="Document tokens in a prompt; a longer document is reduced to its outline and the section.",
     )
-    thinking_tokens: int = Field(
+    thinking_tokens: Tokens = Field(
         default=0, ge=0, description="Extra tokens for the reasoning of a model that thinks before it answers."
     )
-    max_calls: int = Field(
+    max_calls: Calls = Field(
         default=-1, ge=-1, description="Maximum calls a run; the run then commits what it has. -1 is no limit."
     )
-    max_cost: float = Field(default=-1.0, ge=-1, description="Maximum cost of a run, by `prices`; -1 is no limit.")
+    max_cost: Money = Field(default=-1.0, ge=-1, description="Maximum cost of a run, by `prices`; -1 is no limit.")
     prices: Prices = Field(
         default={},
         description="Cost of a million tokens: input, cached (read from cache), written (to cache), output.",
@@ -160,21 +181,21 @@ class ModelSettings(ConfigSection):
 class SearchSettings(ConfigSection):
     """How search ranks chunks."""
 
-    weight: float = Field(
+    weight: Share = Field(
         default=0.4, ge=0, le=1, description="Weight of the vectors in hybrid search; keywords get 1 - weight."
     )
     fusion: Literal["linear", "rrf", "weighted_rrf"] = Field(
         default="linear",
         description="Fusion of rankings: linear (min-max normalised scores), rrf (ranks) or weighted_rrf.",
     )
-    spread: float = Field(
+    spread: Share = Field(
         default=0.0,
         ge=0,
         le=1,
         description="Share of its neighbours' scores that is added to a chunk's score in hybrid search.",
     )
     distinct: bool = Field(default=True, description="Drop hits that overlap or duplicate a better hit.")
-    diversity: float = Field(
+    diversity: Share = Field(
         default=0.0, ge=0, le=1, description="Weight of diversity in maximal marginal relevance (MMR)."
     )
     rerank: str = Field(
@@ -182,12 +203,12 @@ class SearchSettings(ConfigSection):
         description="Reranker: late (uses the embedding model), a plugin, or a CrossEncoder by path or Hub name."
         " Empty is none.",
     )
-    rerank_depth: int = Field(default=20, ge=1, description="Number of candidates to rerank.")
+    rerank_depth: Hits = Field(default=20, ge=1, description="Number of candidates to rerank.")
     expand: Literal["", "feedback", "model"] = Field(
         default="",
         description="Query expansion: feedback (words of the top hits), model (rewordings by [model]). Empty is none.",
     )
-    widen: int = Field(
+    widen: Tokens = Field(
         default=0, ge=0, description="Extend hits by whole neighbouring chunks up to this many tokens; 0 is off."
     )
 
@@ -195,10 +216,10 @@ class SearchSettings(ConfigSection):
 class RunSettings(ConfigSection):
     """When a run commits: a long one commits tables and keywords first, and vectors step by step, unless gated."""
 
-    commit_every: float = Field(
+    commit_every: Minutes = Field(
         default=10.0, ge=0, description="Minutes between the commits of a long run; 0 commits once, at the end."
     )
-    early_commit: float = Field(
+    early_commit: Minutes = Field(
         default=5.0, ge=0, description="Minutes of embedding above which a run commits before it embeds."
     )
 
@@ -206,12 +227,10 @@ class RunSettings(ConfigSection):
 class RetentionSettings(ConfigSection):
     """How long snapshots and deleted documents are kept. A snapshot with a tag or an open reader always stays."""
 
-    keep_snapshots: int = Field(default=100, ge=1, description="Maximum number of snapshots to keep.")
-    keep_days: float = Field(default=30.0, ge=0, description="Days to keep a snapshot; the newest always stays.")
-    undelete_days: float = Field(
-        default=30.0, ge=0, description="Days during which a deleted document can be restored."
-    )
-    grace_hours: float = Field(
+    keep_snapshots: Snapshots = Field(default=100, ge=1, description="Maximum number of snapshots to keep.")
+    keep_days: Days = Field(default=30.0, ge=0, description="Days to keep a snapshot; the newest always stays.")
+    undelete_days: Days = Field(default=30.0, ge=0, description="Days during which a deleted document can be restored.")
+    grace_hours: Hours = Field(
         default=1.0,
         ge=0,
         description="Hours before removed files are deleted from an object store, so that running readers can finish.",
@@ -227,7 +246,7 @@ class GateSettings(ConfigSection):
     questions: str = Field(default="", description="Questions with known answers: CSV, TREC topics or a BEIR folder.")
     qrels: str = Field(default="", description="Relevance judgements (qrels), if the questions file has none.")
     metric: str = Field(default="nDCG@10", description="The measure to compare, such as nDCG@10, R@5, RR or IoU@5.")
-    max_drop: float = Field(
+    max_drop: Share = Field(
         default=0.0,
         ge=0,
         le=1,
@@ -281,13 +300,13 @@ class Settings(ConfigSection):
         default="auto",
         description="Where the steps run: local, prefect, or auto (prefect if an API is configured, else local).",
     )
-    max_delete_fraction: float = Field(
+    max_delete_fraction: Share = Field(
         default=0.30,
         ge=0,
         le=1,
         description="Refuse a run that would delete a larger fraction of a source's documents.",
     )
-    wait_s: float = Field(
+    wait_s: Seconds = Field(
         default=0.0, ge=0, description="Seconds to wait for another process that writes to the store."
     )
     mirrors: str = Field(

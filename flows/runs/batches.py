@@ -69,8 +69,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
         run.engine.progress(Phase(PARSE, done, len(works), "documents", done / (time.monotonic() - began)))
     run.batches = waiting
     asked = asked_texts(run.folder)
-    run.report.model = spent(close_shared(run.folder.name), run.settings.model.prices)
-    run.report.problems += unsaid(run.report.model)
+    _report_calls(run, made=embed)
     if not embed:
         with run.step("plan"):
             packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob(f"{ASKED}*.parquet"))
@@ -78,6 +77,15 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
             return Processed(asked + left)
     partial = _embed_rest(run, backlog)
     return Processed(backlog.embedded + asked, partial, backlog.embedded.rate)
+
+
+def _report_calls(run: Run, made: bool) -> None:
+    """Report the calls to the language model; those that are only planned have no answers, and yet did not fail."""
+    run.report.model = spent(close_shared(run.folder.name), run.settings.model.prices)
+    if made:
+        run.report.problems += unsaid(run.report.model)
+    elif run.report.model:
+        run.report.model["failed"] = 0
 
 
 def _embed_rest(run: Run, backlog: Backlog) -> bool:

@@ -46,13 +46,26 @@ class Chunks:
 class Report:
     """The result of an ingest or of a plan.
 
-    `snapshot` is the number of the committed snapshot, None if nothing was committed. `seconds` is wall-clock time by
-    step. `problems` are messages for a person. `rechunked` lists the uris of unchanged documents that are split anew
-    from their stored text. `model` counts calls, tokens and cost of the language model, made or planned. `candidate` is
-    the name of a snapshot that the gate held back, and `gate` the result of its test. `pending` counts the chunks
-    of the newest snapshot that have no vectors yet; the next run embeds them. `rejects` are the documents that this run
-    rejected, and `rejected_before` those that an earlier one did and that are as they were. `lost_text` counts the
-    documents of this run of which some text could not be read.
+    Attributes:
+        snapshot: The number of the committed snapshot, None if nothing was committed.
+        documents: Numbers of documents by outcome: `added`, `changed`, `moved`, `deleted`, `unchanged`, `rejected`,
+            `stale`.
+        chunks: Numbers of chunks `added` to, `kept` in and `removed` from the snapshot.
+        parsed: How many documents were parsed.
+        embedded: How many texts were embedded.
+        tokens_embedded: How many tokens these have.
+        seconds: Wall-clock time by step, in seconds.
+        engine: What ran the steps: `local` or `prefect`.
+        dry_run: Whether this is the report of a plan.
+        problems: Messages for a person.
+        rechunked: Uris of unchanged documents that are split anew from their stored text.
+        model: Calls, tokens and cost of the language model, made or planned.
+        candidate: The name of a snapshot that the gate held back, else "".
+        gate: The result of the gate's test, None without a gate.
+        pending: How many chunks of the newest snapshot have no vectors yet; the next run embeds them.
+        rejects: The documents that this run rejected.
+        rejected_before: Those that an earlier run rejected and that are as they were.
+        lost_text: How many documents of this run have text that could not be read.
     """
 
     snapshot: int | None = None

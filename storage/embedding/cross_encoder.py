@@ -41,7 +41,7 @@ def _check(folder: Path, name: str) -> None:
     kinds = _read(folder / "config.json").get("architectures") or []
     made = _read(folder / "config_sentence_transformers.json").get("model_type") == "CrossEncoder"
     if kinds and not made and not str(kinds[0]).endswith(_SCORING):
-        raise ConfigError(f"{name!r} is no CrossEncoder but a {kinds[0]}, which scores no pairs; name one, or `late`")
+        raise ConfigError(f"{name!r} is a {kinds[0]} and not a CrossEncoder; name a CrossEncoder, or use `late`")
 
 
 def _read(path: Path) -> dict[str, Any]:

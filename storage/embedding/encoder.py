@@ -137,8 +137,8 @@ class Encoder:
     def _check(self, tokens: int, text: str) -> None:
         if tokens > self._network.max_tokens:
             raise StoreError(
-                f"a text of {tokens} tokens is beyond the {self._network.max_tokens} of {self.space.model}; "
-                f"split it smaller: {text[:_SHOWN]!r}"
+                f"a text has {tokens} tokens, but {self.space.model} takes {self._network.max_tokens}; "
+                f"choose a smaller size: {text[:_SHOWN]!r}"
             )
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
@@ -279,7 +279,9 @@ class _SentenceTransformer:
         # The space was read from the files without the library; both must mean the same model.
         dimension = model.get_embedding_dimension()
         if dimension != space.dimension:
-            raise ConfigError(f"{space.model} gives {dimension} dimensions, its files say {space.dimension}")
+            raise ConfigError(
+                f"{space.model} returns vectors of {dimension} dimensions, but its files state {space.dimension}"
+            )
         self._torch = torch
         self._model = model
         # A copy, as truncation and padding are set on the object, and the model's own needs them.

@@ -78,7 +78,9 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
     _check_transformer(folder, model)
     weights = _weights_revision(folder)
     if _is_weights_revision(revision) and weights != revision:
-        raise StoreError(f"{model} at {folder} has the weights {weights}, not {revision}; set the model back")
+        raise StoreError(
+            f"{model} at {folder} has the weights {weights}, not {revision}; restore that version of the model"
+        )
     prompts = read_config(folder / "config_sentence_transformers.json").get("prompts") or {}
     document_prefix = next((prompts[name] for name in _DOCUMENT_PROMPTS if prompts.get(name)), "")
     return EmbeddingSpace(
@@ -100,7 +102,7 @@ def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
     pooled = [pooling_of(read_config(module / "config.json")) for kind, module in steps if kind == "Pooling"]
     if others or pooled != [["mean"]]:
         said = ", ".join([*chain.from_iterable(pooled), *others]) or "nothing"
-        raise ConfigError(f"embedding.late needs a model that pools by the mean alone, {space.model} has {said}")
+        raise ConfigError(f"embedding.late needs a model with mean pooling only, {space.model} has {said}")
     return replace(space, late=True)
 
 
@@ -215,7 +217,7 @@ def _deciding_files(folder: Path) -> Iterator[Path]:
     for module in dict.fromkeys([folder, *modules]):
         weights = sorted(module.glob("*.safetensors")) or sorted(module.glob("pytorch_model*.bin"))
         if module == folder and not weights:
-            raise ConfigError(f"{folder} has no weights, *.safetensors or pytorch_model.bin; copy it whole")
+            raise ConfigError(f"{folder} has no weights (*.safetensors or pytorch_model.bin); copy the whole folder")
         yield from weights
         yield from (path for path in [module / "config.json"] if module != folder and path.is_file())
     # Not config.json: it names versions of libraries and paths, which say nothing about a vector.

@@ -135,7 +135,7 @@ def read(root: Path, number: int | None = None, name: str = "") -> Snapshot:
     kept = numbers(existing(root, name))
     wanted = kept[-1] if number is None else number
     if wanted not in kept:
-        raise StoreError(f"{name or root} has no snapshot {wanted}; it keeps {', '.join(_ranges(kept))}")
+        raise StoreError(f"{name or root} has no snapshot {wanted}; it has {', '.join(_ranges(kept))}")
     return decode(path_of(root, wanted))
 
 
@@ -207,7 +207,7 @@ def existing(root: Path, name: str = "") -> Path:
     """Return `root` after checking that it is a store; errors name it by `name` or else by its folder."""
     if not numbers(root):
         where = name or root
-        raise StoreError(f"{where} holds no snapshot; make one with: docmill ingest SOURCE --store {where}")
+        raise StoreError(f"{where} has no snapshot; create one with: docmill ingest SOURCE --store {where}")
     return root
 
 

@@ -54,5 +54,6 @@ def find(root: Path, at: int | str | None) -> int | None:
         return _number(file)
     if at not in held:
         names = [*held, *snapshots.candidates(root)]
-        raise StoreError(f"{root} has no snapshot or tag {at!r}; its tags are {', '.join(names) or 'none'}")
+        known = f"its tags are {', '.join(names)}" if names else "it has no tags"
+        raise StoreError(f"{root} has no snapshot or tag {at!r}; {known}")
     return held[at]

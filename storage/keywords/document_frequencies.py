@@ -41,7 +41,7 @@ class DocumentFrequencies:
         # A frequency of 0 stands for a term that was not there before, or is not any more.
         kept = (frequencies > 0) & (terms != 0)
         if (terms[kept] < 0).any():
-            raise StoreError("the keyword index contradicts its counts; rebuild it with: docmill repair")
+            raise StoreError("the keyword index does not match its counts; rebuild it with: docmill repair")
         return DocumentFrequencies(frequencies[kept], terms[kept])
 
 

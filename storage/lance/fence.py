@@ -62,7 +62,9 @@ class Writer:
             self._step(result.version)
             deleted += result.num_deleted_rows
         if deleted < len(wanted):
-            raise StoreError(f"the vectors hold {deleted} of {len(wanted)} chunks to remove; mend with: docmill repair")
+            raise StoreError(
+                f"the vectors hold {deleted} of {len(wanted)} chunks to remove; repair with: docmill repair"
+            )
         return deleted
 
     def add(self, batches: Iterable[pa.RecordBatch]) -> int:
@@ -136,7 +138,7 @@ class Writer:
         """Tag the current version after checking that it has `rows` rows."""
         held = self._table.count_rows()
         if held != rows:
-            raise StoreError(f"the vector table has {held} rows, not {rows}; mend with: docmill repair")
+            raise StoreError(f"the vector table has {held} rows, not {rows}; repair with: docmill repair")
         tags = self._table.tags
         with boundary("lance tag"):
             (tags.update if tag in tags.list() else tags.create)(tag, self.version)  # a dead commit left it

@@ -298,7 +298,7 @@ def _create(root: Path, space: EmbeddingSpace) -> Any:
 def _open(root: Path, state: VectorState) -> Any:
     folder = root / FOLDER / f"{state.table}.lance"
     if not folder.is_dir():  # checked before `connect`, which would create the folder
-        raise StoreError(f"{folder} is missing; build it again with: docmill repair --store {root}")
+        raise StoreError(f"{folder} is missing; rebuild it with: docmill repair --store {root}")
     return _connect(root).open_table(state.table)
 
 
@@ -311,4 +311,4 @@ def _explained(root: Path) -> Iterator[None]:
         if os.strerror(errno.ENOSPC) in str(error):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(root / FOLDER)) from error
         said = _SOURCE_PLACES.sub("", str(error).split("\n", 1)[0]).rpartition("Wrapped error: ")[2]
-        raise StoreError(f"{root / FOLDER}: {said}; build it again with: docmill repair --store {root}") from error
+        raise StoreError(f"{root / FOLDER}: {said}; rebuild it with: docmill repair --store {root}") from error

@@ -37,7 +37,7 @@ def _found(objects: Objects) -> None:
         return
     if objects.put_if_absent(IDENTITY, _identity()):
         objects.delete([IDENTITY])
-        raise StoreError(f"{objects.url}: put with If-None-Match overwrites there, so that no commit would be safe")
+        raise StoreError(f"{objects.url}: this object store ignores If-None-Match on a put, so no commit would be safe")
 
 
 def _identity() -> bytes:

@@ -222,7 +222,7 @@ class Objects:
                 what = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role"
                 raise StoreError(f"{self.url}: {what}") from error
             if "NoSuchBucket" in str(error):
-                raise StoreError(f"{self.url}: there is no such bucket; make it first") from error
+                raise StoreError(f"{self.url}: there is no such bucket; create it first") from error
             raise Transient(f"{self.url}/{key}: {_first_line(error)}; run again") from error
 
 

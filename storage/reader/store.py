@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -20,6 +20,7 @@ from docmill.storage.history import measurements, snapshots, tags
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import Snapshot
 from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.reader.document import Document
 from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.query import Query
@@ -33,7 +34,7 @@ from docmill.storage.retrieval.candidates.search_options import (
 )
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.retrieval.search_pipeline import search
-from docmill.storage.schema import ChunkRow, DocumentRow, Element
+from docmill.storage.schema import ChunkRow, DocumentRow
 from docmill.storage.schema_evolution import schema_of
 from docmill.storage.sql.derived_views import EMBEDDINGS, OF_VECTORS
 from docmill.storage.sql.document_warnings import messages_of
@@ -44,32 +45,6 @@ _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.
 _OF_VECTORS = re.compile(rf"\b(?:{'|'.join(OF_VECTORS)}|{EMBEDDINGS}|neighbours)\b", re.IGNORECASE)
 """Names in a statement that need packs of vectors: others do without them, which a mirror may have to fetch."""
 _ID = re.compile("[0-9a-f]{32}")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """One document of a snapshot with its canonical text.
-
-    Offsets are half-open and count code points of `text`: for each chunk of the document,
-    `text[chunk.start_char:chunk.end_char] == chunk.text`.
-
-    Attributes:
-        uri: The name of the document in its source.
-        title: The title that its parser found.
-        text: The canonical text.
-        elements: Its typed spans, such as headings, paragraphs and tables, ordered by `start_char`.
-        metadata: What the file states about itself, such as author, created and language, as JSON values.
-        row: Its row in the table `documents`.
-        warnings: What was lost of it, or read by a lesser way, in words; empty if nothing was.
-    """
-
-    uri: str
-    title: str
-    text: str
-    elements: tuple[Element, ...]
-    metadata: dict[str, Any]
-    row: DocumentRow
-    warnings: tuple[str, ...] = ()
 
 
 def open_store(path: str | Path, at: int | str | None = None) -> "Store":
@@ -90,7 +65,7 @@ def open_store(path: str | Path, at: int | str | None = None) -> "Store":
         docmill.errors.Transient: The object store does not answer, and its mirror lacks files of the snapshot. If the
             mirror has them all, it is opened instead, and the logger `docmill.remote` warns of its age.
 
-    Example:
+    Examples:
         >>> with docmill.open_store("store", at=1) as store:
         ...     store.snapshot.number
         1
@@ -105,7 +80,7 @@ class Store:
     not removed. `close`, the end of a `with` block or the collection of the object closes it. Several threads may
     search at once.
 
-    Example:
+    Examples:
         >>> with docmill.open_store("store") as store:
         ...     [hit.uri for hit in store.search("undo a commit", k=1)]
         ['git.md']
@@ -126,7 +101,11 @@ class Store:
         return self.stored.snapshot
 
     def close(self) -> None:
-        """Release the snapshot. A vacuum may then remove its files, after which calls of this object fail."""
+        """Release the snapshot. A vacuum may then remove its files, after which calls of this object fail.
+
+        Examples:
+            >>> docmill.open_store("store").close()
+        """
         if self._release is not None:
             self._release()
 
@@ -166,7 +145,7 @@ class Store:
                 cannot be evaluated within the limits of `sql`.
             docmill.errors.StoreError: A file of the snapshot is damaged, or its embedding model has changed.
 
-        Example:
+        Examples:
             >>> [(hit.uri, hit.rank) for hit in store.search("undo a commit", k=1)]
             [('git.md', 1)]
         """
@@ -189,6 +168,11 @@ class Store:
 
         Args:
             texts: The queries. The other arguments are those of `search` and hold for all queries.
+            k: How many hits to return at most for each query.
+            mode: As in `search`.
+            where: As in `search`.
+            rewrite: As in `search`.
+            **how: As in `search`.
 
         Returns:
             One list of hits for each query, in the order of `texts`.
@@ -196,6 +180,10 @@ class Store:
         Raises:
             docmill.errors.QueryError: As `search`, if any of the queries cannot be answered.
             docmill.errors.StoreError: As `search`.
+
+        Examples:
+            >>> [[hit.uri for hit in hits] for hits in store.search_all(["undo a commit", "grind wheat"], k=1)]
+            [['git.md'], ['mill.md']]
         """
         options = SearchOptions(k, mode, where, **how)
         for text in texts:
@@ -226,6 +214,14 @@ class Store:
 
         Returns:
             The rows of the chunks that the snapshot holds, by id. Unknown and malformed ids are left out.
+
+        Raises:
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> hit = store.search("undo a commit", k=1)[0]
+            >>> store.chunks([hit.chunk_id])[hit.chunk_id].uri
+            'git.md'
         """
         return self._sources.rows([key for key in ids if _ID.fullmatch(key)])
 
@@ -241,6 +237,11 @@ class Store:
         Raises:
             docmill.errors.QueryError: The snapshot has no document at `uri`, or `uri` is not valid text.
             docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> document = store.document("git.md")
+            >>> document.title, len(document.text)
+            ('Undo', 44)
         """
         check_text(uri, "the uri")
         table = read_table(self.stored, "documents")
@@ -255,10 +256,11 @@ class Store:
     def sql(self, statement: str) -> pa.Table:
         """Run one SELECT statement, which can read the store and nothing else.
 
-        It reads the tables of the snapshot and the views that `docs/sql.md` describes, such as `routing`, `snapshots`,
-        `lengths` and `duplicates`; `neighbours(CHUNK_ID, 5)` gives the nearest chunks of one. `chunks_at(41)` and
-        `chunks_at('TAG')` read `chunks` of another kept snapshot; every table has such a macro. The statement runs in a
-        process of its own, which is kept for the next one. It may take 60 s, 2 GB for its work and 2 GB for its result.
+        It reads the tables of the snapshot and the views that `docmill sql --tables` describes, such as `routing`,
+        `snapshots`, `lengths` and `duplicates`; `neighbours(CHUNK_ID, 5)` gives the nearest chunks of one.
+        `chunks_at(41)` and `chunks_at('TAG')` read `chunks` of another kept snapshot; every table has such a macro. The
+        statement runs in a process of its own, which is kept for the next one. It may take 60 s, 2 GB for its work and
+        2 GB for its result.
 
         Args:
             statement: One SELECT in the SQL of DuckDB.
@@ -272,7 +274,7 @@ class Store:
             docmill.errors.StoreError: A file of the snapshot is damaged.
             docmill.errors.Transient: The process of the statement cannot be started.
 
-        Example:
+        Examples:
             >>> store.sql("SELECT uri, chunks FROM documents ORDER BY uri LIMIT 1").to_pylist()
             [{'uri': 'git.md', 'chunks': 1}]
         """
@@ -312,6 +314,13 @@ class Store:
             `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and the `minutes` that a
             run needs for these, or None. A store on an object store also has `synced`: when its mirror was last in step
             with it (ISO 8601, UTC).
+
+        Raises:
+            docmill.errors.StoreError: A file of the snapshot is damaged.
+
+        Examples:
+            >>> store.status()["documents"]
+            3
         """
         return status_of(self.stored)
 
@@ -322,6 +331,10 @@ class Store:
             One dict for each snapshot, oldest first: its number `snapshot`, `created` (ISO 8601, UTC), the `run_id` of
             the run that committed it, the counts of its `documents`, `chunks` and `rejects`, its `vector_version`, and
             the counts of its keyword `segments` and of chunks whose vectors are `pending`. Damaged ones are left out.
+
+        Examples:
+            >>> [row["snapshot"] for row in store.history()]
+            [1]
         """
         rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
         return rows

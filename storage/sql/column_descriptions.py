@@ -1,7 +1,7 @@
 """Column descriptions: what each table and view of SQL has, in one place for `docmill sql --tables` and the docs."""
 
 _DOCUMENT = {
-    "document_id": "Id of the document, made from its uri and content.",
+    "document_id": "Id of the document, made from its uri; an edit does not change it.",
     "uri": "Name of the document in its source.",
     "source": "Source that it was found in.",
     "content_hash": "Hash of the file's bytes.",

@@ -206,7 +206,7 @@ def _quoted(field: pa.Field) -> str:
 def _check_present(paths: Sequence[Path]) -> None:
     for path in paths:
         if not path.is_file():
-            raise StoreError(f"{path} is missing; see what else is with: docmill verify")
+            raise StoreError(f"{path} is missing; to find everything that is: docmill verify")
 
 
 def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> AskedStatement:
@@ -268,7 +268,7 @@ def _bounded(batches: Iterable[pa.RecordBatch], limits: SqlLimits) -> Iterator[p
     for batch in batches:
         size += batch.nbytes
         if size > limits.memory_mb << 20:
-            raise QueryError(f"the result is of more than {limits.memory_mb} MB; ask for fewer rows or columns")
+            raise QueryError(f"the result has more than {limits.memory_mb} MB; ask for fewer rows or columns")
         yield batch
 
 

@@ -15,7 +15,7 @@ def check_present(stored: StoredSnapshot) -> None:
     for path in _needed(stored):
         if not path.is_file():
             name = path.relative_to(stored.root)
-            raise StoreError(f"{name} is missing; build it again with: docmill repair --store {stored.folder.name}")
+            raise StoreError(f"{name} is missing; rebuild it with: docmill repair --store {stored.folder.name}")
 
 
 def _needed(stored: StoredSnapshot) -> Iterator[Path]:

@@ -84,7 +84,7 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0,
     # Looked at anew: that each step went well does not say that the store is whole.
     left = [finding for finding in findings_of(folder, deep=True, read=False) if finding.kind != "past"]
     if left:
-        raise StoreError("cannot be mended from what is here: " + "; ".join(map(str, left)))
+        raise StoreError("cannot be repaired from the files here: " + "; ".join(map(str, left)))
     return result
 
 

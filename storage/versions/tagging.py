@@ -21,7 +21,9 @@ def set_tag(store: str | Path | StoreFolder, name: str, at: int | str | None = N
         said = "a tag begins with a letter and goes on with letters, digits, '.', '-' and '_'"
         raise QueryError(f"{said}, at most 100 of them in {_BYTES} bytes, got {name!r}")
     if name.startswith("candidate-"):
-        raise QueryError(f"names with candidate-… are reserved for candidate snapshots; choose another than {name!r}")
+        raise QueryError(
+            f"names that begin with candidate- are reserved for candidate snapshots; choose another name, got {name!r}"
+        )
     folder = open_folder(store).existing()
     root = folder.root
     with folder.lock(wait_s):

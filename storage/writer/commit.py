@@ -102,7 +102,8 @@ def check_space(base: StoredSnapshot | None, space: EmbeddingSpace) -> None:
     if base is not None and base.snapshot.space.id != space.id:
         raise StoreError(
             f"the store holds vectors of {_name(base.snapshot.space)}, the settings name {_name(space)}; "
-            "set [embedding] back, ingest into a new store, or change this one's vectors: docmill reembed"
+            "restore the settings [embedding], ingest into a new store, or replace the vectors of this one:"
+            " docmill reembed"
         )
 
 

@@ -100,7 +100,7 @@ class RouteTable:
     def __post_init__(self) -> None:
         for kind in self.by_type:
             if kind not in CONTENT_TYPES:
-                raise ConfigError(f"content type {kind!r} does not exist; {nearest(kind, list(CONTENT_TYPES))}")
+                raise ConfigError(f"content type {kind!r} does not exist; {nearest(kind, CONTENT_TYPES)}")
         for glob, _ in (*self.by_glob, *self.contexts):
             _compile(glob)
 

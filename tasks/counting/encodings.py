@@ -72,7 +72,7 @@ def byte_pairs(ranks: bytes, pattern: str) -> Tokenizer:
         rows = (line.split() for line in ranks.splitlines() if line.strip())
         order = {base64.b64decode(token, validate=True): int(rank) for token, rank in rows}
     except ValueError as error:
-        raise ConfigError(f"not a file of tiktoken's: {error}") from error
+        raise ConfigError(f"not a tiktoken file: {error}") from error
     letters = _letters()
     spelled = {token: "".join(letters[byte] for byte in token) for token in order}
     merges = [(spelled[left], spelled[right]) for left, right in _merges(order)]

@@ -1,4 +1,4 @@
-"""Lawful: score how much a text looks like a contract, licence, policy or law, by its words, clauses and name."""
+"""Lawful: score how much a text looks like a contract, licence, policy or law, by legal words, clauses and its name."""
 
 from docmill.tasks.detect.features import Features
 from docmill.tasks.detect.line_shapes import CLAUSE, LAW

@@ -97,7 +97,7 @@ class Excerpts:
             )
         found = locate(self._text(uri), target)
         if found is None:
-            raise QueryError(f"question {question.id}: {uri} does not hold {target.quotation[:_SHOWN]!r}")
+            raise QueryError(f"question {question.id}: {uri} does not contain {target.quotation[:_SHOWN]!r}")
         return Passage(uri, *found)
 
     @cached_property

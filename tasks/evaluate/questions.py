@@ -61,7 +61,7 @@ def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
     except OSError as error:
         raise QueryError(f"{error.filename}: cannot be read: {error.strerror}") from error
     if not found:
-        raise QueryError(f"{path}: no question with an answer; the README's section on evaluation lists the formats")
+        raise QueryError(f"{path}: no question with an answer; give a CSV file, TREC topics or a BEIR folder")
     # Rankings are kept by id: of two questions with one id, one would be lost.
     again = next((key for key, count in Counter(one.id for one in found).items() if count > 1), None)
     if again is not None:

@@ -159,7 +159,8 @@ class ModelClient:
             with self._lock:
                 self._counted.add(key)
                 if self._purse.admit(prompt):
-                    self._entries.append(self._entry(prompt, self._forecast.usage(prompt)))
+                    planned = self._entry(prompt, self._forecast.usage(prompt))
+                    self._entries.append(replace(planned, key=key))  # without a key it would count as failed
                 else:
                     self._left.add(key)
 

@@ -5,7 +5,7 @@ import struct
 import zipfile
 
 # Offset, bytes, kind; the first match wins, so more specific ones come first.
-_SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
+SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"%PDF-", "pdf"),
     (0, b"{\\rtf", "rtf"),
     (0, b"\x89PNG\r\n", "image"),
@@ -57,7 +57,7 @@ INSTEAD = {
     "hwp": "Hangul documents are not read; saved as docx or PDF they are",
 }
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_OLE_STREAMS = (
+OLE_STREAMS = (
     ("WordDocument", "doc"),
     ("PowerPoint Document", "ppt"),
     ("Workbook", "xls"),
@@ -68,7 +68,7 @@ _OLE_STREAMS = (
     ("HwpSummaryInformation", "hwp"),
     ("EncryptedPackage", "encrypted"),
 )
-_ZIP_FOLDERS = (
+ZIP_FOLDERS = (
     ("word/", "docx"),
     ("ppt/", "pptx"),
     ("xl/", "xlsx"),
@@ -81,7 +81,7 @@ _ZIP_FOLDERS = (
     ("META-INF/container.xml", "publication"),
     ("[Content_Types].xml", "office package"),
 )
-_OPEN_DOCUMENT = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "graphics": "odg"}
+OPEN_DOCUMENT = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "graphics": "odg"}
 _PDF_LEEWAY = 1024
 """Bytes within which a PDF's header may begin, as Acrobat allows (PDF 1.7, implementation note 13)."""
 _PDF_BINARY = 100_000
@@ -103,7 +103,7 @@ def binary_kind(data: bytes) -> str:
         return _zip_kind(data)
     if data.startswith(_OLE):
         return _ole_kind(data)
-    for offset, signature, kind in _SIGNATURES:
+    for offset, signature, kind in SIGNATURES:
         if data.startswith(signature, offset):
             return kind
     if _is_bitmap(data):
@@ -130,8 +130,8 @@ def _ole_kind(data: bytes) -> str:
         with olefile.OleFileIO(io.BytesIO(data)) as container:
             names = {path[0] for path in container.listdir(storages=True)}
     except (OSError, ValueError, LookupError, TypeError, struct.error, RecursionError):
-        names = {name for name, _ in _OLE_STREAMS if name.encode("utf-16-le") in data}
-    return next((kind for name, kind in _OLE_STREAMS if any(one.startswith(name) for one in names)), "ole")
+        names = {name for name, _ in OLE_STREAMS if name.encode("utf-16-le") in data}
+    return next((kind for name, kind in OLE_STREAMS if any(one.startswith(name) for one in names)), "ole")
 
 
 def _zip_kind(data: bytes) -> str:
@@ -156,8 +156,8 @@ def _kind_of_names(names: list[str], declared: str) -> str:
     if "epub" in declared:
         return "epub"
     if "opendocument." in declared:
-        return _OPEN_DOCUMENT.get(declared.partition("opendocument.")[2].partition("-template")[0], "opendocument")
-    for prefix, kind in _ZIP_FOLDERS:
+        return OPEN_DOCUMENT.get(declared.partition("opendocument.")[2].partition("-template")[0], "opendocument")
+    for prefix, kind in ZIP_FOLDERS:
         if any(name.startswith(prefix) for name in names):
             return kind
     return declared.strip() if declared.startswith("application/") else "zip"

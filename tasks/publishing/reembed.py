@@ -84,7 +84,7 @@ def reembed(
         if base.snapshot.space.id == space.id:
             return Reembedded(0, None)
         if base.snapshot.space.late != space.late:
-            raise StoreError("late vectors need the windows that an ingest notes; ingest into a new store")
+            raise StoreError("late vectors need windows, which only an ingest computes; ingest into a new store")
         embedded = _embed(base, space, progress or (lambda *_: None))
         made = _switched(base, space, embedded)
         with uncut():

@@ -39,7 +39,7 @@ def _check_reachable(argument: str, path: Path) -> None:
         path.stat()
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            raise SourceError(f"source {argument!r} cannot be looked at: {error.strerror}") from error
+            raise SourceError(f"source {argument!r} cannot be accessed: {error.strerror}") from error
 
 
 def is_far(argument: str) -> bool:

@@ -175,7 +175,7 @@ def test_a_run_that_fails_while_it_holds_back_harms_nothing(bench: Workbench) ->
     for at in range(first - 1, len(names) + 1):
         failpoints.watch = Countdown(at, _no_room)
         try:
-            with pytest.raises(Exception, match="make room and run again"):
+            with pytest.raises(Exception, match="free some space and run again"):
                 bench.ingest()
         finally:
             failpoints.watch = None
@@ -202,5 +202,5 @@ def test_the_command_ends_with_a_status_of_its_own(bench: Workbench, fake_model:
     assert found["gate"]["change"]["high"] < 0
     assert "Held back as candidate-2" in call(*arguments, status=4)
     assert "candidate-2" in call("publish")
-    assert call("publish", "candidate-2") == "snapshot 2 published, held back before as candidate-2\n"
+    assert call("publish", "candidate-2") == "snapshot 2 published; it was held back as candidate-2\n"
     assert json.loads(call("publish", "--json")) == []

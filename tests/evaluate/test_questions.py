@@ -51,7 +51,7 @@ def test_names_between_tabs_may_hold_spaces(tmp_path: Path) -> None:
         ("1\tOne?\n", "1 0 a.md 1\n1 0 b.md 1.5\n", "q.qrels line 2: expected an id, a document and an integer"),
         ("1\tOne?\n", "\nnothing\n", "q.qrels line 2: expected an id"),
         ("1\tOne?\n1\tTwo?\n", "1 0 a.md 1\n", "'1' is the id of two questions"),
-        ("1\t🙂\n", "1 0 a.md 1\n", "question 1: the query '🙂' has no word in it"),
+        ("1\t🙂\n", "1 0 a.md 1\n", "question 1: the query '🙂' contains no word"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, topics: str, qrels: str, said: str) -> None:
@@ -130,7 +130,7 @@ def test_documents_that_the_store_lacks_are_named(bench: Workbench) -> None:
     status, _, said = evaluate(bench, "seal,seal.md\nlid,lid.md\n", "--mode", "keyword", "--measure", "RR")
     assert status == 0
     assert "the questions name 1 documents that snapshot 1 lacks: lid.md" in said
-    assert "does not hold" not in evaluate(bench, "seal,seal\n", "--mode", "keyword")[2]
+    assert "does not contain" not in evaluate(bench, "seal,seal\n", "--mode", "keyword")[2]
 
 
 @pytest.mark.parametrize("option", ["--run-file", "--html"])

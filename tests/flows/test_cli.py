@@ -117,7 +117,7 @@ def test_a_mistyped_flag_is_told_the_right_one() -> None:
 def test_a_store_that_is_missing_is_one_line_and_status_1(command: str) -> None:
     result = call(*command.split(), "--store", "nowhere")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("docmill: nowhere holds no snapshot")
+    assert result.stderr.startswith("docmill: nowhere has no snapshot")
     assert result.stderr.count("\n") == 1
     assert not Path("nowhere").exists()
 
@@ -128,7 +128,7 @@ def test_a_file_where_the_store_should_be_is_told_so(folder: Path) -> None:
     for name in ("taken", "taken/store"):
         result = call("ingest", "docs", "--store", name)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert f"docmill: {name} cannot be a store: a file has the name of a folder" in result.stderr
+        assert f"docmill: {name} cannot be a store: a file stands where a folder should be" in result.stderr
 
 
 def test_a_failure_of_the_system_is_told_without_its_number() -> None:
@@ -137,14 +137,14 @@ def test_a_failure_of_the_system_is_told_without_its_number() -> None:
 
 
 def test_publish_wants_the_name_of_what_it_is_to_force_or_give_up() -> None:
-    assert "name a held-back snapshot" in call("publish", "--discard").stderr
+    assert "name a snapshot that the gate held back" in call("publish", "--discard").stderr
     assert call("publish", "--force").exit_code == 1
 
 
 def test_debug_shows_where_an_error_came_from() -> None:
     result = call("status", "--store", "nowhere", "--debug")
     assert "Traceback" in result.stderr
-    assert result.stderr.splitlines()[-1].startswith("docmill: nowhere holds no snapshot")
+    assert result.stderr.splitlines()[-1].startswith("docmill: nowhere has no snapshot")
 
 
 def test_a_wrong_setting_is_one_line_and_status_1() -> None:
@@ -252,7 +252,7 @@ def test_sql_gives_the_same_rows_in_every_format() -> None:
 def test_json_holds_what_json_has_no_word_for() -> None:
     rows = json.loads(call("sql", "SELECT 'nan'::DOUBLE AS n, 'x'::BLOB AS b, DATE '2026-01-02' AS d", "--json").stdout)
     assert rows == [{"n": None, "b": "78", "d": "2026-01-02"}]
-    assert "named 'a'; name them apart with AS" in call("sql", "SELECT 1 AS a, 2 AS a", "--json").stderr
+    assert "named 'a'; rename one of them with AS" in call("sql", "SELECT 1 AS a, 2 AS a", "--json").stderr
 
 
 def test_parquet_is_not_written_to_a_terminal(store: Path) -> None:

@@ -115,6 +115,7 @@ def test_counting_makes_no_call(server: ModelServer, tmp_path: Path) -> None:
     assert (row.purpose, row.calls, row.output, own.spent.left) == ("facts", 4, 36, 1)
     assert row.input == sum(prompt.tokens for prompt in prompts(4))
     assert row.money > 0
+    assert row.failed == 0
     assert server.requests == []
     assert list(tmp_path.rglob("*.*")) == []
 

@@ -1,5 +1,6 @@
 """Each format's samples are read as their golden files say; `tests.kit.making.make_golden` writes these anew."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ def test_no_golden_file_is_left_over() -> None:
     assert set(make_golden.FOLDER.rglob("*.golden")) == set(map(make_golden.golden, make_golden.samples()))
 
 
-def test_the_readme_has_the_table_of_the_registry() -> None:
-    text = make_golden.README.read_text(encoding="utf-8")
-    assert make_golden.with_table(text) == text
+def test_the_reference_has_the_formats_of_the_registry() -> None:
+    page = (make_golden.ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| .+? \| (.+?) \| \d+ \|$", page, re.MULTILINE)
+    assert rows == [(form.name, form.files, form.by) for form in FORMATS.values()]

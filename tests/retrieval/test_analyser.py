@@ -47,7 +47,7 @@ def test_a_language_has_its_stems_and_stop_words() -> None:
 
 
 def test_an_unknown_language_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="'klingon'; there are none, arabic, "):
+    with pytest.raises(ConfigError, match="'klingon'; use none, arabic, "):
         analyse("text", "klingon")
 
 

@@ -84,7 +84,7 @@ def test_a_source_whose_own_folder_cannot_be_listed_is_an_error_that_names_it() 
         (folder / "docs").chmod(0)
         with pytest.raises(SourceError, match=r"docs cannot be listed: Permission denied"):
             listing(folder / "docs")
-        with pytest.raises(SourceError, match=r"a.md' cannot be looked at: Permission denied"):
+        with pytest.raises(SourceError, match=r"a.md' cannot be accessed: Permission denied"):
             listing(folder / "docs" / "a.md")
         (folder / "docs").chmod(0o700)
 

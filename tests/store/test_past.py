@@ -70,12 +70,12 @@ def test_any_kept_snapshot_is_searched_by_number_or_tag(bench: Workbench) -> Non
 
 
 def test_a_snapshot_that_is_not_there_says_which_are(bench: Workbench) -> None:
-    with pytest.raises(StoreError, match="no snapshot 9; it keeps 1 to 3"):
+    with pytest.raises(StoreError, match="no snapshot 9; it has 1 to 3"):
         open_store(bench.root, 9)
-    with pytest.raises(StoreError, match="no snapshot or tag 'x'; its tags are none"):
+    with pytest.raises(StoreError, match="no snapshot or tag 'x'; it has no tags"):
         open_store(bench.root, "x")
     (bench.root / "snapshots" / "000002.json").unlink()
-    with pytest.raises(StoreError, match="it keeps 1, 3"):
+    with pytest.raises(StoreError, match="it has 1, 3"):
         open_store(bench.root, 2)
 
 
@@ -100,7 +100,7 @@ def test_a_tag_is_not_moved_in_silence(bench: Workbench) -> None:
         set_tag(bench.root, "v1", 2)
     with pytest.raises(QueryError, match="no tag 'v9'; there are v1"):
         delete_tag(bench.root, "v9")
-    with pytest.raises(StoreError, match="holds no snapshot"):
+    with pytest.raises(StoreError, match="has no snapshot"):
         set_tag(bench.root / "nowhere", "v1")
     assert not (bench.root / "nowhere").exists()
 

@@ -162,7 +162,7 @@ def test_a_model_that_takes_fewer_tokens_than_a_chunk_has_is_refused_at_once(
 ) -> None:
     folder = write_model(tmp_path / "short", dimension=24, tokens=8)
     monkeypatch.setitem(space.FOLDERS, WIDE, lambda: folder)
-    with pytest.raises(StoreError, match="beyond the 8 of wide-token-counts"):
+    with pytest.raises(StoreError, match="wide-token-counts takes 8"):
         reembed(bench.root, describe_model(WIDE), TERMS)
     assert Wide.embedded == 0
     assert snapshots.read(bench.root).number == 2

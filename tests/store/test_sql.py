@@ -281,7 +281,7 @@ def test_a_large_statement_is_stopped(shelf: Shelf) -> None:
 
 def test_a_result_larger_than_the_limit_of_memory_is_stopped_on_its_way(shelf: Shelf) -> None:
     assert len(shelf.ask("SELECT range FROM range(100000)", memory_mb=100)) == 100_000
-    with pytest.raises(QueryError, match="the result is of more than 100 MB; ask for fewer rows or columns"):
+    with pytest.raises(QueryError, match="the result has more than 100 MB; ask for fewer rows or columns"):
         shelf.ask("SELECT range, range AS again FROM range(1000000000)", memory_mb=100)
     with pytest.raises(QueryError, match=r"ran for more than 0\.5 s"):
         shelf.ask("SELECT 1::TINYINT FROM range(1000000000) a, range(1000) WHERE a.range % 1000 = 0", seconds=0.5)

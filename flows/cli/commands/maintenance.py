@@ -52,14 +52,14 @@ def publish(
     from docmill.storage.versions import candidates
 
     if not name and (discard or force):
-        raise QueryError("name a held-back snapshot; `docmill publish` lists them")
+        raise QueryError("name a snapshot that the gate held back; `docmill publish` lists them")
     if name and discard:
         candidates.discard(settings.store, name, settings.wait_s)
         name = None
     if name:
         number = candidates.publish(settings.store, name, force, settings.wait_s).number
         print_json({"snapshot": number}) if as_json else typer.echo(
-            f"snapshot {number} published, held back before as {plain(name)}"
+            f"snapshot {number} published; it was held back as {plain(name)}"
         )
         return
     held = [snapshots.read_candidate(settings.store, one) for one in snapshots.candidates(settings.store)]
@@ -148,7 +148,8 @@ def _print(done: "Compaction", verb: str, as_json: bool) -> None:
         print_json(asdict(done))
         return
     numbers = ", ".join(map(str, done.removed)) or "none"
-    typer.echo(f"{verb} {len(done.removed)} snapshots ({numbers}), {done.bytes:,} bytes")
+    counted = "1 snapshot" if len(done.removed) == 1 else f"{len(done.removed)} snapshots"
+    typer.echo(f"{verb} {counted} ({numbers}), {done.bytes:,} bytes")
     for number in done.damaged:
         note(
             f"snapshot {number} is damaged, so the files it needs are unknown and none was removed; run docmill verify"

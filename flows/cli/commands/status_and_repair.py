@@ -56,9 +56,9 @@ def _follow(store: Path) -> None:
 
     try:
         if follow(open_folder(store)):
-            note("the store was copied or moved: wrote views.sql and current/ anew")
+            note("the store was copied or moved: wrote views.sql and current/ again")
     except StoreError as error:
-        note(f"views.sql is of another folder and was not written anew: {error}")
+        note(f"views.sql belongs to another folder and could not be written again: {error}")
 
 
 def _phrase(value: object) -> str:
@@ -100,7 +100,7 @@ def verify(
             typer.echo(plain(str(finding)))
     for one in open_folder(settings.store).set_aside():
         note(f"set aside by a repair: {one}")
-    note(f"{len(findings)} finding(s)" if findings else "no findings")
+    note({0: "no findings", 1: "1 finding"}.get(len(findings), f"{len(findings)} findings"))
     raise typer.Exit(1 if findings else 0)
 
 
@@ -135,12 +135,12 @@ def repair(
 def _advise(at_stake: Sequence[str], store: str) -> None:
     """Say what would be lost, and what can be done before it is."""
     more = f" and {len(at_stake) - MOST_NAMED} more" if len(at_stake) > MOST_NAMED else ""
-    note(f"not mended, because this would be lost: {', '.join(sorted(at_stake)[:MOST_NAMED])}{more}")
-    note("nothing was given up. Bring the damaged files back from a copy of the store,")
+    note(f"not repaired, because this would be lost: {', '.join(sorted(at_stake)[:MOST_NAMED])}{more}")
+    note("nothing was removed. Restore the damaged files from a copy of the store,")
     if is_address(store):
-        note("or run any docmill command on a machine whose mirror has them whole: it gives them back;")
+        note("or run any docmill command on a machine whose mirror has intact copies: it returns them;")
     note(f"or accept the loss: docmill repair --accept-loss --store {store}")
-    note("the next ingest then makes the documents again whose source files still exist")
+    note("the next ingest then restores the documents whose source files still exist")
 
 
 def _encoder_of(root: Path) -> "Encode":

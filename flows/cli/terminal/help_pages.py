@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-_KINDS = {"path": "PATH", "file": "FILE", "str": "TEXT", "int": "N", "float": "X", "int range": "N", "float range": "X"}
+KINDS = {"path": "PATH", "file": "FILE", "str": "TEXT", "int": "N", "float": "X", "int range": "N", "float range": "X"}
 """What stands for a value of each type, as in the options of settings."""
 _TYPE = re.compile(r"(?: |^)<(?:list\[)?([^>\]]*)\]?>")
 _LONG_NAMES = re.compile(r"(--[\w-]+)(?:, --[\w-]+)+")
@@ -66,7 +66,7 @@ def _write(formatter: Any, title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 def _named(name: str) -> str:
     """Return the name of a parameter with a word for its value, `-k N` for `-k <int range>`."""
-    return _TYPE.sub(lambda found: f" {_KINDS.get(found[1], found[1])}", _LONG_NAMES.sub(r"\1", name))
+    return _TYPE.sub(lambda found: f" {KINDS.get(found[1], found[1])}", _LONG_NAMES.sub(r"\1", name))
 
 
 def _sentence(command: Any) -> str:

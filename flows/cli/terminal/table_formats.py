@@ -46,7 +46,9 @@ def format_of(chosen: TableFormat | None, output: Path | None) -> TableFormat:
     if chosen is not None or output is None:
         return chosen or TableFormat.table
     if (form := _SUFFIXES.get(output.suffix.lower())) is None:
-        raise ConfigError(f"{output}: a suffix names the format: {', '.join(_SUFFIXES)}; or choose one with --format")
+        raise ConfigError(
+            f"{output}: the suffix must be one of {', '.join(_SUFFIXES)}; or choose a format with --format"
+        )
     return form
 
 
@@ -57,7 +59,7 @@ def render(table: "pa.Table", form: TableFormat, shown: bool = False) -> bytes:
     """
     twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
     if twice and form in _NAMES_APART:
-        raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; name them apart with AS")
+        raise QueryError(f"{form.value} cannot hold two columns named {twice!r}; rename one of them with AS")
     return _BYTES[form](table) if form in BINARY else _TEXT[form](table, shown).encode()
 
 
@@ -110,7 +112,9 @@ def _xlsx(table: "pa.Table") -> bytes:
     with extra("xlsx", "an Excel file"):
         import xlsxwriter
     if table.num_rows > _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
-        raise QueryError(f"xlsx holds {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns; ask for fewer, or write .csv")
+        raise QueryError(
+            f"xlsx holds {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns at most; select fewer, or write .csv"
+        )
     data = io.BytesIO()
     with xlsxwriter.Workbook(data, {"in_memory": True}) as book:
         sheet = book.add_worksheet("docmill")
@@ -133,7 +137,9 @@ def _write_cell(sheet: Any, line: int, place: int, value: Any) -> None:
         text = str(_word(value))
         if len(text) > _LONGEST:
             said = f"a cell of {len(text):,} characters in row {line}"
-            raise QueryError(f"xlsx holds {_LONGEST:,} characters in a cell, not {said}; cut it: left(text, 32767)")
+            raise QueryError(
+                f"xlsx holds {_LONGEST:,} characters in a cell at most, got {said}; shorten it: left(text, 32767)"
+            )
         sheet.write_string(line, place, text)
 
 

@@ -128,7 +128,7 @@ def _stemmer(language: str) -> Any:
     if language == "none":
         return str
     if language not in Stemmer.algorithms():
-        raise ConfigError(f"no stemmer for language {language!r}; there are none, {', '.join(Stemmer.algorithms())}")
+        raise ConfigError(f"no stemmer for language {language!r}; use none, {', '.join(Stemmer.algorithms())}")
     return Stemmer.Stemmer(language, 0).stemWord
 
 

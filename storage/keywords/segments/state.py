@@ -53,8 +53,8 @@ def check_analyser(state: KeywordState) -> None:
     """Raise `StoreError` for postings of another version of the analyser."""
     if state.analyser != ANALYSER_VERSION:
         raise StoreError(
-            f"the keyword index is of analyser version {state.analyser}, this docmill has version {ANALYSER_VERSION}; "
-            "rebuild it with: docmill repair"
+            f"the keyword index was built with analyser version {state.analyser}, but this docmill has version"
+            f" {ANALYSER_VERSION}; rebuild it with: docmill repair"
         )
 
 

@@ -45,7 +45,7 @@ class Hit:
             the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
             one search.
 
-    Example:
+    Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
         >>> store.document(hit.uri).text[hit.start_char : hit.end_char] == hit.text
         True

@@ -78,6 +78,6 @@ class Query:
 
         if not analyse(self.text, self.sources.language):
             raise QueryError(
-                f"every word of the query {self.text.strip()[:40]!r} is a stop word, which keywords leave out; "
-                "ask with mode hybrid or vector"
+                f"every word of the query {self.text.strip()[:40]!r} is a stop word, which keyword search ignores; "
+                "use mode hybrid or vector"
             )

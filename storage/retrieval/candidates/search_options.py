@@ -43,12 +43,25 @@ class SearchArguments(TypedDict, total=False):
 class SearchOptions:
     """How a search ranks and presents its hits.
 
-    `weight` is the weight of the vectors in a weighted fusion. `spread` is the share of its neighbours' scores that
-    a chunk of a hybrid search gets. `distinct` drops hits that repeat a better hit. `diversity`
-    weighs difference from better hits against the score (maximal marginal relevance). `rerank` is `late`, a plugin, or
-    the path or hub name of a CrossEncoder, and scores `rerank_depth` candidates again. `expand` searches again with
-    words of the first hits (`feedback`) or with a language model's wordings (`model`). `widen` grows hits by whole
-    neighbouring chunks up to this number of tokens. `parents` returns the parent of each chunk found.
+    Attributes:
+        k: How many hits to return at most, from 1.
+        mode: `"hybrid"` fuses the rankings of both indexes; `"vector"` and `"keyword"` use one of them.
+        where: An SQL predicate over the columns of chunks and documents, or None.
+        weight: The weight of the vectors in a weighted fusion, from 0 to 1; the keywords get the rest.
+        fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
+        spread: The share of its neighbours' scores that a chunk of a hybrid search gets, from 0 to 1.
+        distinct: Whether to drop hits that repeat a better hit.
+        diversity: The weight of difference from better hits against the score, from 0 to 1 (maximal marginal
+            relevance).
+        rerank: `"late"`, a plugin, or the path or hub name of a CrossEncoder, to score the candidates again; `""`
+            is none.
+        rerank_depth: How many candidates are scored again, from 1.
+        expand: `"feedback"` searches again with words of the first hits, `"model"` with a language model's wordings.
+        widen: Tokens up to which a hit grows by whole neighbouring chunks; 0 is off.
+        parents: Whether to return the parent of each chunk found, once.
+
+    Raises:
+        docmill.errors.QueryError: A value is wrong.
     """
 
     k: int = 5
@@ -95,15 +108,15 @@ class SearchOptions:
 def check_query(text: str) -> None:
     """Raise `QueryError` for a query that no index can answer."""
     if not isinstance(text, str):
-        raise QueryError(f"the query must be a text, got {text!r}")
+        raise QueryError(f"the query must be a string, got {text!r}")
     check_text(text, "the query")
     if not text.strip():
-        raise QueryError("the query is empty; ask for something")
+        raise QueryError("the query is empty; type a question")
     # Such a text has a vector, and some chunk would be nearest to it, by chance.
     if not any(map(str.isalnum, text)):
-        raise QueryError(f"the query {text.strip()[:40]!r} has no word in it; ask in words")
+        raise QueryError(f"the query {text.strip()[:40]!r} contains no word; ask in words")
     if len(text) > LONGEST_QUERY:
-        raise QueryError(f"the query has {len(text):,} characters, {LONGEST_QUERY:,} at most; shorten it")
+        raise QueryError(f"the query has {len(text):,} characters, the limit is {LONGEST_QUERY:,}; shorten it")
 
 
 def check_text(text: str, what: str) -> None:

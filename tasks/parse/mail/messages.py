@@ -55,9 +55,7 @@ def _parsed(letter: Letter) -> Parsed:
     canvas.heading(letter.head.get("subject", ""), 1)
     _draw(canvas, letter)
     if letter.encrypted and not letter.bodies:
-        raise Rejected(
-            "encrypted", f"a mail encrypted with its receiver's key ({letter.encrypted}); store it decrypted"
-        )
+        raise Rejected("encrypted", f"a mail encrypted with its receiver's key ({letter.encrypted}); save it decrypted")
     return canvas.parsed(letter.head.get("subject", ""), _metadata(letter))
 
 

@@ -106,7 +106,7 @@ class _Folder:
         inside = f"__substg1.0_{_CONTENT:04X}{_OBJECT}"
         if self._container.exists("/".join([*self._path, inside, "__properties_version1.0"])):
             if depth >= _MAX_DEPTH:
-                raise Rejected("corrupt", f"messages enclosed in messages more than {_MAX_DEPTH} deep")
+                raise Rejected("corrupt", f"messages nested more than {_MAX_DEPTH} deep")
             enclosed = _Folder(self._container, [*self._path, inside], _ENCLOSED_HEADER, self._charset)
             letter = enclosed.letter(depth + 1)
             return message_name(letter.head.get("subject") or name), _as_mime(letter)

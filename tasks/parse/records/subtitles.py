@@ -63,7 +63,7 @@ def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
             turn = []
         turn.append(line)
     if not turn:
-        raise Rejected("corrupt", "no cue: expected a line such as 00:00:01,000 --> 00:00:02,000 with text below")
+        raise Rejected("corrupt", "no cue; expected a line such as 00:00:01,000 --> 00:00:02,000 with text below")
     _draw(canvas, turn)
     header = _HEADER.match(lines[0])
     language = _LANGUAGE.search(found.text[:_HEADER_CHARACTERS])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from docmill.storage.schema import Element
 from docmill.tasks.split.parts.lines import clock, lines
 from docmill.tasks.split.parts.mark_units import UnitStart, split_units
-from docmill.tasks.split.parts.options import Options, check_whole
+from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, ITEM
 from docmill.tasks.split.spans.span import Span
@@ -29,13 +29,15 @@ _TURN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Conversation(Options):
-    """`size` in tokens; turns that are `gap` minutes or more apart never share a chunk, if they have times."""
+    """Groups the turns of a dialogue, until there is a pause."""
 
-    gap: int = 30
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        check_whole("gap", self.gap, 1, _MOST_MINUTES)
+    gap: int = option(
+        30,
+        "Turns that are this far apart or farther never share a chunk, if they have times.",
+        "minutes",
+        1,
+        _MOST_MINUTES,
+    )
 
 
 class Turn(NamedTuple):

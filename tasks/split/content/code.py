@@ -51,7 +51,10 @@ _LEADING = frozenset(_LEADING_KINDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Code(Options):
-    """`size` in tokens."""
+    """Keeps functions, classes and methods whole (tree-sitter); a large one is cut at its statements.
+
+    Comments and decorators stay with what they describe, and the signatures around a chunk are its headings.
+    """
 
 
 class Item(NamedTuple):

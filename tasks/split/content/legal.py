@@ -41,7 +41,10 @@ _LONGEST_HEADING = 120  # characters; a longer line under a number is the text o
 
 @dataclass(frozen=True, slots=True)
 class Legal(Options):
-    """`size` in tokens; clauses under one number may share a chunk, the deeper ones first."""
+    """Keeps numbered clauses, articles and definitions whole; a chunk never crosses a clause heading.
+
+    Clauses under one number may share a chunk, the deeper ones first. The context names the clauses above.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from docmill.tasks.split.parts.lines import clock, lines
 from docmill.tasks.split.parts.mark_units import UnitStart, split_units
-from docmill.tasks.split.parts.options import Options, check_whole
+from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.line_cuts import code_lines
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK
@@ -28,13 +28,15 @@ _ENTRY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Log(Options):
-    """`size` in tokens; entries in different windows of `window` seconds never share a chunk, unless `window` is 0."""
+    """Groups the entries of a log, each with its stack trace, by windows of time."""
 
-    window: int = 600
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        check_whole("window", self.window, 0, _MOST_SECONDS)
+    window: int = option(
+        600,
+        "Entries in different windows of this length never share a chunk; 0 is no window.",
+        "seconds",
+        0,
+        _MOST_SECONDS,
+    )
 
 
 def split_log(part: Part, options: Log) -> list[Span]:

@@ -34,7 +34,7 @@ _ABOUT = ("from", "von", "date", "sent", "gesendet", "subject", "betreff")
 
 @dataclass(frozen=True, slots=True)
 class Mail(Options):
-    """`size` in tokens."""
+    """Keeps headers and new text apart from quoted history; each part says who wrote it."""
 
 
 class _Line(NamedTuple):

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from docmill.tasks.split.general.structure import structure_pieces
 from docmill.tasks.split.parts.lines import lines
-from docmill.tasks.split.parts.options import MAX_SIZE, Options, check_whole
+from docmill.tasks.split.parts.options import MAX_SIZE, Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.merge_pieces import Allow, merge
 from docmill.tasks.split.spans.pieces import BARRIER, HEADING, Piece
@@ -24,20 +24,28 @@ _RULE = re.compile(r"[ \t]{0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$")
 
 @dataclass(frozen=True, slots=True)
 class Page(Options):
-    """`size` in tokens; neighbouring pages of at most `small` tokens share a chunk if they fit."""
+    """Makes a chunk of each page; a large page is cut by its structure."""
 
-    small: int = 50
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        check_whole("small", self.small, 0, MAX_SIZE)
+    small: int = option(
+        50,
+        "Neighbouring pages of at most this size share a chunk if they fit; 0 keeps all apart.",
+        "tokens",
+        0,
+        MAX_SIZE,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Slides(Page):
-    """`size` in tokens; neighbouring slides of at most `small` tokens share a chunk, 0 keeps all apart."""
+    """Makes a chunk of each slide; a large slide is cut by its structure."""
 
-    small: int = 0
+    small: int = option(
+        0,
+        "Neighbouring slides of at most this size share a chunk if they fit; 0 keeps all apart.",
+        "tokens",
+        0,
+        MAX_SIZE,
+    )
 
 
 def split_pages(part: Part, options: Page) -> list[Span]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from docmill.storage.schema import Element
 from docmill.tasks.split.parts.lines import lines
 from docmill.tasks.split.parts.mark_units import UnitStart, units
-from docmill.tasks.split.parts.options import Options, check_flag
+from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.line_cuts import table_rows
 from docmill.tasks.split.spans.merge_pieces import merge
@@ -41,13 +41,12 @@ answer.
 
 @dataclass(frozen=True, slots=True)
 class Pairs(Options):
-    """`size` in tokens; with `together`, neighbouring pairs share a chunk if they fit."""
+    """Keeps a question with its answer: FAQ headings, "Q:" lines, bold lines that ask, columns of a table.
 
-    together: bool = False
+    The parts of a long answer have the question in their context.
+    """
 
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        check_flag("together", self.together)
+    together: bool = option(False, "Let neighbouring pairs share a chunk if they fit.")
 
 
 class QuestionSpan(NamedTuple):

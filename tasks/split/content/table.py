@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from docmill.tasks.split.general.structure import Structure, small_sections, structure_pieces
 from docmill.tasks.split.parts.blocks import Block, announces, blocks, is_caption
-from docmill.tasks.split.parts.options import Options, check_whole
+from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.line_cuts import rows_and_header, table_rows
 from docmill.tasks.split.spans.merge_pieces import Allow, merge
@@ -26,13 +26,12 @@ _CELL = re.compile(r"(?<!\\)\|[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Rows(Options):
-    """`size` in tokens; a group has at most `rows` rows, 0 is as many as fit. Other text is split by `structure`."""
+    """Groups whole rows, with the header of the table in the context.
 
-    rows: int = 0
+    A row is cut only if it alone is longer than `size`. Other text is split by `structure`.
+    """
 
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        check_whole("rows", self.rows, 0, _MOST_ROWS)
+    rows: int = option(0, "The maximum number of rows in a chunk; 0 is as many as fit.", "rows", 0, _MOST_ROWS)
 
 
 def split_rows(part: Part, options: Rows) -> list[Span]:

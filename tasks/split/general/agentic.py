@@ -38,7 +38,10 @@ _REPLY = re.compile(r"\s*(?:none|(\d{1,5}(?:\s*,\s*\d{1,5})*))\.?\s*", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Agentic(Options):
-    """`size` in tokens."""
+    """Cuts where a language model says so, by the numbers of sentences.
+
+    Where the model gives no usable answer, or none is set, `recursive` splits the text.
+    """
 
 
 def split_agentic(part: Part, options: Agentic) -> list[Span]:

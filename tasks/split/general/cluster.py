@@ -15,7 +15,7 @@ from docmill.storage.errors import ConfigError
 from docmill.tasks.split.general.recursive import Recursive, split_recursive
 from docmill.tasks.split.parts.blocks import runs
 from docmill.tasks.split.parts.lookup import Vector
-from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Options, check_whole
+from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.sentence_vectors import unit_vectors
 from docmill.tasks.split.spans.pieces import Piece
@@ -31,13 +31,12 @@ It bounds the work for each piece; with fewer, very short pieces cannot fill a c
 
 @dataclass(frozen=True, slots=True)
 class Cluster(Options):
-    """`size` and `piece` in tokens: pieces of at most `piece` are grouped into chunks of at most `size`."""
+    """Groups small neighbouring pieces in the best way by the similarity of their vectors."""
 
-    piece: int = 50
+    piece: int = option(50, "The maximum size of a piece; at most `size`.", "tokens", MIN_SIZE, MAX_SIZE)
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        check_whole("piece", self.piece, MIN_SIZE, MAX_SIZE)
         if self.piece > self.size:
             raise ConfigError(f"piece must be at most size = {self.size}, got {self.piece}")
 

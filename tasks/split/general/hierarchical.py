@@ -9,7 +9,7 @@ from typing import Self
 
 from docmill.tasks.split.general.sentences import sentences
 from docmill.tasks.split.general.structure import Structure, split_structure, structure_pieces
-from docmill.tasks.split.parts.options import MIN_SIZE, Options, check_flag, check_whole
+from docmill.tasks.split.parts.options import MIN_SIZE, Options, check_whole, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.proposal import Level
 from docmill.tasks.split.spans.merge_pieces import merge
@@ -20,19 +20,18 @@ from docmill.tasks.split.spans.span import Span
 
 @dataclass(frozen=True, slots=True)
 class Hierarchical(Options):
-    """`size` is the maximum tokens of a section, `paragraph` of a paragraph; longer ones become several.
+    """Makes chunks of sections, of the paragraphs in them, and of the sentences in these.
 
-    Without `sentences` there are two levels.
+    `docmill search --parents` finds the small chunks and returns the large ones.
     """
 
-    size: int = 400
-    paragraph: int = 100
-    sentences: bool = True
+    size: int = option(400, "The maximum size of a section; a longer one becomes several.", "tokens")
+    paragraph: int = option(100, "The maximum size of a paragraph, from 16 to `size`; a longer one is cut.", "tokens")
+    sentences: bool = option(True, "Make chunks of sentences, too.")
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
         check_whole("paragraph", self.paragraph, MIN_SIZE, self.size)
-        check_flag("sentences", self.sentences)
 
     def within(self, tokens: int) -> Self:
         """Return the options for a model with room for this many tokens of a chunk's text."""

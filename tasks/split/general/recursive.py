@@ -10,7 +10,7 @@ from functools import cache, partial
 
 from docmill.storage.errors import ConfigError
 from docmill.tasks.split.parts.blocks import stretches
-from docmill.tasks.split.parts.options import Options
+from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.language_separators import beginnings
 from docmill.tasks.split.spans.merge_pieces import merge
@@ -26,14 +26,18 @@ _BLANKS = r"[^\S\r\n]*"
 
 @dataclass(frozen=True, slots=True)
 class Recursive(Options):
-    r"""`size` in tokens; `separators` from the strongest to the weakest.
+    r"""Cuts at the largest boundary that fits.
 
-    The text is cut before a separator that begins with white space, and after any other; `\n` matches any
-    line end. Without separators, the content decides: headings by level, then empty lines; in code, the separators of
-    its language come first. Parts that are still too long are cut between lines and sentences, then between words.
+    Without `separators`, the content decides: headings by level, then empty lines; in code, the separators of its
+    language come first, such as `class` and `def`. Parts that are still too long are cut between lines and sentences,
+    then between words.
     """
 
-    separators: tuple[str, ...] = ()
+    separators: tuple[str, ...] = option(
+        (),
+        "At most 12 texts, the strongest first. The text is cut before one that begins with white space, and after any"
+        " other; `\\n` matches any line end.",
+    )
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)

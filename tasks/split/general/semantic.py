@@ -20,7 +20,7 @@ from docmill.storage.errors import ConfigError
 from docmill.tasks.split.general.recursive import Recursive, split_recursive
 from docmill.tasks.split.general.sentences import sentences
 from docmill.tasks.split.parts.lookup import Vector
-from docmill.tasks.split.parts.options import Options, check_whole
+from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.sentence_vectors import Floats, adjacent, directions, unit_vectors
 from docmill.tasks.split.spans.merge_pieces import merge
@@ -56,7 +56,9 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Semantic(Options):
-    """`size` in tokens; `method` decides where the subject changes, `amount` how much of a change it takes.
+    """Cuts between sentences where the subject changes, by the vectors of the embedding model.
+
+    `method` decides where the subject changes, `amount` how much of a change it takes:
 
     | method | a break is where | amount, by default |
     |---|---|---|
@@ -67,18 +69,19 @@ class Semantic(Options):
     | running_mean | the similarity is so far under the mean of the last 16 | 0.25 |
     | centroid | the similarity with the chunk so far, its last 16 sentences, is under it | 0.3 |
 
-    Sentences are compared by the `buffer` ones on either side of a gap, and of 2 * `buffer` gaps in a row one at most
-    is a break: the least alike. An amount of -1 takes the default. What percentile, deviation and interquartile
-    compare with is of all the text, so under these an edit may move a break far away.
+    A gap is judged by the `buffer` sentences on either side of it. Of 2 * `buffer` gaps in a row, at most one is a
+    break: the one with the least similar sides. `percentile`, `deviation` and `interquartile` compare with all gaps of
+    the text, so under these an edit may move a break far away.
     """
 
-    method: str = "threshold"
-    amount: float = -1.0
-    buffer: int = 2
+    method: str = option("threshold", "A method of the table above.")
+    amount: float = option(
+        -1.0, "How much of a change it takes: 0 to 100 for `percentile`, else 0 to 10; -1 is the default."
+    )
+    buffer: int = option(2, "Sentences on either side of a gap that are compared.", "sentences", 1, _MAX_BUFFER)
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        check_whole("buffer", self.buffer, 1, _MAX_BUFFER)
         if self.method not in METHODS:
             raise ConfigError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
         most = _MOST_PER_CENT if self.method == "percentile" else _MOST_AMOUNT

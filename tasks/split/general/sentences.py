@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from docmill.tasks.split.parts.blocks import Block, blocks
-from docmill.tasks.split.parts.options import Options, check_whole
+from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.line_cuts import code_lines, rows_and_header, rules
 from docmill.tasks.split.spans.merge_pieces import merge
@@ -24,16 +24,16 @@ _SET_ASIDE = 24  # tokens reserved for each repeated sentence, about one of aver
 
 @dataclass(frozen=True, slots=True)
 class Sentence(Options):
-    """`size` in tokens; `overlap` is how many sentences of the previous chunk to repeat, if they fit.
+    """Groups whole sentences; a sentence is cut only if it alone is longer than `size`."""
 
-    24 tokens are reserved for each repeated sentence, up to half the size.
-    """
-
-    overlap: int = 0
-
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        check_whole("overlap", self.overlap, 0, _MAX_OVERLAP)
+    overlap: int = option(
+        0,
+        "How many sentences of the previous chunk are repeated, if they fit. 24 tokens are reserved for each, up to"
+        " half the size.",
+        "sentences",
+        0,
+        _MAX_OVERLAP,
+    )
 
 
 def split_sentences(part: Part, options: Sentence) -> list[Span]:

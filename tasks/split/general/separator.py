@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from docmill.storage.errors import ConfigError
 from docmill.tasks.split.general.recursive import cut_at
 from docmill.tasks.split.parts.blocks import stretches
-from docmill.tasks.split.parts.options import Options
+from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.pieces import BLOCK, Piece, cut, fit
 from docmill.tasks.split.spans.prose import prose_cuts
@@ -16,13 +16,15 @@ from docmill.tasks.split.spans.span import Span
 
 @dataclass(frozen=True, slots=True)
 class Separator(Options):
-    r"""One chunk for each text between two separators; text of over `size` tokens is cut by sentences.
+    """Makes one chunk of each text between two separators, and merges nothing.
 
-    The text is cut before a separator that begins with white space; any other stays at the end of the text before it.
-    `\n` matches any line end.
+    Text that is longer than `size` is cut between sentences.
     """
 
-    separator: str = "\n\n"
+    separator: str = option(
+        "\n\n",
+        "The text to cut at: before it, if it begins with white space, else after it. `\\n` matches any line end.",
+    )
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)

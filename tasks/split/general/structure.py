@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from docmill.tasks.split.parts.blocks import Block, announces, blocks
-from docmill.tasks.split.parts.options import MAX_SIZE, Options, check_whole
+from docmill.tasks.split.parts.options import MAX_SIZE, Options, option
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.line_cuts import code_lines, table_rows
@@ -39,13 +39,14 @@ With fewer levels, deep lists lose their order; with more than nine, the seams o
 
 @dataclass(frozen=True, slots=True)
 class Structure(Options):
-    """`size` in tokens; sections of at most `small` tokens may share a chunk with their neighbours."""
+    """Cuts along headings, then between blocks: paragraphs, lists, tables by rows, code by its own blocks.
 
-    small: int = 50
+    A chunk never crosses a section, except where small sections share one.
+    """
 
-    def __post_init__(self) -> None:
-        Options.__post_init__(self)
-        check_whole("small", self.small, 0, MAX_SIZE)
+    small: int = option(
+        50, "Sections of at most this size may share a chunk with their neighbours.", "tokens", 0, MAX_SIZE
+    )
 
 
 def split_structure(part: Part, options: Structure) -> list[Span]:

@@ -14,7 +14,7 @@ from typing import Self, get_args
 
 from docmill.storage.errors import ConfigError
 from docmill.tasks.split.parts.blocks import runs, stretches
-from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Options, check_flag, check_whole
+from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Options, check_whole, option
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.ruler import Ruler, TokenRuler, Unit, first_at_least, last_at_most, ruler_of
 from docmill.tasks.split.spans.pieces import SENTENCE, best_cut
@@ -31,21 +31,20 @@ _MAX_CHARACTERS = MAX_SIZE * CHARACTERS_PER_TOKEN
 
 @dataclass(frozen=True, slots=True)
 class Windowed(Options):
-    """`size` in units of `unit`: tokens, words or characters; a chunk never has more than `most` tokens.
+    """The options of windows of one size."""
 
-    `anchored` windows are between half of `size` and `size` long; their text decides.
-    """
-
-    unit: Unit = "tokens"
-    most: int = MAX_SIZE
-    anchored: bool = False
+    unit: Unit = option("tokens", "What `size` counts: `tokens`, `words` or `characters`; up to 131072 characters.")
+    most: int = option(MAX_SIZE, "The maximum tokens of a chunk, whatever the unit.", "tokens", MIN_SIZE, MAX_SIZE)
+    anchored: bool = option(
+        False,
+        "Let the text decide where windows end, between half of `size` and `size`, so that windows after an edit soon"
+        " fall where they did before.",
+    )
 
     def __post_init__(self) -> None:
         if self.unit not in get_args(Unit):
             raise ConfigError(f"unit must be one of {', '.join(get_args(Unit))}, got {self.unit!r}")
         Options.__post_init__(self)
-        check_whole("most", self.most, MIN_SIZE, MAX_SIZE)
-        check_flag("anchored", self.anchored)
 
     @property
     def longest(self) -> int:
@@ -66,20 +65,26 @@ class Windowed(Options):
 
 @dataclass(frozen=True, slots=True)
 class Fixed(Windowed):
-    """`overlap` is how much of the previous chunk is repeated: a number of units or a percentage such as "10%".
+    """Makes chunks of one size, in tokens, words or characters, with an optional overlap."""
 
-    With `respect_sentences`, a chunk ends after a sentence if possible, and an overlap begins with one. `max_doc_size`,
-    in units, first cuts the text at line ends into larger documents that no chunk crosses; 0 turns this off.
-    """
-
-    overlap: int | str = 0
-    respect_sentences: bool = False
-    max_doc_size: int = 0
+    overlap: int | str = option(
+        0,
+        "How much of the previous chunk is repeated: a number of units, up to 15/16 of `size`, or a percentage such as"
+        ' "10%".',
+        "units",
+    )
+    respect_sentences: bool = option(False, "End a chunk after a sentence if possible, and begin an overlap with one.")
+    max_doc_size: int = option(
+        0,
+        "First cut the text at line ends into documents of this size, which no chunk crosses: at least `size`, or 0 for"
+        " none.",
+        "units",
+        0,
+        _MOST_DOCUMENTS * _MAX_CHARACTERS,
+    )
 
     def __post_init__(self) -> None:
         Windowed.__post_init__(self)
-        check_flag("respect_sentences", self.respect_sentences)
-        check_whole("max_doc_size", self.max_doc_size, 0, _MOST_DOCUMENTS * _MAX_CHARACTERS)
         if 0 < self.max_doc_size < self.size:
             raise ConfigError(f"max_doc_size must be 0 or at least size={self.size}, got {self.max_doc_size}")
         most = self.size - max(1, self.size // _SHARES)
@@ -103,9 +108,11 @@ class Fixed(Windowed):
 
 @dataclass(frozen=True, slots=True)
 class Sliding(Windowed):
-    """Windows of `size` units begin `stride` units apart; a stride of 0 is half the size."""
+    """Makes windows of one size that begin a stride apart."""
 
-    stride: int = 0
+    stride: int = option(
+        0, "How far apart windows begin: from a 16th of `size` to all of it; 0 is half of it.", "units"
+    )
 
     def __post_init__(self) -> None:
         Windowed.__post_init__(self)

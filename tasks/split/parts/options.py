@@ -1,7 +1,7 @@
 """Options: the options of a splitter; invalid ones cannot be built."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from docmill.storage.errors import ConfigError
@@ -13,14 +13,33 @@ MAX_SIZE = 8192
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """What a field of options means, what its number counts, and the bounds of that; no bounds, no check."""
+
+    meaning: str
+    unit: str = ""
+    low: int | None = None
+    high: int | None = None
+
+
+def option(default: Any, meaning: str, unit: str = "", low: int | None = None, high: int | None = None) -> Any:
+    """Return a field of options that says what it means.
+
+    `Options` checks that the value of a field with bounds is an integer in [low, high], and of one with a flag as its
+    default that it is a flag.
+    """
+    return field(default=default, metadata={"stated": Stated(meaning, unit, low, high)})
+
+
+@dataclass(frozen=True, slots=True)
 class Optimize:
     """Bounds in tokens: a chunk below `min_tokens` joins a neighbour, one above `max_tokens` is cut.
 
     `max_tokens` 0 is the model's room.
     """
 
-    min_tokens: int = 50
-    max_tokens: int = 0
+    min_tokens: int = option(50, "A chunk below this size joins a neighbour.", "tokens", 0, MAX_SIZE)
+    max_tokens: int = option(0, "A chunk above this size is cut; 0 is the model's room.", "tokens", 0, MAX_SIZE)
 
     def __post_init__(self) -> None:
         check_whole("optimize.min_tokens", self.min_tokens, 0, MAX_SIZE)
@@ -30,23 +49,38 @@ class Optimize:
             raise ConfigError(f"optimize.max_tokens must be 0 or at least {least}, got {self.max_tokens}")
 
 
+_OPTIMIZE = (
+    "A table of `min_tokens` and `max_tokens`: a smaller chunk joins a neighbour, a larger one is cut. Without it,"
+    " chunks stay as they are."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options that every splitter has: `size` is the maximum tokens of a chunk's text.
+    """The options that every splitter has."""
 
-    `optimize` merges small and cuts large chunks; None leaves them. `summaries` adds a chunk of the role `summary` for
-    every longer section: its most central sentence, with further ones as context.
-    """
-
-    size: int = 200
-    optimize: Optimize | None = None
-    summaries: bool = False
+    size: int = option(200, "The maximum size of a chunk's text.", "tokens")
+    optimize: Optimize | None = field(default=None, metadata={"stated": Stated(_OPTIMIZE)})
+    summaries: bool = option(
+        False,
+        "Add a chunk of the role `summary` for every longer section: its most central sentence, with further ones as"
+        " context.",
+    )
 
     def __post_init__(self) -> None:
         check_whole("size", self.size, MIN_SIZE, self.longest)
-        check_flag("summaries", self.summaries)
+        self._check_stated()
         if self.optimize is not None and not isinstance(self.optimize, Optimize):
             object.__setattr__(self, "optimize", _optimize(self.optimize))
+
+    def _check_stated(self) -> None:
+        """Check the fields with bounds, and the flags."""
+        for one in fields(self):
+            stated = one.metadata.get("stated")
+            if stated is not None and stated.low is not None:
+                check_whole(one.name, getattr(self, one.name), stated.low, stated.high)
+            elif isinstance(one.default, bool):
+                check_flag(one.name, getattr(self, one.name))
 
     @property
     def longest(self) -> int:

@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_error_is_json_where_results_would_be(command: str) -> None:
     error = told(call(*command.split(), "--store", "nowhere"))
     assert (error["kind"], error["retry"], error["status"]) == ("StoreError", False, 1)
-    assert str(error["message"]).startswith("nowhere holds no snapshot")
+    assert str(error["message"]).startswith("nowhere has no snapshot")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_every_kind_of_error_is_json(arguments: list[str], kind: str, status: in
 
 def test_an_error_is_a_line_without_json() -> None:
     result = call("search", "x", "--store", "nowhere")
-    assert (result.exit_code, result.stderr.startswith("docmill: nowhere holds no snapshot")) == (1, True)
+    assert (result.exit_code, result.stderr.startswith("docmill: nowhere has no snapshot")) == (1, True)
     assert "Usage" in call("search").stderr
 
 

@@ -29,7 +29,7 @@ def test_the_suffix_names_the_format(form: TableFormat) -> None:
 def test_without_a_file_it_is_a_table_and_an_unknown_suffix_names_those_there_are() -> None:
     assert format_of(None, None) is TableFormat.table
     for name in ("x.txt", "x", "x.xls"):
-        with pytest.raises(ConfigError, match=r"\.json, \.csv, \.parquet, \.xlsx; or choose one with --format"):
+        with pytest.raises(ConfigError, match=r"\.json, \.csv, \.parquet, \.xlsx; or choose a format with --format"):
             format_of(None, Path(name))
 
 
@@ -57,7 +57,7 @@ def test_no_text_of_a_document_is_a_formula_or_a_link(text: str) -> None:
 
 
 def test_a_text_too_long_for_a_cell_is_said_and_not_cut() -> None:
-    with pytest.raises(QueryError, match=r"a cell of 40,000 characters in row 1; cut it: left\(text, 32767\)"):
+    with pytest.raises(QueryError, match=r"a cell of 40,000 characters in row 1; shorten it: left\(text, 32767\)"):
         render(query({}, {}, "SELECT repeat('x', 40000) AS t"), TableFormat.xlsx)
 
 

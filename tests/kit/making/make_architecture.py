@@ -1,4 +1,4 @@
-"""Draw the house and the way of one document through it, from the code and from a run, into docs/architecture.md.
+"""Draw the house and the way of one document through it, from the code and a run, into docs/design/architecture.md.
 
 python -m tests.kit.making.make_architecture
 """
@@ -32,7 +32,9 @@ from tests.kit import fake_encoder
 from tests.kit.house import LAYERS, ROOT, folder_graph
 
 T = TypeVar("T")
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "docs" / "design" / "architecture.md"
+_WIDE = '%%{init: {"flowchart": {"useMaxWidth": false, "nodeSpacing": 14, "rankSpacing": 30, "padding": 8}}}%%'
+"""Lets a chart have the width that it needs, and a reader scroll it: as wide as the page, 40 folders are too small."""
 GROUND = ("docmill.storage", "docmill.tasks.workers")  # rows, keys, files and processes: no stop on the way
 STEPS = {  # the modules that hand a document on, in the order in which it meets them
     "docmill.tasks.document.process": "one document, in a worker process",
@@ -72,7 +74,7 @@ def house(layer: str) -> str:
     whole = folder_graph()
     names = {name for name in whole if _layer(name) == layer}
     graph = {name: whole[name] & names for name in names}
-    lines = ["flowchart TD", *(f'    {_id(name)}["{name}"]' for name in sorted(names))]
+    lines = [_WIDE, "flowchart LR", *(f'    {_id(name)}["{name}"]' for name in sorted(names))]
     lines += [
         f"    {_id(upper)} --> {_id(lower)}" for upper in sorted(names) for lower in sorted(_direct(upper, graph))
     ]
@@ -87,7 +89,7 @@ def way() -> list[tuple[str, str]]:
 def way_chart() -> str:
     """Return the way of a document as a mermaid chart: its steps in order, each with the modules that it calls."""
     stops = way()
-    lines = ["flowchart LR"]
+    lines = ["flowchart TD"]
     for step, about in STEPS.items():
         lines.append(f'    subgraph {_id(step)}_step["{_short(step)}: {about}"]')
         called = sorted(lower for upper, lower in stops if upper == step and lower not in STEPS)

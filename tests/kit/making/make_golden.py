@@ -1,8 +1,8 @@
 """Golden files: what each format's samples are read as, written so that a reviewer can see it.
 
 `tests/golden/<format>/<case>.<suffix>` is a document, `<case>.<suffix>.golden` what it is read as; so are some
-documents of the corpus. After a wanted change `python -m tests.kit.making.make_golden` writes these and the
-README's table of formats anew; review the difference.
+documents of the corpus. After a wanted change `python -m tests.kit.making.make_golden` writes these anew; review the
+difference.
 """
 
 import json
@@ -13,7 +13,6 @@ from docmill.storage.schema import Element
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.formats import FORMATS
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests" / "golden"
@@ -25,13 +24,8 @@ FROM_CORPUS = {  # what each is a sample of
     CORPUS / "products/ptarmigan.html": "html",
     CORPUS / "products/ptarmigan-installation.pdf": "pdf",
 }
-README = ROOT / "README.md"
 SUFFIX = ".golden"
 PASSWORDS = ("secret",)
-HEAD, TAIL = (
-    "<!-- formats: written by `python -m tests.kit.making.make_golden` from the registry -->\n",
-    "<!-- /formats -->\n",
-)
 
 
 def samples() -> list[Path]:
@@ -85,24 +79,10 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def format_table() -> str:
-    """Return the README's table of formats, from the registry."""
-    rows = [("format", "files", "read by"), ("---",) * 3]
-    rows += [(f"`{form.name}`", form.files, form.by) for form in FORMATS.values()]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def with_table(readme: str) -> str:
-    """Return the README with the table of formats as it should be."""
-    before, rest = readme.split(HEAD)
-    return before + HEAD + format_table() + TAIL + rest.split(TAIL)[1]
-
-
 def main() -> None:
-    """Write all golden files and the table."""
+    """Write all golden files."""
     for sample in samples():
         golden(sample).write_text(reading(sample), encoding="utf-8", newline="")
-    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def test_an_encrypted_open_document_says_so() -> None:
     def lock(name: str, content: bytes) -> bytes:
         return content.replace(b"/>", b"><manifest:encryption-data/>", 1) if "manifest.xml" in name else content
 
-    with pytest.raises(Rejected, match="encrypted: the document's members are encrypted"):
+    with pytest.raises(Rejected, match="encrypted: the document is encrypted"):
         read("odt", changed(GOLDEN / "odt" / "guide.odt", lock))
 
 

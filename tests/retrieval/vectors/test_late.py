@@ -109,7 +109,7 @@ def test_windows_are_read_once_and_vectors_come_in_order(fake_model: str) -> Non
 
 
 def test_a_window_beyond_the_model_is_refused(fake_model: str) -> None:
-    with pytest.raises(StoreError, match="beyond the 256"):
+    with pytest.raises(StoreError, match="takes 256"):
         load_encoder(fake_model).encode_late([Window("word " * 300, ((0, 4),))])
 
 
@@ -128,7 +128,7 @@ def test_a_model_that_does_not_pool_by_the_mean_has_no_late_vectors(token_counts
             (folder / file.name).write_bytes(file.read_bytes())
     (folder / "1_Pooling").mkdir()
     put(folder, "1_Pooling/config.json", {"embedding_dimension": 16, "pooling_mode_cls_token": True})
-    with pytest.raises(ConfigError, match=r"pools by the mean alone, .* has cls_token"):
+    with pytest.raises(ConfigError, match=r"needs a model with mean pooling only, .* has cls_token"):
         late_space(describe_model(str(folder)))
 
 

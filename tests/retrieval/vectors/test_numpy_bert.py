@@ -247,7 +247,7 @@ def test_a_comparison_outlives_its_process_and_is_taken_over_from_a_snapshot(mon
 
 def test_a_text_beyond_the_limit_is_refused_by_the_light_network_too() -> None:
     agreement.compare(describe_model(PACKAGED), NumpyBert(Path(get_model_path())))
-    with pytest.raises(StoreError, match="beyond the 256"):
+    with pytest.raises(StoreError, match="takes 256"):
         load_encoder(PACKAGED).encode(["a " * 300])
 
 

@@ -131,7 +131,7 @@ def test_an_error_of_the_disk_at_any_boundary_harms_nothing(
             ingest(bench)
         failpoints.watch = None
         if number == errno.ENOSPC:
-            assert "make room and run again" in str(failure.value)
+            assert "free some space and run again" in str(failure.value)
         check(bench, clean, before)
 
 

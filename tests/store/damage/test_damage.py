@@ -213,5 +213,5 @@ def test_a_reader_of_an_older_snapshot_waits_while_others_look_who_holds_it(benc
     snapshot, handle = hold(bench.root, 1)
     os.close(handle)
     assert snapshot.number == 1
-    with pytest.raises(StoreError, match="no snapshot 9; it keeps 1 to 2"):
+    with pytest.raises(StoreError, match="no snapshot 9; it has 1 to 2"):
         hold(bench.root, 9)

@@ -89,7 +89,7 @@ def test_a_full_disk_ends_the_run_with_one_line_and_the_snapshot_stays(
     command = [sys.executable, "-c", limit + module, str(token_counts_folder), *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "what was committed is whole: make room and run again" in done.stderr
+    assert "everything committed is intact: free some space and run again" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert verify(bench.root, deep=True) == []
     assert bench.ingest().snapshot == 2

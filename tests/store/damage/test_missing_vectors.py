@@ -65,7 +65,7 @@ def test_a_lost_file_of_vectors_is_named_with_what_mends_it(
     done = call(root, *command)
     assert (done.exit_code, done.stdout) == (1, "")
     named = f"docmill: {file.relative_to(root)} is missing"
-    assert done.stderr == f"{named}; build it again with: docmill repair --store {root}\n"
+    assert done.stderr == f"{named}; rebuild it with: docmill repair --store {root}\n"
     assert snapshots.numbers(root) == before
 
 

@@ -148,7 +148,7 @@ def test_a_full_disk_ends_a_run_before_any_work(new: Workbench, token_counts_fol
     status, said = docmill(token_counts_folder, *ingest(new), before=mounted(new.root, "size=128k"))
     assert status == 1
     assert said == (
-        f"docmill: {new.root}: No space left on device; what was committed is whole: make room and run again"
+        f"docmill: {new.root}: No space left on device; everything committed is intact: free some space and run again"
     )
 
 

@@ -230,7 +230,7 @@ def test_an_object_of_another_content_is_not_let_in(laid: FarBench) -> None:
 def test_a_new_store_at_the_same_address_empties_the_mirrors(laid: FarBench) -> None:
     assert laid.on("two").store.search("red knob", k=1)
     laid.objects.delete(sorted(laid.keys()))
-    with pytest.raises(StoreError, match=f"{laid.address} holds no snapshot"):
+    with pytest.raises(StoreError, match=f"{laid.address} has no snapshot"):
         open_store(laid.on("two").root)
     edit(laid, "Turn the green knob.")
     assert laid.ingest().snapshot == 1

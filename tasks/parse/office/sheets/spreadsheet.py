@@ -36,7 +36,7 @@ def parse_ods(data: bytes, options: ParseOptions) -> Parsed:
     with check_container(data, options.max_unpacked_bytes) as container:
         metadata = open_document_properties(container)
         if is_encrypted(container):
-            raise Rejected("encrypted", "the workbook's members are encrypted; save it without a password")
+            raise Rejected("encrypted", "the workbook is encrypted; save it without a password")
         return _drawn(sheets_odf.read_sheets(container, CellBudget(options.max_characters)), metadata)
 
 
@@ -69,7 +69,7 @@ def _calamine_sheets(data: bytes, budget: CellBudget) -> Iterator[Worksheet]:
     try:
         book = load_workbook(io.BytesIO(data))
     except PasswordError as error:
-        raise Rejected("encrypted", "a workbook that needs its password in [parse.passwords]") from error
+        raise Rejected("encrypted", "a workbook that needs a password; give it in [parse.passwords]") from error
     for stated in book.sheets_metadata:
         source = book.get_sheet_by_name(stated.name)
         sheet = Worksheet(stated.name, hidden=stated.visible != SheetVisibleEnum.Visible)

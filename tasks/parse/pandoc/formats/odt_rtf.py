@@ -51,7 +51,7 @@ def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         if b"encryption-data" in member(container, "META-INF/manifest.xml"):
-            raise Rejected("encrypted", "the document's members are encrypted; it needs a password")
+            raise Rejected("encrypted", "the document is encrypted; it needs a password")
         metadata = _open_document_metadata(container)
         body = member(container, "content.xml")
         prepared, heading = prepare_body(body)

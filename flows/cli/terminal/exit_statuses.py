@@ -1,0 +1,28 @@
+"""Exit statuses: every status with which a command can end, and what it says."""
+
+STATUSES = {
+    0: "Everything that the command was asked to do was done.",
+    1: "An error, which a message on standard error explains, or a check that found something wrong.",
+    2: "The command line is wrong: an unknown option, a missing argument, a value out of bounds.",
+    3: "Done in part: some documents were rejected, are stale, lost text, or have to be ingested again.",
+    4: "The gate held the new snapshot back; readers see the one before.",
+    130: "Ctrl-C (SIGINT) ended the command. A commit that was nearly done is done; the next run goes on from there.",
+    143: "SIGTERM ended the command, as Ctrl-C does.",
+}
+"""The meaning of each status; 128 plus the number of a signal is the status after that signal."""
+
+_RUN = {
+    3: "a document was rejected or is stale, some of its text was lost, or a call to the language model failed or was"
+    " left out because of a limit",
+    4: "the gate held the snapshot back",
+}
+STATUSES_OF = {
+    "ingest": _RUN,
+    "plan": {3: "the run would reject a document or make one stale"},
+    "rejects": {3: "with `--retry`: as for `ingest`", 4: "with `--retry`: as for `ingest`"},
+    "verify": {1: "something was found"},
+    "repair": {1: "documents would be lost without `--accept-loss`", 3: "some documents have to be ingested again"},
+    "doctor": {1: "something is broken that these settings need"},
+    "evaluate facts": {1: "some prompts got no usable answer"},
+}
+"""What a command means by a status, where that is more than `STATUSES` says."""

@@ -1,0 +1,81 @@
+"""What `--json` prints has the fields that the reference lists, with their types, and no other."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.kit.making.printed_json.json_fields import PRINTED, fields_of
+from tests.kit.making.printed_json.json_samples import COMMANDS, samples
+from tests.kit.making.reference.commands_page import commands, named
+
+TYPES: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+    "object": (dict,),
+    "any": (object,),
+}
+UNSEEN = {  # fields that need a gate, a price, a limit, a mirror or a fault
+    "ingest": {"model.money", "model.left"},
+    "plan": {"model.money", "model.left", "gate.*"},
+    "status": {"synced", "unreadable.*"},
+    "publish": {"*"},
+    "verify": {"*"},
+}
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[str, Any]:
+    return samples()
+
+
+def leaves(value: Any, known: set[str], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path and the value of each field; a key that the reference spells `*` is spelled so."""
+    if isinstance(value, dict) and path not in known:
+        for key, inner in value.items():
+            near = f"{path}.{key}".lstrip(".")
+            free = f"{path}.*".lstrip(".")
+            has = any(one == near or one.startswith((f"{near}.", f"{near}[")) for one in known)
+            yield from leaves(inner, known, near if has else free)
+    elif isinstance(value, list) and path not in known:
+        for inner in value:
+            yield from leaves(inner, known, f"{path}[]")
+    else:
+        yield path, value
+        if isinstance(value, dict):  # a field that may be null has a row of its own
+            yield from leaves(value, known - {path}, path)
+
+
+def test_every_command_with_json_is_described_and_run() -> None:
+    every = [(full, command) for name in commands() for full, command in named(name)]
+    with_json = {name for name, command in every if any("--json" in one.opts for one in command.params)}
+    assert with_json == {*PRINTED} == {*COMMANDS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_fields_of_a_command_are_those_of_the_reference(name: str, printed: dict[str, Any]) -> None:
+    fields = {field.path: field for field in fields_of(name)}
+    objects = printed[name] if isinstance(printed[name], list) else [printed[name]]
+    seen = dict.fromkeys(path for one in objects for path, _ in leaves(one, {*fields}))
+    assert {*seen} - {*fields} == set(), "the reference lacks these"
+    unseen = {path for path in {*fields} - {*seen} if not _excused(name, path)}
+    assert unseen == set(), "no sample has these"
+    for one in objects:
+        for path, value in leaves(one, {*fields}):
+            assert _is(value, fields[path].type), f"{path} is {value!r}, not {fields[path].type}"
+
+
+def _excused(name: str, path: str) -> bool:
+    return any(path == one or (one.endswith("*") and path.startswith(one[:-1])) for one in UNSEEN.get(name, ()))
+
+
+def _is(value: Any, described: str) -> bool:
+    """Return whether a value has a type, such as "integer or null" or "array of text"."""
+    if described.startswith("array of "):
+        return isinstance(value, list) and all(_is(one, described.removeprefix("array of ")) for one in value)
+    kinds = tuple(kind for name in described.split(" or ") for kind in TYPES[name])
+    return isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds or object in kinds)

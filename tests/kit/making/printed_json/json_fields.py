@@ -1,0 +1,322 @@
+"""The fields of what `--json` prints: the path of each, its type, and its meaning.
+
+A path names the keys from the outside in; `[]` is an element of an array, `*` any key. A row without a meaning takes
+that of the column or the attribute of its last name, from `SAID`. What the samples lack has a type and a meaning here,
+too, such as `gate.metric` of a store without a gate.
+"""
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import docmill
+from docmill.storage.sql.column_descriptions import TABLES
+
+
+class JsonField(NamedTuple):
+    """A field of an object that a command prints."""
+
+    path: str
+    type: str
+    meaning: str
+
+
+class Printed(NamedTuple):
+    """What a command prints: an object, or an array of objects."""
+
+    about: str
+    fields: str
+
+
+def _attributes(kind: type) -> dict[str, str]:
+    """Return what a docstring says of each attribute."""
+    said = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+    return {
+        name: " ".join(text.split()) for name, text in re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w|\Z)", said, re.M | re.S)
+    }
+
+
+_INTERVAL = """\
+{0}.mean | number | the mean over the questions
+{0}.low | number | lower end of its 95 % interval
+{0}.high | number | upper end of it
+"""
+_REPORT = f"""\
+snapshot | integer or null |
+documents.added | integer | documents that are new
+documents.changed | integer | documents whose content changed
+documents.moved | integer | documents with another uri and the content of one that is gone
+documents.deleted | integer | documents whose file is gone
+documents.unchanged | integer | documents that cost no work
+documents.rejected | integer | files that cannot be used
+documents.stale | integer | documents whose file can no longer be used, kept as they were
+chunks.added | integer | chunks that are new
+chunks.kept | integer | chunks that stay
+chunks.removed | integer | chunks that are gone
+parsed | integer |
+embedded | integer |
+tokens_embedded | integer |
+rechunked | array of text |
+model.calls | integer | calls of the language model; `model` is empty without one
+model.failed | integer | calls without a usable answer
+model.input | integer | tokens of the prompts
+model.cached | integer | of these, tokens that the provider read from its cache
+model.output | integer | tokens of the answers
+model.money | number | cost by `[model.prices]`, if set
+model.left | integer | prompts that a limit left out, if any
+candidate | text |
+gate.metric | text | the measure that the gate compares; `gate` is empty without one
+gate.questions | integer | number of its questions
+gate.before | number | the measure of the snapshot before
+gate.after | number | the measure of the new snapshot
+{_INTERVAL.format("gate.change")}gate.max_drop | number | the drop that `[gate] max_drop` allows
+pending | integer |
+lost_text | integer |
+seconds.* | number | wall-clock seconds of each step
+"""
+_CHUNK = """\
+splits[].chunks[].start_char | integer |
+splits[].chunks[].end_char | integer |
+splits[].chunks[].text | text |
+splits[].chunks[].context | text |
+splits[].chunks[].headings | array of text |
+splits[].chunks[].page | integer or null |
+splits[].chunks[].line | integer |
+splits[].chunks[].content_type | text |
+splits[].chunks[].strategy | text |
+splits[].chunks[].tokens | integer |
+splits[].chunks[].role | text |
+splits[].chunks[].depth | integer |
+splits[].chunks[].above | integer |
+splits[].chunks[].note | text |
+splits[].chunks[].window_start | integer |
+splits[].chunks[].window_end | integer |
+splits[].chunks[].context_state | text |
+splits[].chunks[].about_start | integer |
+splits[].chunks[].about_end | integer |
+splits[].chunks[].parts | array of integer |
+"""
+_CHANGES = """\
+{0}[].kind | text | `added`, `removed`, `changed` or `moved`
+{0}[].before | text or null | what it was: a uri, or a chunk as `uri[start:end]`; null if added
+{0}[].after | text or null | what it is; null if removed
+{0}[].text | array of text | lines of a unified diff of a changed chunk, with `--text`
+"""
+_COMPACTION = """\
+removed | array of integer | numbers of the snapshots that were removed, or with `--dry-run` would be
+bytes | integer | bytes that this frees
+snapshot | integer or null | the snapshot that was committed
+damaged | array of integer | snapshots that are damaged; every file that they may need has stayed
+"""
+_MEASURES = """\
+measure | text | its name
+value | number | its mean
+low | number | lower end of the 95 % interval
+high | number | upper end of it
+of | integer | number of values that the mean is of
+"""
+PRINTED = {
+    "settings": Printed("an array: an object for each key", """\
+key | text | the key, with its section
+value | any | the value in use; null for a secret
+default | any | the default
+meaning | text | what it means
+variable | text | its environment variable
+origin | text | `flag`, `environment`, `file` or `default`
+place | text | where that is written, such as `docmill.toml:12`
+"""),
+    "ingest": Printed("one object", _REPORT),
+    "plan": Printed("one object, the report that the run would give", _REPORT),
+    "search": Printed("an array of hits, best first; with `--queries`, of objects `{\"query\": …, \"hits\": […]}`", """\
+rank | integer |
+score | number |
+vector_score | number or null |
+keyword_score | number or null |
+chunk_id | text |
+uri | text |
+start_char | integer |
+end_char | integer |
+text | text |
+context | text |
+headings | array of text |
+page | integer or null |
+content_type | text |
+strategy | text |
+role | text |
+matched | text |
+vector_rank | integer or null |
+keyword_rank | integer or null |
+terms.* | number | share of each term of the query in the BM25 score
+steps[].step | text | name of a step of the search
+steps[].score | number | score of the hit after the step
+steps[].said | text | what the step did with the hit
+relevance | number |
+"""),
+    "sql": Printed("an array: an object for each row, its keys the columns of the statement", """\
+* | any | a value: numbers, texts, booleans, null, arrays and objects as they are; times and binary values as text
+"""),
+    "explain": Printed("one object", f"""\
+file | text | path of the file
+uri | text | the uri that it would have
+source | text | the source that it belongs to, if it belongs to one
+format | text | the format that it is read as
+language | text | language of source code
+title | text | title that its parser found
+characters | integer | code points of its canonical text
+content_type | text | content type of the whole document
+score | number | score of that type, from 0 to 1
+runner_up | text | second-best type
+runner_up_score | number | its score
+evidence | array of text | what speaks for the type
+globs | array of text | globs of `[[routes]]` that match the uri
+regions[].start_char | integer | where the region begins, in code points
+regions[].end_char | integer | where it ends, exclusive
+regions[].content_type | text | its content type
+regions[].score | number | score of that type
+regions[].runner_up | text | second-best type
+regions[].runner_up_score | number | its score
+regions[].evidence | array of text | what speaks for the type
+regions[].strategy | text | strategy of its route
+regions[].options.* | any | options of the strategy
+regions[].rule | text | the rule that chose the route
+splits[].name | text | `routes`, or a strategy of `--strategy` with its options
+{_CHUNK}"""),
+    "history": Printed("an array: an object for each kept snapshot, oldest first", """\
+snapshot | integer |
+created | text |
+run_id | text |
+documents | integer |
+chunks | integer |
+rejects | integer |
+vector_version | integer |
+segments | integer |
+pending | integer |
+"""),
+    "diff": Printed("one object", f"""\
+old | integer | number of the first snapshot
+new | integer | number of the second
+{_CHANGES.format("documents")}{_CHANGES.format("chunks")}\
+vectors | array of number | shares of the chunks of both that have vectors, from 0 to 1
+"""),
+    "tag": Printed("an array: an object for each tag, or the one that was set", """\
+tag | text | the tag
+snapshot | integer | number of its snapshot
+"""),
+    "undelete": Printed("one object", """\
+snapshot | integer | the snapshot that was committed
+restored | array of text | uris of the documents that it has again
+"""),
+    "publish": Printed("an array of held-back snapshots; with a name, one object `{\"snapshot\": …}`", """\
+candidate | text | name of the held-back snapshot
+created | text | when it was made (ISO 8601, UTC)
+documents | integer | its documents
+chunks | integer | its chunks
+"""),
+    "evaluate questions": Printed("an array: an object for each snapshot and way to search, the first the base", f"""\
+snapshot | text | number or tag of the snapshot
+mode | text | `hybrid`, `vector` or `keyword`
+weight | number | weight of the vectors, in a hybrid search
+fusion | text | how the rankings were fused, in a hybrid search
+{_INTERVAL.format("measures.*")}questions.*.* | number | value of each measure for each question, by its id
+{_INTERVAL.format("against.*").replace("the mean over the questions", "mean difference to the first object")}\
+against.*.verdict | text | `better`, `worse` or `indistinguishable`
+"""),
+    "evaluate chunks": Printed("an array: an object for each measure", _MEASURES),
+    "evaluate context": Printed("an array: an object for each measure", _MEASURES),
+    "evaluate facts": Printed("an array: an object for each way to search and number of chunks", """\
+mode | text | the way to search
+top | integer | number of chunks that were read
+accuracy | number | share of the facts that these chunks state
+true | integer | facts that they state
+false | integer | facts that they do not state
+too_long | integer | prompts over `--window`
+failed | integer | prompts without a usable answer
+"""),
+    "tune": Printed("one object", f"""\
+proxies | boolean | whether the questions were made from the documents
+questions | integer | number of questions
+embedded | integer | texts that were newly embedded
+trials[].content_type | text | content type that was tuned; empty for all
+trials[].what | text | what was tried
+trials[].questions | integer | questions that it was measured on
+trials[].mean | object or null | mean of the measure; null if the budget was used up
+{_INTERVAL.format("trials[].mean")}trials[].change | object or null | difference to the settings in use; null for these
+{_INTERVAL.format("trials[].change")}trials[].embedded | integer | texts that it newly embedded; -1 if it was not tried
+skipped | array of text | what was not tried, and why
+toml | text | settings that are significantly better, as TOML
+"""),
+    "status": Printed("one object", """\
+store | text | path or address of the store
+snapshot | integer | number of the newest snapshot
+created | text | when it was committed (ISO 8601, UTC)
+documents | integer | its documents
+stale | integer | of these, kept although their file can no longer be used
+lost_text | integer | of these, with text that could not be read
+chunks | integer | its chunks
+rejects | integer | files that were rejected
+unreadable.* | text | files and folders that could not be read, with the reason
+sources.* | integer | documents of each source
+content_types.* | integer | documents of each content type
+model | text | the embedding model
+dimension | integer | length of its vectors
+vectors.share | number | share of the chunks with vectors, from 0 to 1
+vectors.pending | integer | chunks without one
+vectors.minutes | number or null | minutes that a run needs for these; null if that is unknown
+bytes | integer | disk use
+synced | text | when the mirror of a store on an object store was last in step with it (ISO 8601, UTC)
+"""),
+    "doctor": Printed("an array: an object for each check", """\
+name | text | what was checked
+state | text | `ok`, `note` if something optional is missing, `broken` if something is that the settings need
+found | text | what was found
+remedy | text | what to type, or empty
+"""),
+    "verify": Printed("an array: an object for each finding; empty if all is well", """\
+kind | text | what the finding is of: `tables`, `texts`, `embeddings`, `space`, `vectors`, `keywords`, `current`,\
+ `evaluations`, `snapshot` or `past`
+message | text | what differs
+mend | text | what to do
+"""),
+    "rejects": Printed("an array: an object for each rejected file; with `--retry`, the report of `ingest`", """\
+uri | text |
+reason | text |
+message | text |
+parser | text |
+content_hash | text |
+size | integer |
+source | text |
+first_seen | text |
+last_seen | text |
+"""),
+    "repair": Printed("one object", """\
+done | array of text | what was repaired
+lost | array of text | what has to be ingested again
+at_stake | array of text | what would be lost without `--accept-loss`; then nothing was repaired
+"""),
+    "vacuum": Printed("one object", _COMPACTION),
+    "compact": Printed("one object", _COMPACTION),
+    "reembed": Printed("one object", """\
+embedded | integer | texts that were newly embedded
+snapshot | integer or null | the snapshot that was committed; null if nothing changed or the gate held it back
+candidate | text or null | name of the snapshot that the gate held back, or empty; null if nothing changed
+"""),
+}  # fmt: skip
+SAID: dict[str, Mapping[str, str]] = {
+    "ingest": _attributes(docmill.Report),
+    "plan": _attributes(docmill.Report),
+    "search": _attributes(docmill.Hit),
+    "explain": TABLES["chunks"][1],
+    "history": TABLES["snapshots"][1],
+    "rejects": TABLES["rejects"][1],
+}
+
+
+def fields_of(command: str) -> list[JsonField]:
+    """Return the fields of what a command prints, in their order."""
+    rows = (line.split(" |", 2) for line in PRINTED[command].fields.splitlines())
+    return [JsonField(path, kind.strip(), said.strip() or _said(command, path)) for path, kind, said in rows]
+
+
+def _said(command: str, path: str) -> str:
+    return SAID[command][re.split(r"[.\]]", path)[-1] or path]

@@ -1,0 +1,68 @@
+"""The page on errors: the exceptions, what a message on standard error holds, and the reasons of rejects."""
+
+import re
+
+from docmill.storage import errors
+from tests.kit.making.reference.markdown import block, code, page, prose, table
+
+_SETTING = re.compile(r"\[(\w+)(?:\] |\.)((?:[a-z]+_[a-z_]+|passwords|ocr|exclude)\b)\]?")
+_SECTION = re.compile(r"(?<![`\[])\[(\w+)\](?!\()")
+HEAD = """\
+Every exception that docmill raises on purpose is in `docmill.errors`. Two kinds matter to a program: after `Terminal`
+no retry helps, after `Transient` the same call may work later."""
+PRINTED = """\
+A command prints the message on standard error and ends with status 1; the traceback is shown with `--debug`. With
+`--json` the error is one line of JSON on standard error, and nothing is on standard output:"""
+SAMPLE = '{"error": {"kind": "Locked", "message": "...", "retry": true, "status": 1}}'
+FIELDS = (
+    ("kind", "text", "A class of `docmill.errors`, `OSError`, or `UsageError` for a wrong command line."),
+    ("message", "text", "What was wrong, the value, and what would be right."),
+    ("retry", "boolean", "Whether the same call may work later: the kind is `Transient` or below it."),
+    ("status", "integer", "The [exit status](exit-statuses.md)."),
+)
+REJECTED = """\
+One document that cannot be used ends no run. It becomes a row of the table [`rejects`](tables.md#rejects), with the
+code of a reason and a message; `docmill rejects` lists them. A document whose earlier version is in the store keeps
+that version, marked `stale`. docmill tries a rejected document again when its content changes, when its parser changes,
+or when the setting or the program changes that the reason names. `docmill ingest --retry` tries all of them now."""
+
+
+def made() -> str:
+    """Return the page."""
+    tree = (errors.__doc__ or "").split("\n\n")[1]
+    reasons = [
+        (f'<a id="{name}"></a>{code(name)}', _linked(said), _linked(_sentence(errors.REMEDIES[name])))
+        for name, said in errors.REASONS.items()
+    ]
+    return page(
+        "Errors and rejects",
+        HEAD,
+        block(tree),
+        table(("exception", "meaning"), map(_class, _classes())),
+        "## What a command prints",
+        PRINTED,
+        block(SAMPLE, "json"),
+        table(("field", "type", "meaning"), [(code(name), kind, said) for name, kind, said in FIELDS]),
+        "## Reject reasons",
+        REJECTED,
+        table(("reason", "what it says of a file", "what you can do"), reasons),
+    )
+
+
+def _classes() -> list[type[Exception]]:
+    found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, Exception)]
+    return [one for one in found if one.__module__ == errors.__name__]
+
+
+def _class(one: type[Exception]) -> tuple[str, str]:
+    return code(one.__name__), prose(" ".join((one.__doc__ or "").split()))
+
+
+def _linked(text: str) -> str:
+    """Return a text with a link for each setting, such as [parse] ocr or [parse.passwords]."""
+    linked = _SETTING.sub(lambda found: f"[{code(found[0])}](settings.md#{found[1]}_{found[2]})", text)
+    return _SECTION.sub(lambda found: f"[{code(found[0])}](settings.md#{found[1]})", linked)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

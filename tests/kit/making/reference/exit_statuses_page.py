@@ -1,0 +1,29 @@
+"""The page on exit statuses: what the number with which a command ends says."""
+
+from docmill.flows.cli.terminal.exit_statuses import STATUSES, STATUSES_OF
+from tests.kit.making.reference.markdown import code, page, prose, table
+
+HEAD = """\
+A command ends with status 0 only if everything that it was asked to do was done. So a script can go on after
+`docmill ingest docs && …`, and a scheduler can tell a run to look at (3, 4) from one that failed (1)."""
+MORE = "Some commands say more with a status:"
+PYTHON = """\
+In Python, `Report.exit_status` is the number with which `docmill ingest` would end, and exceptions take the place of 1:
+see [errors](errors.md)."""
+
+
+def made() -> str:
+    """Return the page."""
+    rows = [
+        (f"[{code(f'docmill {name}')}](commands.md#docmill-{name.replace(' ', '-')})", status, prose(said))
+        for name, meanings in STATUSES_OF.items()
+        for status, said in meanings.items()
+    ]
+    return page(
+        "Exit statuses",
+        HEAD,
+        table(("status", "meaning"), [(status, prose(said)) for status, said in STATUSES.items()]),
+        MORE,
+        table(("command", "status", "meaning"), rows),
+        PYTHON,
+    )

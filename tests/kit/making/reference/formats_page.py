@@ -1,0 +1,83 @@
+"""The page on formats: what is read, by which parser, and the names and first bytes that tell it."""
+
+from docmill.tasks.parse.format import Format
+from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.languages import LANGUAGES
+from docmill.tasks.parse.signatures import INSTEAD, OLE_STREAMS, OPEN_DOCUMENT, SIGNATURES, ZIP_FOLDERS
+from tests.kit.making.reference.markdown import code, codes, page, prose, table
+
+HEAD = """\
+A file is read by the parser of its format. The format is told, in this order, by the first bytes; by the names inside
+a container; by the name of the file, if the text confirms it; by unmistakable signs in the text; by a classifier
+([magika](https://github.com/google/magika)), if name and text disagree or say nothing. `docmill explain FILE` shows
+what a file is taken for.
+
+A file that no parser reads becomes a row of the table [`rejects`](tables.md#rejects) with a
+[reason](errors.md#reject-reasons)."""
+SIGNED = """\
+A binary file is known by bytes at a place in it, whatever its name says. Files of the kinds on the right that are no
+format above are rejected as `unsupported`."""
+CONTAINED = """\
+Office documents are zip archives or compound files (OLE). The first name inside that matches tells the kind. An
+OpenDocument file or an e-book states its kind in the member `mimetype`."""
+ARCHIVES = """\
+zip and tar archives, and files packed with gzip, bzip2, xz or zstd, are opened; each file inside is a document with a
+uri of its own, such as `mail.zip/2024/offer.pdf`. The same holds for files attached to mail. `[archives]` has
+[limits](settings.md#archives) for what is opened."""
+
+
+def made() -> str:
+    """Return the page."""
+    return page(
+        "Formats",
+        HEAD,
+        _formats(),
+        "## Archives and attachments",
+        ARCHIVES,
+        "## Signatures",
+        SIGNED,
+        _signatures(),
+        CONTAINED,
+        _containers(),
+        "## Source code",
+        _languages(),
+        "## Known, and not read",
+        table(("kind", "instead"), [(code(kind), prose(said)) for kind, said in INSTEAD.items()]),
+    )
+
+
+def _formats() -> str:
+    rows = [
+        (code(form.name), prose(form.files), _suffixes(form), prose(form.by), form.version) for form in FORMATS.values()
+    ]
+    return table(("format", "files", "suffixes", "read by", "version"), rows)
+
+
+def _suffixes(form: Format) -> str:
+    return "[below](#source-code)" if form.name == "code" else codes(sorted(form.suffixes))
+
+
+def _signatures() -> str:
+    rows = [(offset, code(_spelled(signature)), code(kind)) for offset, signature, kind in SIGNATURES]
+    return table(("at byte", "bytes", "kind"), rows)
+
+
+def _spelled(signature: bytes) -> str:
+    """Return bytes as letters if all are, else in hexadecimal."""
+    text = signature.decode("latin-1")
+    return text if text.isascii() and text.isprintable() else signature.hex(" ")
+
+
+def _containers() -> str:
+    rows = [("zip", code(name), code(kind)) for name, kind in ZIP_FOLDERS]
+    rows += [("zip, `mimetype`", code(f"opendocument.{name}"), code(kind)) for name, kind in OPEN_DOCUMENT.items()]
+    rows += [("zip, `mimetype`", code("epub"), code("epub"))]
+    rows += [("compound", code(name), code(kind)) for name, kind in OLE_STREAMS]
+    return table(("container", "name inside", "kind"), rows)
+
+
+def _languages() -> str:
+    rows = [
+        (code(name), codes(sorted(one.suffixes)), codes(sorted(one.interpreters))) for name, one in LANGUAGES.items()
+    ]
+    return table(("language", "names and suffixes", "interpreters (`#!`)"), rows)

@@ -1,0 +1,52 @@
+"""Markdown of the reference: tables, code and links, so that nothing in a text breaks a table."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+MADE = "<!-- Made from the code by `python -m tests.kit.making.make_reference`; edit the texts there. -->"
+_BARE = re.compile(r"(`+[^`]*`+)|([<>])|(?<![\w/])(\[[\w.]+\])(?!\()")
+
+
+def page(title: str, *parts: str) -> str:
+    """Return a page of parts, with an empty line between two."""
+    return "\n\n".join([f"# {title}", MADE, *(part.strip("\n") for part in parts if part)]) + "\n"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table; no table if there is no row."""
+    lines = [f"| {' | '.join(cell(one) for one in row)} |" for row in rows]
+    head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    return "\n".join([*head, *lines]) if lines else ""
+
+
+def cell(value: object) -> str:
+    """Return a value as the text of a cell."""
+    return " ".join(str(value).replace("|", "\\|").split())
+
+
+def code(value: object) -> str:
+    """Return a value as code, "" for none; a backtick in it needs longer quotes."""
+    text = str(value)
+    quote = "``" if "`" in text else "`"
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{quote}{pad}{text}{pad}{quote}" if text else ""
+
+
+def codes(values: Iterable[object]) -> str:
+    """Return values as code with commas between them."""
+    return ", ".join(map(code, values))
+
+
+def prose(text: str) -> str:
+    """Return a text from the code as Markdown: `<`, `>` and names such as [parse] stand for themselves."""
+    return _BARE.sub(lambda found: found[1] or {"<": "&lt;", ">": "&gt;"}.get(found[0], f"`{found[0]}`"), text)
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor of a heading, as the site and GitHub make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def block(text: str, language: str = "text") -> str:
+    """Return a fenced block."""
+    return f"```{language}\n{text.strip(chr(10))}\n```"

@@ -1,0 +1,48 @@
+"""The page on Python: the public names, whose docstrings the site prints."""
+
+import docmill
+from tests.kit.making.reference.markdown import code, page, table
+
+HEAD = """\
+`import docmill` imports nothing heavy; each name loads what it needs when it is first used. The names below keep their
+meaning within a minor version. Everything else, `docmill.flows`, `docmill.tasks` and `docmill.storage` included, is
+private and may change in any release. The package is typed (`py.typed`).
+
+Offsets are half-open and count code points. Scores and vectors are floats, times are ISO 8601 in UTC."""
+FUNCTIONS = ("ingest", "plan", "open_store")
+CLASSES = ("Store", "Document", "Hit", "Report", "Settings")
+OPTIONS = "docmill.storage.retrieval.candidates.search_options.SearchOptions"
+MORE = f"""\
+## Options of a search
+
+`Store.search` and `Store.search_all` take these by name.
+
+::: {OPTIONS}
+    options:
+      heading_level: 3
+      members: false
+      show_root_heading: false
+      show_signature: false"""
+ERRORS = "The exceptions are in `docmill.errors`: see [errors](errors.md)."
+FLOWS = """\
+Two Prefect flows are entry points of deployments and keep their names and parameters:
+`docmill.flows.ingest.ingest` and `docmill.flows.evaluate.evaluate`."""
+
+
+def made() -> str:
+    """Return the page."""
+    rows = [(f"[{code(name)}](#docmill.{name})", _first(name)) for name in (*FUNCTIONS, *CLASSES)]
+    names = [f"::: docmill.{name}{_members(name)}" for name in (*FUNCTIONS, *CLASSES)]
+    return page("Python", HEAD, table(("name", ""), rows), ERRORS, FLOWS, *names, MORE)
+
+
+def _members(name: str) -> str:
+    """Return the options of a class whose attributes its docstring describes: its methods alone are shown."""
+    members = {"Store": "", "Report": "[exit_status, as_json, as_text, as_markdown]"}
+    if name in FUNCTIONS or name == "Store":
+        return ""
+    return f"\n    options:\n      members: {members.get(name, 'false')}\n      show_signature: false"
+
+
+def _first(name: str) -> str:
+    return (getattr(docmill, name).__doc__ or "").partition("\n")[0]

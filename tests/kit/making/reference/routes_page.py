@@ -1,0 +1,74 @@
+"""The page on content types: what each is, what tells it, and the strategy to which it is routed."""
+
+from functools import partial
+
+from docmill.tasks.chunking.route import default_routes
+from docmill.tasks.detect import lawful
+from docmill.tasks.detect.scores import CONTENT_TYPES, SCORES
+from docmill.tasks.detect.verdict import BY_FORMAT, DATA_LANGUAGES
+from tests.kit.making.reference.markdown import block, code, codes, page, prose, table
+
+HEAD = """\
+Every region of a document has a content type, which is told from its content and not from its file format alone. The
+content type selects the route: the [strategy](strategies.md) that splits the region, with its options.
+`docmill explain FILE` shows the regions of a file, their types, the signs, and the rule that routed each."""
+ORDER = """\
+The first of these rules that fits a region decides:
+
+1. the front matter of the document: `docmill: {strategy: structure, size: 120}`;
+2. the first `[[routes]]` whose `glob` matches the uri;
+3. the `[[routes]]` whose `type` is the content type;
+4. the default in the table above."""
+EXAMPLE = """\
+[[routes]]
+glob = "manuals/**"
+strategy = "structure"
+options = { size = 120 }
+also = [{ strategy = "sentence" }]   # an ensemble: both split the region
+
+[[routes]]
+type = "chat"
+strategy = "chat"
+options = { gap = 60 }
+
+[[routes]]
+glob = "contracts/**"
+contextualizer = "window"            # the strategy stays as it is"""
+FORMATS = """\
+These formats decide the type alone, and the document is one region:"""
+FIELDS = """\
+`json`, `jsonl` and `xml` are `data` if more than half of their text is fields, and so are files in these languages:"""
+
+
+def made() -> str:
+    """Return the page."""
+    return page(
+        "Content types and routes",
+        HEAD,
+        table(("content type", "what it is", "default strategy"), map(_type, CONTENT_TYPES)),
+        "## Routes",
+        ORDER,
+        block(EXAMPLE, "toml"),
+        "The fields of a rule are on the page on [settings](settings.md#routes-and-its-fields).",
+        "## Signs",
+        "The content type with the highest score wins. A score is between 0 and 1, and grows with these signs:",
+        table(("content type", "looks for"), [(code(kind), prose(_signs(kind))) for kind in SCORES]),
+        "## Formats that decide",
+        FORMATS,
+        table(("format", "content type", "because"), [(code(f), code(t), why) for f, (t, why) in BY_FORMAT.items()]),
+        f"{FIELDS} {codes(sorted(DATA_LANGUAGES))}. A table with a column of questions and one of answers is `faq`.",
+    )
+
+
+def _type(kind: str) -> tuple[str, str, str]:
+    strategy = default_routes().by_type[kind].strategy
+    return code(kind), prose(CONTENT_TYPES[kind]), f"[{code(strategy)}](strategies.md#{strategy})"
+
+
+def _signs(kind: str) -> str:
+    """Return what the functions that score a type look for, by their docstrings."""
+    score = SCORES[kind]
+    if not isinstance(score, partial):
+        return (lawful.__doc__ or "").partition(" by ")[2].removesuffix(".")
+    says = [(sign.look.__doc__ or "").partition("\n")[0] for sign in score.args[0]]
+    return "; ".join(said.removeprefix("Look for ").removesuffix(".").partition("; ")[0] for said in says)

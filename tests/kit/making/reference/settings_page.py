@@ -1,0 +1,103 @@
+"""The page on settings: every key of docmill.toml with its type, default, bounds, unit, meaning and variable."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from docmill.flows.cli.commands.init_file import toml_value
+from docmill.flows.cli.terminal.command import SHORT
+from docmill.flows.config.configuration import Key, keys
+from docmill.flows.config.settings import AlsoRule, ConfigSection, RouteRule, Settings
+from docmill.flows.config.units import Unit
+from tests.kit.making.reference.markdown import block, code, page, prose, table
+
+HEAD = """\
+`docmill init` writes a `docmill.toml` with every key, its default and its meaning. `docmill settings` shows what each
+key is now, and where that comes from; `docmill settings WORD` finds keys. In Python they are the fields of
+[`docmill.Settings`](python.md#docmill.Settings), or `options={"parse.workers": 2}` of `docmill.ingest`.
+
+Each key can be set in four places. The first that sets it wins:
+
+1. a flag: `--set chunk.context_tokens=60`, or `--chunk-context-tokens 60`;
+2. an environment variable: `DOCMILL_CHUNK__CONTEXT_TOKENS=60`;
+3. `docmill.toml`, in the working folder or the nearest folder above it, or the file that `--config` or `DOCMILL_CONFIG`
+   names; relative paths in it start at its folder;
+4. the default.
+
+A list or a table is JSON in a variable and in a flag: `DOCMILL_SOURCES='["docs", "notes"]'`. A wrong value ends the
+command before it does anything, with a line for each wrong value that says where it stands and what would be right."""
+VARIABLES = """\
+| variable | meaning |
+|---|---|
+| `DOCMILL_CONFIG` | The settings file to use instead of the nearest `docmill.toml`. |
+| `DOCMILL_SECTION__KEY` | A key of a section, as in the tables above. |
+| `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` | The key of the provider that `[model] provider` names. |
+| `PREFECT_API_URL` | With `engine = "auto"`, its presence runs the steps on that Prefect server. |"""
+_NAMES: dict[Any, str] = {
+    int: "integer", float: "number", str: "text", bool: "true or false", Path: "path", tuple[str, ...]: "list of texts",
+}  # fmt: skip
+
+
+def made() -> str:
+    """Return the page."""
+    ordered = sorted(keys(), key=lambda key: len(key.path) > 1)
+    parts = [part for section, members in groupby(ordered, _section_of) for part in _section(section, list(members))]
+    return page("Settings", HEAD, *parts, "## `[[routes]]` and its fields", *_routes(), "## Other variables", VARIABLES)
+
+
+def _section_of(key: Key) -> str:
+    return ".".join(key.path[:-1])
+
+
+def _section(section: str, members: list[Key]) -> Iterator[str]:
+    yield f"## {code(f'[{section}]')}" if section else "## Top level"
+    if section:
+        yield prose((Settings.model_fields[section].annotation.__doc__ or "").strip())
+    yield table(("key", "type", "default", "meaning"), map(_row, members))
+    for key in members:
+        for example in key.field.examples or ():
+            yield block(str(example), "toml")
+
+
+def _row(key: Key) -> tuple[str, str, str, str]:
+    flag = SHORT.get(key.dotted)
+    names = [code(key.variable), *([code(flag)] if flag else [])]
+    anchor = f'<a id="{"_".join(key.path)}"></a>'
+    meaning = f"{prose(key.field.description or '')}<br>{', '.join(names)}"
+    return f"{anchor}{code(key.path[-1])}", _type(key), code(toml_value(_plain(key))), meaning
+
+
+def _plain(key: Key) -> Any:
+    default = key.field.get_default()
+    return list(default) if isinstance(default, tuple) else str(default) if isinstance(default, Path) else default
+
+
+def _type(key: Key) -> str:
+    """Return the type of a value with its bounds and its unit."""
+    annotation = key.field.annotation
+    if get_origin(annotation) is Literal:
+        return " or ".join(code(toml_value(one)) for one in get_args(annotation))
+    unit = next((one.name for one in key.field.metadata if isinstance(one, Unit)), "")
+    bounds = [] if unit.startswith("from") else list(map(_bound, key.field.metadata))
+    name = _NAMES.get(annotation, "list of tables" if get_origin(annotation) is tuple else "table")
+    return ", ".join(part for part in (name, unit, *bounds) if part)
+
+
+def _bound(rule: object) -> str:
+    """Return a bound of pydantic's in words, "" for any other rule."""
+    words = {"ge": "at least", "gt": "over", "le": "at most"}
+    return next((f"{said} {getattr(rule, name):g}" for name, said in words.items() if hasattr(rule, name)), "")
+
+
+def _routes() -> Iterator[str]:
+    for model in (RouteRule, AlsoRule):
+        yield prose((model.__doc__ or "").strip())
+        yield table(("field", "default"), map(_field, [(model, name) for name in model.model_fields]))
+
+
+def _field(named: tuple[type[ConfigSection], str]) -> tuple[str, str]:
+    model, name = named
+    field = model.model_fields[name]
+    default = field.get_default()
+    return code(name), "required" if field.is_required() else code(toml_value([] if default == () else default))

@@ -1,0 +1,87 @@
+"""The page on strategies and contextualizers, with every option, its default, its unit and its bounds."""
+
+import inspect
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import Field, fields
+from typing import Any
+
+from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
+from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Optimize, Options, Stated
+from docmill.tasks.split.strategies import SPLITTERS, Splitter
+from tests.kit.making.reference.markdown import block, code, page, prose, table
+
+HEAD = """\
+A strategy splits a region into chunks. [Routes](routes.md) select it, by content type or by glob; `[split.NAME]` in
+`docmill.toml` sets its options for every route. `docmill explain FILE --strategy NAME --option size=100` tries one on a
+file.
+
+Sizes count the tokens of the embedding model, or of `[chunk] tokenizer`, and bound the text of a chunk without its
+context. A size above the room that the model has is lowered to it. Offsets count code points."""
+EXAMPLE = """\
+[split.structure]
+size = 300
+optimize = { min_tokens = 40, max_tokens = 400 }"""
+ASKS = {
+    "vectors": "It compares vectors, so the embedding model reads the text once more.",
+    "replies": "It asks the language model of `[model]`.",
+}
+CONTEXTS = {
+    "none": "No context: the text alone is embedded and indexed.",
+    "structural": "The title of the document, the headings above the chunk, and what encloses its start: the header of"
+    " a table, the speaker of a turn, the question of an answer, the signatures around code.",
+    "window": "`structural`, and the most central sentence on either side of the chunk; with `[chunk] summed_up_by ="
+    ' "model"`, a sentence about each neighbour by the language model.',
+    "summary": "`structural`, and further chunks that sum up each section and the document.",
+    "llm": "`structural`, and a text by the language model that says what the chunk is about within its document.",
+}
+CONTEXT_HEAD = """\
+A contextualizer writes the context that stands before the text of a chunk where it is embedded and indexed.
+`[chunk] contextualizer` sets it for all documents, a route for some. A context has at most `[chunk] context_tokens`
+tokens."""
+
+
+def made() -> str:
+    """Return the page."""
+    contexts = [(code(name), prose(CONTEXTS[name]), one.version) for name, one in CONTEXTUALIZERS.items()]
+    return page(
+        "Strategies and contexts",
+        HEAD,
+        block(EXAMPLE, "toml"),
+        table(("strategy", "does"), [(f"[{code(one.name)}](#{one.name})", _first(one)) for one in SPLITTERS.values()]),
+        "## Options of every strategy",
+        _options(fields(Options), f"{MIN_SIZE} to {MAX_SIZE}"),
+        "The table `optimize` has two keys:",
+        _options(fields(Optimize), ""),
+        *(part for one in SPLITTERS.values() for part in _section(one)),
+        "## Contextualizers",
+        CONTEXT_HEAD,
+        table(("contextualizer", "context", "version"), contexts),
+    )
+
+
+def _section(one: Splitter) -> Iterator[str]:
+    yield f"## {code(one.name)}"
+    yield inspect.getdoc(one.options) or ""
+    yield ASKS.get(one.asks, "")
+    if levels := [one.role, *(level.role for level in one.levels)] if one.levels else []:
+        yield f"Its chunks have the roles {', '.join(map(code, levels))}."
+    common = {field.name: field.default for field in fields(Options)}
+    own = [field for field in fields(one.options) if common.get(field.name, field) != field.default]
+    yield _options(own, f"{MIN_SIZE} to {MAX_SIZE}") or "It has no options of its own."
+    yield f"Version {one.version}; `size` is {one.options().size} by default."
+
+
+def _options(found: "Iterable[Field[Any]]", size: str) -> str:
+    return table(("option", "default", "bounds", "meaning"), [_row(field, size) for field in found])
+
+
+def _row(field: "Field[Any]", size: str) -> tuple[str, str, str, str]:
+    stated: Stated = field.metadata["stated"]
+    bounds = size if field.name == "size" else "" if stated.low is None else f"{stated.low} to {stated.high}"
+    default = "none" if field.default is None else code(json.dumps(field.default))
+    return code(field.name), default, f"{bounds} {stated.unit}".strip(), prose(stated.meaning)
+
+
+def _first(one: Splitter) -> str:
+    return prose((inspect.getdoc(one.options) or "").partition("\n\n")[0])

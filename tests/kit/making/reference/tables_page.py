@@ -1,0 +1,23 @@
+"""The page on tables and views: every column that SQL sees."""
+
+from docmill.storage.sql.column_descriptions import TABLES
+from tests.kit.making.reference.markdown import anchor, code, page, prose, table
+
+HEAD = """\
+What [`docmill sql`](commands.md#docmill-sql), `Store.sql`, `store/views.sql` and, for the tables, the Parquet files
+below `store/current/` show. `docmill sql --tables` prints the same.
+
+In `docmill sql` every table has its past, too: `chunks_at(41)` by the number of a snapshot,
+`documents_at('before-move')` by its tag. In `views.sql` these are `chunks_at(41)` and `documents_at(41)`."""
+
+
+def made() -> str:
+    """Return the page."""
+    links = ", ".join(f"[{code(name)}](#{anchor(name)})" for name in TABLES)
+    return page("Tables and views", HEAD, f"The tables and views: {links}.", *map(_section, TABLES))
+
+
+def _section(name: str) -> str:
+    about, columns = TABLES[name]
+    rows = [(code(column), prose(meaning)) for column, meaning in columns.items()]
+    return "\n\n".join([f"## {code(name)}", prose(about), table(("column", "meaning"), rows)])
