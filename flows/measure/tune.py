@@ -34,6 +34,7 @@ from docmill.tasks.evaluate.excerpts import locate
 from docmill.tasks.evaluate.proxies import QuestionSource, proxies
 from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.model.journal import REPLIES
+from docmill.tasks.split.strategies import options_of
 
 FOLDER = "cache/tune"
 _LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "candidates", "tags")
@@ -257,7 +258,8 @@ def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:
         if strategy != named:
             trials.run(strategy, strategy, {}, rule.contextualizer)
     best = trials.best()
-    for size in options.sizes:
+    in_use = options_of(best.strategy, {**tuning.settings.split.get(best.strategy, {}), **best.options}).size
+    for size in (size for size in options.sizes if size != in_use):
         sized = {**best.options, "size": size}
         trials.run(f"{best.strategy}, size {size}", best.strategy, sized, rule.contextualizer)
     best = trials.best()

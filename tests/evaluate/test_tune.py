@@ -65,6 +65,12 @@ def test_what_answers_better_wins_and_nothing_is_done_twice(bench: Workbench) ->
     ]
 
 
+def test_the_size_in_use_is_no_trial(bench: Workbench) -> None:
+    tried = replace(TRIED, strategies=(), sizes=(200, 20), weights=())
+    found = tune(settings_of(bench), [str(bench.docs)], load_questions(bench.folder / "q.csv"), tried)
+    assert [trial.what for trial in found.trials if "size" in trial.what] == ["structure, size 20"]
+
+
 def test_the_budget_is_kept(bench: Workbench) -> None:
     questions = load_questions(bench.folder / "q.csv")
     found = tune(settings_of(bench), [str(bench.docs)], questions, replace(TRIED, budget=3))
