@@ -5,7 +5,7 @@ IN := .venv/bin/python
 INSTALLED := .venv/.installed
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile all sources
 
-.PHONY: verbs demo test soak soak-store lint bench bench-retrieval clean
+.PHONY: verbs demo test soak soak-store lint bench bench-retrieval resolve clean
 verbs:
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test but those of `make soak`'
@@ -14,6 +14,7 @@ verbs:
 	@echo 'make lint    install, check types and style'
 	@echo 'make bench   install, print the measured numbers'
 	@echo 'make bench-retrieval EXCERPTS=folder JUDGED=folder FAQ=file   print what searches find in these'
+	@echo 'make resolve install, print whether docmill can be installed beside its neighbours and on each Python'
 	@echo 'make clean   remove everything that the others made'
 
 demo: $(INSTALLED)
@@ -34,6 +35,7 @@ lint: $(INSTALLED)
 	@$(IN) -m mypy
 
 bench: $(INSTALLED)
+	@$(IN) -m tests.bench.installing.sizes
 	@$(IN) -m tests.bench.start
 	@$(IN) -m tests.bench.storing.keywords
 	@$(IN) -m tests.bench.storing.vectors
@@ -48,10 +50,14 @@ bench: $(INSTALLED)
 	@$(if $(LABELLED),$(IN) -m tests.bench.parsing.routes --labelled '$(LABELLED)')
 	@$(IN) -m tests.bench.storing.incremental $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.storing.ingest $(if $(DATA),--data '$(DATA)')
+	@$(IN) -m tests.bench.storing.records $(if $(DATA),--data '$(DATA)' --share .04)
 
 bench-retrieval: $(INSTALLED)
 	@$(IN) -m tests.bench.finding.retrieval $(if $(EXCERPTS),--excerpts '$(EXCERPTS)') $(if $(JUDGED),--judged '$(JUDGED)') \
 		$(if $(FAQ),--faq '$(FAQ)') $(if $(CACHE),--cache '$(CACHE)')
+
+resolve: $(INSTALLED)
+	@$(IN) -m tests.bench.installing.resolve $(BESIDE)
 
 clean:
 	rm -rf .venv .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docmill.egg-info
@@ -59,7 +65,7 @@ clean:
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@echo 'Installing into .venv; the first time takes minutes.'
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13) and "docmill needs Python 3.11 or 3.12")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "docmill needs Python 3.11 or newer")'
 	@$(PYTHON) -m venv .venv
 	@$(IN) -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	@$(IN) -m pip install --quiet --disable-pip-version-check --no-deps --editable .

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.flows.runs.visible_text import one_line
+from docmill.storage.schema import RejectRow
 from docmill.tasks.model.client import Spent
 from docmill.tasks.publishing.gate import GateVerdict
 
@@ -45,8 +46,9 @@ class Report:
     step. `problems` are messages for a person. `rechunked` lists the uris of unchanged documents that are split anew
     from their stored text. `model` counts calls, tokens and cost of the language model, made or planned. `candidate` is
     the name of a snapshot that the gate held back, and `gate` the result of its test. `pending` counts the chunks
-    of the newest snapshot that have no vectors yet; the next run embeds them. `lost_text` counts the documents of this
-    run of which some text could not be read.
+    of the newest snapshot that have no vectors yet; the next run embeds them. `rejects` are the documents that this run
+    rejected, and `rejected_before` those that an earlier one did and that are as they were. `lost_text` counts the
+    documents of this run of which some text could not be read.
     """
 
     snapshot: int | None = None
@@ -64,6 +66,8 @@ class Report:
     candidate: str = ""
     gate: GateVerdict | None = None
     pending: int = 0
+    rejects: list[RejectRow] = field(default_factory=list)
+    rejected_before: list[RejectRow] = field(default_factory=list)
     lost_text: int = 0
 
     @property
@@ -102,7 +106,7 @@ class Report:
         steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items() if seconds >= 0.05)
         will = "would be " if self.dry_run else ""
         lines = [
-            self._headline(),
+            self.headline,
             f"  documents  {_counts(asdict(self.documents))}",
             f"  chunks     {_counts(asdict(self.chunks))}",
             f"  work       {self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
@@ -136,9 +140,11 @@ class Report:
             *(f"| seconds: {step} | {seconds:.2f} |" for step, seconds in self.seconds.items()),
         ]
         problems = [f"- {one_line(problem)}" for problem in self.problems]
-        return "\n".join([f"## {self._headline()}", "", "| | |", "|---|---|", *rows, "", *problems])
+        return "\n".join([f"## {self.headline}", "", "| | |", "|---|---|", *rows, "", *problems])
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The outcome in one line."""
         if self.dry_run:
             work = self._work or self.pending
             return "Plan: this run would commit a snapshot" if work else "Plan: nothing to do"
