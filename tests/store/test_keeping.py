@@ -269,7 +269,7 @@ def test_a_vacuum_makes_room_where_there_is_none(bench: Workbench, monkeypatch: 
     edit(bench, 5)
     before = disk_use(bench.root)
     monkeypatch.setattr(failpoints, "watch", no_room)
-    with pytest.raises(Transient, match=r"No space left on device; .*: make room and run again"):
+    with pytest.raises(Transient, match=r"No space left on device; .*: free some space and run again"):
         vacuum(bench.root, Retention(keep_snapshots=1))
     assert snapshots.numbers(bench.root) == [6]
     assert disk_use(bench.root) < before - 20_000
@@ -284,7 +284,7 @@ def test_who_finds_the_disk_full_is_told_what_to_do(
 ) -> None:
     delete(bench, "notes.txt")
     monkeypatch.setattr(failpoints, "watch", no_room)
-    with pytest.raises(Transient, match=rf"{bench.root}: No space left on device; .*: make room and run again"):
+    with pytest.raises(Transient, match=rf"{bench.root}: No space left on device; .*: free some space and run again"):
         work(bench.root, ALL)
     monkeypatch.undo()
     assert verify(bench.root, deep=True) == []
