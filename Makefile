@@ -5,7 +5,7 @@ IN := .venv/bin/python
 INSTALLED := .venv/.installed
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each would compile all sources
 
-.PHONY: verbs demo test soak soak-store lint docs bench bench-retrieval clean
+.PHONY: verbs demo test soak soak-store lint docs bench bench-retrieval resolve clean
 verbs:
 	@echo 'make demo    install, ingest tests/corpus through Prefect, search, query, edit a document, ingest again'
 	@echo 'make test    install, run every test but those of `make soak`'
@@ -15,6 +15,7 @@ verbs:
 	@echo 'make docs    install, write the documentation site into site/, with no broken link; open site/index.html'
 	@echo 'make bench   install, print the measured numbers'
 	@echo 'make bench-retrieval EXCERPTS=folder JUDGED=folder FAQ=file   print what searches find in these'
+	@echo 'make resolve install, print whether docmill can be installed beside its neighbours and on each Python'
 	@echo 'make clean   remove everything that the others made'
 
 demo: $(INSTALLED)
@@ -39,6 +40,7 @@ docs: $(INSTALLED)
 	@echo 'Open site/index.html.'
 
 bench: $(INSTALLED)
+	@$(IN) -m tests.bench.installing.sizes
 	@$(IN) -m tests.bench.start
 	@$(IN) -m tests.bench.storing.keywords
 	@$(IN) -m tests.bench.storing.vectors
@@ -53,10 +55,14 @@ bench: $(INSTALLED)
 	@$(if $(LABELLED),$(IN) -m tests.bench.parsing.routes --labelled '$(LABELLED)')
 	@$(IN) -m tests.bench.storing.incremental $(if $(DATA),--data '$(DATA)')
 	@$(IN) -m tests.bench.storing.ingest $(if $(DATA),--data '$(DATA)')
+	@$(IN) -m tests.bench.storing.records $(if $(DATA),--data '$(DATA)' --share .04)
 
 bench-retrieval: $(INSTALLED)
 	@$(IN) -m tests.bench.finding.retrieval $(if $(EXCERPTS),--excerpts '$(EXCERPTS)') $(if $(JUDGED),--judged '$(JUDGED)') \
 		$(if $(FAQ),--faq '$(FAQ)') $(if $(CACHE),--cache '$(CACHE)')
+
+resolve: $(INSTALLED)
+	@$(IN) -m tests.bench.installing.resolve $(BESIDE)
 
 clean:
 	rm -rf .venv .demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist docmill.egg-info
@@ -64,7 +70,7 @@ clean:
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@echo 'Installing into .venv; the first time takes minutes.'
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13) and "docmill needs Python 3.11 or 3.12")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "docmill needs Python 3.11 or newer")'
 	@$(PYTHON) -m venv .venv
 	@$(IN) -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	@$(IN) -m pip install --quiet --disable-pip-version-check --no-deps --editable .

@@ -23,6 +23,7 @@ from docmill.flows.runs.engine import configured_api
 from docmill.storage.address import url_of
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.errors import DocmillError
+from docmill.storage.process.extras import command
 
 if TYPE_CHECKING:
     from docmill.storage.history.snapshots import Snapshot
@@ -35,6 +36,16 @@ _LOW_DISK = 1 << 30  # bytes; a run stages its batches and, once a model is cach
 _SMALLEST_DISK = 1 << 18  # bytes, below which no run begins
 _NAMED = 3  # damaged files or packages to name on one line
 _HEADER = 8  # bytes at the start of safetensors: the length of the JSON that says where each tensor ends
+_EXTRAS = {
+    "anthropic": "no contexts by models of Anthropic",
+    "code": "code is split by its syntax in five languages only",
+    "evaluate": "no `docmill evaluate` and `docmill tune`",
+    "openai": "no contexts by models of OpenAI, or of servers like its",
+    "s3": "no stores and sources in buckets",
+    "unstructured": "Word documents that pandoc rejects are not read",
+    "xlsx": "no Excel files by `docmill sql --output`",
+}
+"""What is missing without an extra."""
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
 
 
@@ -136,7 +147,7 @@ def _cut_weights(weights: Path) -> str:
 
 
 def _extras(settings: Settings) -> Iterator[Checked]:
-    for extra in metadata.metadata("docmill").get_all("Provides-Extra") or ():
+    for extra in _EXTRAS:
         own = [one for one in _requirements() if _is_of(one, extra)]
         wrong = [said for one in own if (said := _wrong(one))]
         if wrong:
@@ -146,10 +157,10 @@ def _extras(settings: Settings) -> Iterator[Checked]:
 
 
 def _lacking(extra: str, wrong: list[str], settings: Settings) -> Checked:
-    command = f"pip install 'docmill[{extra}]'"
+    install = command(extra)
     if _is_needed(extra, settings):
-        return Checked(f"extra {extra}", "broken", f"{', '.join(wrong)}, and the settings need it", command)
-    return Checked(f"extra {extra}", "note", "not installed", command)
+        return Checked(f"extra {extra}", "broken", f"{', '.join(wrong)}, and the settings need it", install)
+    return Checked(f"extra {extra}", "note", f"not installed: {_EXTRAS[extra]}", install)
 
 
 def _is_needed(extra: str, settings: Settings) -> bool:

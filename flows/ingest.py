@@ -2,27 +2,35 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
+from contextlib import suppress
+from pathlib import Path, PurePath
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from prefect import flow, get_client, get_run_logger
-from prefect.artifacts import create_markdown_artifact, create_progress_artifact
+from prefect.artifacts import create_progress_artifact
 from prefect.client.schemas.actions import ArtifactUpdate
+from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel, ConfigDict, Field
 
 from docmill.flows.config.configuration import load
 from docmill.flows.config.settings import Settings
-from docmill.flows.runs.engine import THREADS
-from docmill.flows.runs.phases import Phase
+from docmill.flows.records.outcome import emit_events, final_state, leave_artifacts
+from docmill.flows.records.task_graph import TaskGraph
+from docmill.flows.runs.engine import THREADS, Node
+from docmill.flows.runs.phases import COMMIT, Phase
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
 from docmill.flows.runs.run_context import RunContext, current
-from docmill.tasks.steps import as_task
+from docmill.flows.runs.visible_text import one_line
+from docmill.storage.errors import DocmillError
 
 T = TypeVar("T")
+MOST_LINES = 100
+"""Rejects in the log of a run. Each line is a row on the server; the table of rejects holds more."""
+MOST_NAMED = 3  # sources in the name of a run
 
 
 class IngestParameters(BaseModel):
@@ -51,27 +59,44 @@ class PrefectEngine:
 
     name = "prefect"
 
-    def __init__(self, own: RunContext) -> None:
+    def __init__(self, own: RunContext, flow_run_id: UUID) -> None:
         self._own = own
+        self._graph = TaskGraph(flow_run_id)
         self._progress = self._begin_progress()
         self._percent = 0.0
 
-    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
+    def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         self._own.tasks += 1
-        return cast("Future[T]", as_task(step).submit(*args))
+        return self._graph.submit(node or Node(f"{step.__name__} {self._own.tasks}"), step, *args)
+
+    def record(self, node: Node, began: float, seconds: float, message: str) -> None:
+        self._own.tasks += 1
+        self._graph.record(node, began, seconds, message)
+        self.log(f"{node.key}: {message} ({seconds:.1f} s)")
 
     def progress(self, phase: Phase) -> None:
-        self._percent = max(self._percent, phase.percent)  # several commits repeat phases
-        self._update(self._percent)
+        """Move the progress of the run, but never back, and not for a commit: a long run embeds on after it."""
+        if phase.name != COMMIT and phase.percent > self._percent:
+            self._percent = phase.percent
+            self._update(self._percent)
 
-    def tell(self, message: str) -> None:
+    def log(self, message: str) -> None:
         get_run_logger().info(message)
 
+    def tell(self, message: str) -> None:
+        self.log(message)
+
     def report(self, report: Report) -> None:
-        """Publish the summary of the run as a Markdown artifact."""
+        """Publish what the run did: its log, its artifacts and its events."""
         self._update(100.0)
-        key = artifact_key("ingest", self._own.settings.store)
-        create_markdown_artifact(report.as_markdown(), key=key, description="What the run did")
+        store, log = self._own.settings.store, get_run_logger()
+        for problem in report.problems[:MOST_LINES]:
+            log.warning(one_line(problem))
+        if len(report.problems) > MOST_LINES:
+            log.warning(f"and {len(report.problems) - MOST_LINES:,} more; docmill rejects lists them all")
+        log.info(report.headline)
+        leave_artifacts(report, store)
+        emit_events(report, store)
 
     def _begin_progress(self) -> UUID:
         key = artifact_key("progress", self._own.settings.store)
@@ -83,8 +108,21 @@ class PrefectEngine:
             client.update_artifact(self._progress, ArtifactUpdate(data=percent))
 
 
+def run_name() -> str:
+    """Return the name of this flow run: its sources, by their last names, and its store."""
+    given = flow_run.parameters
+    held, store, sources = current(), given["store"], given["sources"]
+    with suppress(DocmillError):  # which the run itself raises
+        settings = held.settings if held else _settings(store, given["config"], IngestParameters())
+        store, sources = settings.store, sources or settings.sources
+    names = [PurePath(one).name or one for one in sources]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return one_line(f"ingest {', '.join(names[:MOST_NAMED])}{more} → {PurePath(store).name}")
+
+
 @flow(
     name="ingest",
+    flow_run_name=run_name,
     description="Bring a store of documents up to date with its sources, in one snapshot.",
     task_runner=ThreadPoolTaskRunner(max_workers=THREADS),  # type: ignore[arg-type]
     persist_result=False,
@@ -98,8 +136,11 @@ def ingest(
     refresh_contexts: bool = False,
     config: str = "",
     options: IngestParameters = IngestParameters(),  # noqa: B008  frozen
-) -> Report:
+) -> State[Report]:
     """Ingest sources into a store.
+
+    The final state says how it ended: Completed, CompletedWithRejects, HeldByGate or NothingToDo. Its result is the
+    report, which a direct call returns.
 
     Args:
         sources: Folders, globs, files and s3://BUCKET/PREFIX to ingest. The default is `sources` in docmill.toml.
@@ -113,7 +154,7 @@ def ingest(
     """
     own = current() or RunContext(_settings(store, config, options))
     own.flow_run_id = UUID(flow_run.id)
-    engine = PrefectEngine(own)
+    engine = PrefectEngine(own, own.flow_run_id)
     report = run_pipeline(
         own.settings,
         sources,
@@ -125,7 +166,7 @@ def ingest(
     )
     engine.report(report)
     own.done = True
-    return report
+    return final_state(report)
 
 
 def _settings(store: str, config: str, options: IngestParameters) -> Settings:

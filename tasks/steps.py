@@ -18,13 +18,12 @@ RETRY_DELAYS_S = (1.0, 10.0)
 
 @cache
 def as_task(step: Callable[..., Any]) -> Task[..., Any]:
-    """Return the Prefect task of a step, named after the step; its runs are named after their `order`.
+    """Return the Prefect task of a step, named after the step; who submits a run names it.
 
     Steps are idempotent by content, so Prefect caches and stores no result. Only transient failures are retried.
     """
     wrap = task(
         name=step.__name__.replace("_", " "),
-        task_run_name="{order.stem}",
         cache_policy=NO_CACHE,
         persist_result=False,
         retries=len(RETRY_DELAYS_S) if step in RETRIED else 0,

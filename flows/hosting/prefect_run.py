@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from docmill.flows.config.settings import Settings
@@ -20,7 +21,11 @@ RECORDS_S = 60.0
 RECORDS_OF_A_FAILURE_S = 3.0  # some of its tasks never ran, so their number is unknown
 CONNECT_S = 10.0
 """Seconds for a configured API to accept a connection before the run gives up."""
-QUIET = {"PREFECT_LOGGING_LEVEL": "WARNING", "DO_NOT_TRACK": "1"}
+QUIET = {
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL": "INFO",  # the log of a run, for the server
+    "DO_NOT_TRACK": "1",
+}
 
 
 def run_prefect(
@@ -49,9 +54,10 @@ def run_prefect(
         own = RunContext(settings)
         try:
             with hold(own), _quiet_console():
-                return ingest(
+                done: Any = ingest(
                     list(sources), str(settings.store), allow_delete, dry_run, retry, refresh_contexts=refresh_contexts
                 )
+                return cast(Report, done)  # Prefect hands out the data of the state
         finally:
             _send_records()
             if url is None:

@@ -5,6 +5,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from threading import Event
 
+from docmill.flows.runs.batch_phases import PLAN, ends_of
+from docmill.flows.runs.engine import Node
 from docmill.flows.runs.phases import EMBED, Phase
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
@@ -65,6 +67,7 @@ class Backlog:
         self._waiting = [*(self._taken if done.left else ()), *self._waiting]
         self._order, self._taken = None, []
         self.embedded += done
+        self._run.engine.log(f"embed: {spelled(done)}")
 
     def phase(self) -> Phase:
         """Return how many of the tokens of all batches are embedded, and how fast."""
@@ -77,8 +80,23 @@ class Backlog:
         while self._waiting and sum(map(chunk_count, self._taken)) < EMBED_CHUNKS:
             self._taken.append(self._waiting.pop(0))
         self._finished = Event()
-        self._order = self._run.engine.submit(embed_batches, _saved(self._run, self._taken, self._seconds))
+        order = _saved(self._run, self._taken, self._seconds)
+        self._order = self._run.engine.submit(embed_batches, order, node=_node(self._run, order, self._taken))
         self._order.add_done_callback(lambda _, finished=self._finished: finished.set())  # type: ignore[misc]
+
+
+def spelled(done: Embedding) -> str:
+    """Return what an order has embedded, in one line."""
+    rest = ", more to come" if done.left else ""
+    return f"{done.texts:,} texts, {done.tokens:,} tokens in {done.seconds:.1f} s{rest}"
+
+
+def _node(run: Run, order: Path, batches: Sequence[Batch]) -> Node:
+    """Return the place of an order: after its batches; those that an earlier run has left are known to the plan."""
+    own = [one for one in batches if one.folder.parent == run.folder]
+    after = [key for one in own for key in ends_of(one)] + [PLAN] * (len(own) < len(batches))
+    chunks = sum(map(chunk_count, batches))
+    return Node(f"embed {order.stem.removeprefix('embed-')}", f"{chunks:,} chunks", tuple(after))
 
 
 def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> Path:

@@ -8,13 +8,14 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from docmill.flows.runs.backlog import Backlog
+from docmill.flows.runs.batch_phases import BatchNodes
 from docmill.flows.runs.phases import PARSE, Phase
 from docmill.flows.runs.report import spent, unsaid
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.files import TEMPORARY
 from docmill.storage.writer.pending_vectors import waiting_in
-from docmill.tasks.batch.batch import Order, process_batch
+from docmill.tasks.batch.batch import BatchDone, Order, process_batch
 from docmill.tasks.batch.embed import Embedding, count, document_count, unembedded, unvectored
 from docmill.tasks.batch.orders import save_order
 from docmill.tasks.batch.resolve_lookups import ASKED, LookupSources, asked_texts
@@ -102,18 +103,19 @@ def _may_commit_early(run: Run) -> bool:
 def _processed(run: Run, works: Sequence[WorkItem]) -> Iterator[Batch]:
     """Yield finished batches in order, and keep a few in flight."""
     packs = artifact_paths(run.root, run.base, "texts")
-    running: list[Future[Path]] = []
+    running: list[tuple[BatchNodes, Future[BatchDone]]] = []
     unpacks: dict[str, Path] = {}
     recipe = run.recipe.with_passwords(())  # orders lie on disk
     for number, part in enumerate(_parts(_laid(run, sorted(works, key=_turn), unpacks))):
         orders = tuple({unpacks[work.key] for work in part if work.place})
         order = Order(run.folder / f"batch-{number:05d}", part, recipe, packs, _answering(run, number), orders)
         path = save_order(order, run.folder / f"order-{number:05d}.json")
-        running.append(run.engine.submit(process_batch, path))
+        nodes = BatchNodes(number, len(part))
+        running.append((nodes, run.engine.submit(process_batch, path, node=nodes.whole)))
         if len(running) > BATCHES_AHEAD:
-            yield _finished(run, running.pop(0))
-    for future in running:
-        yield _finished(run, future)
+            yield _finished(run, *running.pop(0))
+    for nodes, future in running:
+        yield _finished(run, nodes, future)
 
 
 def _answering(run: Run, number: int) -> LookupSources:
@@ -165,9 +167,11 @@ def _archives(works: Iterable[WorkItem]) -> Iterator[tuple[str, list[WorkItem]]]
         yield path, part
 
 
-def _finished(run: Run, batch: Future[Path]) -> Batch:
+def _finished(run: Run, nodes: BatchNodes, batch: Future[BatchDone]) -> Batch:
     with run.step("parse and split"):
-        return Batch(batch.result())
+        done = batch.result()
+        nodes.record(run.engine, done)
+        return Batch(done.folder)
 
 
 def _parts(works: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, ...]]:

@@ -7,7 +7,8 @@ from math import inf
 from pathlib import Path
 
 from docmill.flows.config.from_settings import retention_of
-from docmill.flows.runs.backlog import SLICE_S
+from docmill.flows.runs.backlog import SLICE_S, spelled
+from docmill.flows.runs.engine import Node
 from docmill.flows.runs.phases import COMMIT, EMBED, Phase
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_state import Run
@@ -35,13 +36,28 @@ def commit(run: Run, order: Path) -> None:
     """Commit an order; the run goes on from the new snapshot, if the gate did not hold it back."""
     run.engine.progress(Phase(COMMIT, 0, 1))
     with uncut():
-        done = run.engine.submit(publish_run, order).result()
+        done = run.engine.submit(publish_run, order, node=_commit_node(run)).result()
     run.engine.progress(Phase(COMMIT, 1, 1))
     report = run.report
     report.candidate, report.gate = done.candidate, done.finding
+    run.engine.log(f"commit: {done.candidate or f'snapshot {done.snapshot}'}, {_moved(done.moves)}")
     count_chunks(report, done.moves)
     if done.snapshot is not None:
         report.snapshot, run.base = done.snapshot, run.store.newest()
+
+
+def _moved(moves: ChunkMoves) -> str:
+    return f"{len(moves.added):,} chunks added, {moves.kept:,} kept, {len(moves.removed):,} removed"
+
+
+def _commit_node(run: Run) -> Node:
+    """Return the place of a commit: after all that has ended; a run that commits again numbers its commits."""
+    run.commits += 1
+    return Node("commit" if run.commits == 1 else f"commit {run.commits}")
+
+
+def _pending(run: Run) -> str:
+    return f"{pending_chunks(run):,} chunks pending"
 
 
 def complete(run: Run) -> bool:
@@ -72,11 +88,13 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> Embedding:
     total = Embedding(0, 0)
     with run.step("embed"):
         while (left_s := end - time.monotonic()) > 0 or not total.texts:
-            seconds = None if left_s == inf else min(SLICE_S, left_s)
-            done = run.engine.submit(embed_pending, _saved(run, base, seconds)).result()
+            order = _saved(run, base, None if left_s == inf else min(SLICE_S, left_s))
+            node = Node(f"embed pending {order.stem.removeprefix('fill-')}", _pending(run))
+            done = run.engine.submit(embed_pending, order, node=node).result()
             if not done.texts:
                 break
             total += done
+            run.engine.log(f"embed pending: {spelled(done)}")
             _show_progress(run, base, total)
     return total
 

@@ -5,6 +5,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeVar
@@ -16,16 +17,41 @@ EngineName = Literal["local", "prefect"]
 THREADS = 8  # batches in flight, and one thread to embed finished batches
 
 
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A step in the graph of a run.
+
+    `key` is unique in a run; `about` counts what the step is given, for people. `after` holds the keys of the steps
+    before it; None means all steps that nothing follows yet. `inside` is the key of a step that this one is a part of.
+    """
+
+    key: str
+    about: str = ""
+    after: tuple[str, ...] | None = None
+    inside: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name that a person reads."""
+        return f"{self.key} ({self.about})" if self.about else self.key
+
+
 class Engine(Protocol):
     """Runs plain step functions somewhere."""
 
     name: str
 
-    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
-        """Start `step(*args)`; `.result()` returns its result or raises its exception."""
+    def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
+        """Start `step(*args)`; `.result()` returns its result or raises its exception. `node` is its place."""
+
+    def record(self, node: Node, began: float, seconds: float, message: str) -> None:
+        """Add a step to the graph that has ended; `began` is in seconds since 1970."""
 
     def progress(self, phase: Phase) -> None:
         """Report how far the run is."""
+
+    def log(self, message: str) -> None:
+        """Add a line to the log of the run, if the engine keeps one."""
 
     def tell(self, message: str) -> None:
         """Tell the user what the run has done so far, in one line."""
@@ -43,12 +69,19 @@ class LocalEngine:
         self._progress = progress
         self._tell = tell
 
-    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
+    def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
+        del node
         return self._threads.submit(step, *args)
+
+    def record(self, node: Node, began: float, seconds: float, message: str) -> None:
+        """Keep nothing: the report has the seconds of each step."""
 
     def progress(self, phase: Phase) -> None:
         if self._progress is not None:
             self._progress(phase)
+
+    def log(self, message: str) -> None:
+        """Keep nothing: the report of the run says it."""
 
     def tell(self, message: str) -> None:
         if self._tell is not None:

@@ -4,7 +4,8 @@ Batches of documents are files on disk; steps exchange only paths and small valu
 """
 
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
@@ -21,9 +22,10 @@ from docmill.flows.config.from_settings import (
     space_of,
 )
 from docmill.flows.config.settings import Settings
+from docmill.flows.runs.batch_phases import PLAN
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
-from docmill.flows.runs.engine import Engine
+from docmill.flows.runs.engine import Engine, Node
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run
@@ -173,23 +175,28 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
 
 def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovered:
     """List the files in the sources, fingerprint them, and list the members of archives."""
+    began = time.time()
     with run.step("discover"):
         listings = [(source, _listing(run, source, how)) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
         prints = _fingerprints(run, listings, seen)
         expanded = expand(listings, prints, held, run.recipe, how.retry, run.incoming.bring)
+    names = ", ".join(source.name for source, _ in listings)
+    run.record(Node("discover", f"{len(prints):,} files"), began, f"{len(prints):,} files in {names}")
     return _Discovered(listings, expanded, seen, held)
 
 
 def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
     """Plan, parse, split and embed. Return the changes to commit, or None if there are none."""
     most = 1.0 if how.allow_delete else run.settings.max_delete_fraction
+    began = time.time()
     with run.step("plan"):
         state = _state(run, how.refresh_contexts)
         todo = plan(state, expanded.listings, expanded.hashes, run.recipe, how.retry)
         _check_losses(state, todo.lost, most, expanded)
     with run.step("discover"):
         run.incoming.bring(work.path for work in todo.works)
+    run.record(Node(PLAN, f"{len(todo.works):,} to process"), began, _planned(todo))
     run.report.problems += _skipped(expanded)
     done = process(run, todo, embed=not how.dry_run)
     with run.step("bind"):
@@ -202,6 +209,18 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
             return None
         changes = gather(run.base, run.batches, state, todo, outcome, confirmed(run.space), run.folder)
         return replace(changes, partial=done.partial, tokens_per_s=done.tokens_per_s)
+
+
+def _planned(todo: Plan) -> str:
+    """Return what a plan holds, in one line."""
+    counts: dict[str, Sized] = {
+        "to process": todo.works,
+        "unchanged": todo.unchanged,
+        "moved": todo.moved,
+        "deleted": todo.deleted,
+        "rejected before": todo.rejected,
+    }
+    return ", ".join(f"{len(some):,} {name}" for name, some in counts.items() if some) or "nothing to process"
 
 
 def _skipped(expanded: Expansion) -> Iterator[str]:
@@ -276,7 +295,10 @@ def _count(report: Report, state: StoreState, todo: Plan, outcome: Outcome, embe
     documents.stale = len(todo.stale) + len(outcome.stale)
     documents.rejected = len(todo.rejected) + sum(row.uri not in state.documents for row in outcome.rejects)
     report.parsed, report.embedded, report.tokens_embedded = outcome.parsed, embedded.texts, embedded.tokens
-    report.problems += _rejections(state, todo, outcome)
+    report.rejects += outcome.rejects
+    before = dict.fromkeys((*todo.rejected, *todo.stale))
+    report.rejected_before += (state.rejects[uri] for uri in before if uri in state.rejects)
+    report.problems += _rejections(report)
     report.rechunked = todo.rechunked
     _warn(report, outcome)
 
@@ -290,11 +312,9 @@ def _warn(report: Report, outcome: Outcome) -> None:
         report.lost_text += any(one.lost for one in found)
 
 
-def _rejections(state: StoreState, todo: Plan, outcome: Outcome) -> Iterator[str]:
+def _rejections(report: Report) -> Iterator[str]:
     """Yield messages about documents that are rejected or stale: first those of this run, then earlier ones."""
-    for row in outcome.rejects:
+    for row in report.rejects:
         yield f"{row.uri}: {row.reason}: {row.message}"
-    for uri in dict.fromkeys((*todo.rejected, *todo.stale)):
-        if uri in state.rejects:
-            before = state.rejects[uri]
-            yield f"{uri}: {before.reason}: {before.message} (in an earlier run)"
+    for row in report.rejected_before:
+        yield f"{row.uri}: {row.reason}: {row.message} (in an earlier run)"

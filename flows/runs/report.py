@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.flows.runs.visible_text import one_line
+from docmill.storage.schema import RejectRow
 from docmill.tasks.model.client import Spent
 from docmill.tasks.publishing.gate import GateVerdict
 
@@ -58,6 +59,8 @@ class Report:
         candidate: The name of a snapshot that the gate held back, else "".
         gate: The result of the gate's test, None without a gate.
         pending: How many chunks of the newest snapshot have no vectors yet; the next run embeds them.
+        rejects: The documents that this run rejected.
+        rejected_before: The documents that an earlier run rejected and that are as they were.
         lost_text: How many documents of this run have text that could not be read.
     """
 
@@ -76,6 +79,8 @@ class Report:
     candidate: str = ""
     gate: GateVerdict | None = None
     pending: int = 0
+    rejects: list[RejectRow] = field(default_factory=list)
+    rejected_before: list[RejectRow] = field(default_factory=list)
     lost_text: int = 0
 
     @property
@@ -114,7 +119,7 @@ class Report:
         steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items() if seconds >= 0.05)
         will = "would be " if self.dry_run else ""
         lines = [
-            self._headline(),
+            self.headline,
             f"  documents  {_counts(asdict(self.documents))}",
             f"  chunks     {_counts(asdict(self.chunks))}",
             f"  work       {self.parsed} {will}parsed, {self.embedded} {will}embedded ({self.tokens_embedded} tokens)",
@@ -148,9 +153,11 @@ class Report:
             *(f"| seconds: {step} | {seconds:.2f} |" for step, seconds in self.seconds.items()),
         ]
         problems = [f"- {one_line(problem)}" for problem in self.problems]
-        return "\n".join([f"## {self._headline()}", "", "| | |", "|---|---|", *rows, "", *problems])
+        return "\n".join([f"## {self.headline}", "", "| | |", "|---|---|", *rows, "", *problems])
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The outcome in one line."""
         if self.dry_run:
             work = self._work or self.pending
             return "Plan: this run would commit a snapshot" if work else "Plan: nothing to do"

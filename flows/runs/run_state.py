@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.runs.engine import Engine
+from docmill.flows.runs.engine import Engine, Node
 from docmill.flows.runs.report import Report
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding.encoder import EmbeddingSpace
@@ -23,7 +23,7 @@ from docmill.tasks.sources.object_source import Incoming
 
 @dataclass(slots=True)
 class Run:
-    """A run in progress. `folder` is its staging folder; `batches` are its finished batches."""
+    """A run in progress. `folder` is its staging folder; `batches` are its finished batches; `commits` counts."""
 
     settings: Settings
     store: StoreFolder
@@ -37,6 +37,7 @@ class Run:
     gate: Gate | None = None
     asking: ModelAccess | None = None
     batches: list[Batch] = field(default_factory=list)
+    commits: int = 0
     incoming: Incoming = field(init=False)
 
     def __post_init__(self) -> None:
@@ -46,6 +47,10 @@ class Run:
     def root(self) -> Path:
         """The path of the store."""
         return self.store.root
+
+    def record(self, node: Node, began: float, message: str) -> None:
+        """Add a step to the graph that began at `began`, in seconds since 1970, and ends now."""
+        self.engine.record(node, began, time.time() - began, message)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:

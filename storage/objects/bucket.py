@@ -14,8 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from docmill.storage.errors import ConfigError, StoreError, Transient
+from docmill.storage.errors import StoreError, Transient
 from docmill.storage.failpoints import boundary
+from docmill.storage.process.extras import extra
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion
@@ -242,10 +243,8 @@ def _connected(url: str, _settings: tuple[tuple[str, str], ...]) -> Objects:
 
 
 def _connect(url: str, seconds: int, connect_s: int = 0, tries: int = _TRIES) -> "S3Store":
-    try:
+    with extra("s3", url):
         from obstore.store import S3Store
-    except ImportError:
-        raise ConfigError(f"{url} needs the package obstore: pip install 'docmill[s3]'") from None
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     client: Any = {"timeout": timedelta(seconds=seconds)}
     if connect_s:

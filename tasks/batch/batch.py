@@ -1,5 +1,6 @@
 """Batch: turn some files from bytes into staged chunks, and answer what splitting and contexts ask of models."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,14 @@ from docmill.storage.keys import key_of
 from docmill.tasks.batch.orders import load_order, passwords_of
 from docmill.tasks.batch.resolve_lookups import LookupSources, answer
 from docmill.tasks.batch.unpack import unpack
-from docmill.tasks.document.process import WorkItem, WorkRequest, WorkResult, process_document, reject
+from docmill.tasks.document.process import (
+    PhaseSeconds,
+    WorkItem,
+    WorkRequest,
+    WorkResult,
+    process_document,
+    reject,
+)
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.pool import Pool, shared_pool
@@ -35,28 +43,70 @@ class Order:
     unpacks: tuple[Path, ...] = ()
 
 
-def process_batch(order: Path) -> Path:
-    """Process the batch that an order describes; return the folder of the finished batch."""
+@dataclass(frozen=True, slots=True)
+class BatchDone:
+    """A finished batch: its folder, when it began (seconds since 1970), its wall-clock seconds, and its counts.
+
+    `spent` are seconds of workers, which work side by side. `answering` are wall-clock seconds for answers of models,
+    and for splitting again with them.
+    """
+
+    folder: Path
+    began: float
+    seconds: float
+    answering: float
+    spent: PhaseSeconds
+    documents: int
+    rejected: int
+    regions: int
+    chunks: int
+    contexts: int
+
+
+def process_batch(order: Path) -> BatchDone:
+    """Process the batch that an order describes."""
+    began = time.time()
     task = load_order(order, Order)
     passwords = passwords_of(order.parent)
     pool = shared_pool(task.recipe.limits)
     unpack(task.unpacks, pool, passwords)
-    results = _answer_all(pool, _jobs(task, task.recipe.with_passwords(passwords)), task.answering)
+    jobs = _jobs(task, task.recipe.with_passwords(passwords))
+    first = _map(pool, jobs)
+    split = time.time()
+    results = _answer_all(pool, jobs, first, task.answering)
+    answered = time.time()
+    drafts = _draft_table(results)
     write_batch(
         task.folder,
         to_table([one.document for one in results], DOCUMENTS),
-        _draft_table(results),
+        drafts,
         pack_texts((one.document.text_key, one.parsed) for one in results if one.parsed is not None),
     )
     for work in task.works:
         if work.place:
             Path(work.path).unlink(missing_ok=True)
-    return task.folder
+    return BatchDone(
+        task.folder,
+        began,
+        time.time() - began,
+        answered - split,
+        sum((one.spent for one in results), PhaseSeconds()),
+        len(results),
+        sum(bool(one.document.reason) for one in results),
+        sum(len(one.document.regions) for one in results),
+        drafts.num_rows,
+        sum(bool(context) for context in drafts.column("context").to_pylist()),
+    )
 
 
-def _answer_all(pool: Pool, jobs: Sequence[WorkRequest], task: LookupSources) -> list[WorkResult]:
-    """Return the results of the jobs; documents are split again as long as more of their questions can be answered."""
-    jobs, results = list(jobs), _map(pool, jobs)
+def _answer_all(
+    pool: Pool, jobs: Sequence[WorkRequest], first: Sequence[WorkResult], task: LookupSources
+) -> list[WorkResult]:
+    """Return the final results of jobs, given the first ones.
+
+    Documents are split again as long as more of their questions can be answered.
+    """
+    jobs, results = list(jobs), list(first)
     tried: set[object] = set()
     while waiting := _waiting(results, tried, task):
         tried.update(*(_wants(one, task) for one in waiting.values()))
@@ -103,7 +153,8 @@ def _asked_again(job: WorkRequest, asking: WorkResult, answers: Lookup) -> WorkR
 def _answered(first: WorkResult, second: WorkResult) -> WorkResult:
     """Merge the result of a later call with that of the first, which parsed the document."""
     document = replace(second.document, parsed=first.document.parsed)
-    return replace(second, document=document, parsed=None if document.reason else first.parsed)
+    spent = first.spent + second.spent
+    return replace(second, document=document, parsed=None if document.reason else first.parsed, spent=spent)
 
 
 def _marked(one: WorkResult, task: LookupSources) -> WorkResult:

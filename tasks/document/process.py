@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from time import perf_counter
 
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
@@ -56,6 +57,18 @@ class WorkRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class PhaseSeconds:
+    """Seconds that a worker spent on documents: to read and parse, to detect and route, to split and contextualize."""
+
+    parse: float = 0.0
+    detect: float = 0.0
+    chunk: float = 0.0
+
+    def __add__(self, other: "PhaseSeconds") -> "PhaseSeconds":
+        return PhaseSeconds(self.parse + other.parse, self.detect + other.detect, self.chunk + other.chunk)
+
+
+@dataclass(frozen=True, slots=True)
 class WorkResult:
     """The result of one worker call: the row, the chunks, the parsed document if it is new, and what it asks of models.
 
@@ -69,10 +82,18 @@ class WorkResult:
     asked: tuple[str, ...] = ()
     unsaid: tuple[Prompt, ...] = ()
     keys: tuple[tuple[str, ...], ...] = ()
+    spent: PhaseSeconds = field(default=PhaseSeconds(), compare=False)
 
 
 def process_document(job: WorkRequest) -> WorkResult:
     """Parse, detect, route, split and contextualize one document, or return the reason for its rejection."""
+    began = perf_counter()
+    result = _processed(job)
+    later = result.spent.detect + result.spent.chunk
+    return replace(result, spent=replace(result.spent, parse=perf_counter() - began - later))
+
+
+def _processed(job: WorkRequest) -> WorkResult:
     if job.stored is not None:
         file_type = FileType(job.work.format, job.work.language)
         announce(_parser_name(file_type))
@@ -97,16 +118,19 @@ def process_document(job: WorkRequest) -> WorkResult:
 def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
     """Return the row and the chunks of a parsed document."""
     work, recipe = job.work, job.recipe
+    began = perf_counter()
     regions = find_regions(parsed, file_type)
     try:
         routed = recipe.routes.route_regions(work.uri, regions, parsed.metadata)
     except ConfigError as error:
         return reject(work, Rejected("misrouted", str(error)), file_type)
+    detected = perf_counter()
     drafts = chunk_regions(parsed, routed, load_tokenizer(recipe.tokenizer_dir), recipe.chunk, job.lookup)
     document = _document(job, file_type, parsed, routed, len(drafts))
     new = parsed if job.stored is None else None
     keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
-    return WorkResult(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid), keys)
+    spent = PhaseSeconds(detect=detected - began, chunk=perf_counter() - detected)
+    return WorkResult(document, drafts, new, tuple(job.lookup.wanted), tuple(job.lookup.unsaid), keys, spent)
 
 
 def _document(

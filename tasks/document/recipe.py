@@ -22,6 +22,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
+from importlib.util import find_spec
 from typing import Any
 
 from docmill.storage.errors import ConfigError
@@ -35,12 +36,14 @@ from docmill.tasks.parse.dispatch.reading import parser_key
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.split.strategies import SPLITTERS
+from docmill.tasks.split.syntax.grammars import absent
 from docmill.tasks.workers.pool import Limits
 
 _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes")
 """Options of parsing that decide whether a document is read, and not how."""
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract")
-"""Programs that parsers start; a rejected file that needs one is tried again once it is installed."""
+_PACKAGES = ("unstructured",)
+"""Programs that parsers start, and packages of extras; a rejected file that needs one is tried again with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,9 @@ class Recipe:
             routes = {kind: self.routes.route(uri, kind, said) for kind in set(content_types)}
         except ConfigError as error:  # the document's front matter has become invalid
             return key_of("no chunks", text_key, str(error))
-        return key_of("chunks", text_key, {kind: self._chunker_key(route) for kind, route in routes.items()})
+        # Once a grammar is installed, code that was split without one is split again.
+        without = [absent()] if "code" in routes and absent() else []
+        return key_of("chunks", text_key, {kind: self._chunker_key(route) for kind, route in routes.items()}, *without)
 
     def _chunker_key(self, route: Route) -> str:
         if route.also:
@@ -122,7 +127,8 @@ def _strategies(_recipe: Recipe) -> tuple[Any, ...]:
 
 
 def _installed(_recipe: Recipe) -> tuple[Any, ...]:
-    return ([name for name in _PROGRAMS if shutil.which(name)],)
+    packages = [name for name in _PACKAGES if find_spec(name)]
+    return ([name for name in _PROGRAMS if shutil.which(name)], *packages)
 
 
 def _nothing(_recipe: Recipe) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.process.extras import extra
 from docmill.storage.schema import ChunkRow, Parsed
 from docmill.tasks.evaluate.phrases import sentences
 
@@ -164,9 +165,10 @@ def topics(texts: Sequence[str], count: int = _TOPICS, words: int = _TOPIC_WORDS
     Topics come from a non-negative factorization of tf-idf. Sources: Bouma, Normalized (pointwise) mutual information
     in collocation extraction, GSCL 2009; Mimno et al., Optimizing semantic coherence in topic models, EMNLP 2011.
     """
-    from sklearn.decomposition import NMF
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    with extra("evaluate", "topics"):
+        from sklearn.decomposition import NMF
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.feature_extraction.text import TfidfVectorizer
 
     weigh = TfidfVectorizer(analyzer=analyse, min_df=2)
     try:

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from docmill.storage.errors import ConfigError
+from docmill.storage.process.extras import extra
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.evaluate.questions import Question, Target
 
@@ -61,7 +62,8 @@ def _keys(question: Question) -> dict[str, Target]:
 
 def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measures: Iterable[str]) -> Values:
     """Return the values by measure and question id; a question without a ranking has 0."""
-    import ir_measures
+    with extra("evaluate", "evaluation"):
+        import ir_measures
 
     known = {name: measure_of(name) for name in measures}
     if not known:
@@ -85,7 +87,8 @@ def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measu
 @cache
 def measure_of(name: str) -> "Measure":
     """Return a measure of ir_measures by its name; raise ConfigError if it is unknown or cannot be computed here."""
-    import ir_measures
+    with extra("evaluate", "evaluation"):
+        import ir_measures
 
     hint = f"; for example {', '.join(MEASURES)}"
     try:

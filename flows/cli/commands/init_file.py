@@ -1,4 +1,4 @@
-"""The command `init`: write a docmill.toml, generated from the settings model."""
+"""The command `init`: write a docmill.toml, generated from the settings model, or a whole project for Prefect."""
 
 import json
 from collections.abc import Iterator
@@ -21,6 +21,9 @@ HEAD = """\
 # `docmill settings` shows what each key is now, and where that comes from.
 # A flag wins over the environment, and the environment over this file. Relative paths start at its folder."""
 FOLDER = typer.Argument(help="The folder for the docmill.toml.")
+PREFECT = typer.Option("--prefect", help="Write a project that `prefect deploy --all` takes as it is.")
+DOCKER = typer.Option("--docker", help="Write such a project with a Dockerfile and a compose file.")
+K8S = typer.Option("--k8s", help="Write such a project with a Dockerfile and a work pool for Kubernetes.")
 
 
 def register(app: typer.Typer) -> None:
@@ -30,14 +33,30 @@ def register(app: typer.Typer) -> None:
 
 def init(
     folder: Annotated[Path, FOLDER] = Path(),
+    prefect: Annotated[bool, PREFECT] = False,
+    docker: Annotated[bool, DOCKER] = False,
+    k8s: Annotated[bool, K8S] = False,
 ) -> None:
     """Write a docmill.toml that lists every key with its default and description."""
     from docmill.flows.config.configuration import FILE_NAME
+    from docmill.flows.config.project_files import project_files
 
-    target = folder / FILE_NAME
+    files = {FILE_NAME: template()}
+    if prefect or docker or k8s:
+        files = project_files(folder, files[FILE_NAME], docker=docker, kubernetes=k8s)
+    for name in files:
+        if (folder / name).exists():
+            raise ConfigError(f"{folder / name} exists; remove it first")
+    for name, text in files.items():
+        _write(folder / name, text)
+
+
+def _write(target: Path, text: str) -> None:
+    """Write a new file, and print its path."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with target.open("x", encoding="utf-8") as file:
-            file.write(template())
+            file.write(text)
     except FileExistsError:
         raise ConfigError(f"{target} exists; remove it first") from None
     print_text(str(target))

@@ -74,6 +74,10 @@ def _reach(settings: "Settings") -> "Settings":
     return settings.model_copy(update={"store": folder.root})
 
 
+_UsageError: Any = typer.BadParameter.__mro__[1]
+"""Every fault of a command line; typer 0.26 exports it under no name of its own."""
+
+
 class _Notes(logging.Handler):
     """Prints the log messages of libraries on standard error, each warning once."""
 
@@ -116,7 +120,7 @@ class SettingsCommand(PanelledOptions):
         except (DocmillError, OSError) as error:
             tell(error, wants_json(ctx), debug)
             raise typer.Exit(FAILED) from None
-        except typer.TyperException as error:
+        except _UsageError as error:
             _tell_usage(error, wants_json(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -124,11 +128,11 @@ class SettingsCommand(PanelledOptions):
         as_json = "--json" in args
         try:
             return super().parse_args(ctx, args)
-        except typer.TyperException as error:
+        except _UsageError as error:
             _tell_usage(error, as_json)
 
 
-def _tell_usage(error: typer.TyperException, as_json: bool) -> NoReturn:
+def _tell_usage(error: Any, as_json: bool) -> NoReturn:
     """Raise the error for typer to tell, or tell it as JSON and end the command."""
     if not as_json:
         raise error

@@ -13,6 +13,7 @@ from docmill.flows.cli.terminal.capabilities import width_of_terminal
 from docmill.flows.cli.terminal.output import aligned, as_json_text, for_terminal
 from docmill.flows.runs.visible_text import visible
 from docmill.storage.errors import ConfigError, QueryError
+from docmill.storage.process.extras import extra
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,10 +107,8 @@ def _parquet(table: "pa.Table") -> bytes:
 
 def _xlsx(table: "pa.Table") -> bytes:
     """Return a workbook of one sheet, whose first row holds the names. Text stays text, `=1+1` too."""
-    try:
+    with extra("xlsx", "an Excel file"):
         import xlsxwriter
-    except ImportError:
-        raise ConfigError("Excel files need an extra: pip install 'docmill[xlsx]'") from None
     if table.num_rows > _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
         raise QueryError(f"xlsx holds {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns; ask for fewer, or write .csv")
     data = io.BytesIO()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from docmill.storage.errors import ConfigError
+from docmill.storage.process.extras import extra
 from docmill.tasks.model.clients.client_errors import explained
 from docmill.tasks.model.clients.completion import RETRIES, ModelOptions, Reply, Usage
 
@@ -15,10 +16,8 @@ class Messages:
     """A `Model` by the official `anthropic` client."""
 
     def __init__(self, options: ModelOptions) -> None:
-        try:
+        with extra("anthropic", "[model] provider anthropic"):
             import anthropic
-        except ImportError:
-            raise ConfigError("[model] provider anthropic needs its client: pip install 'docmill[anthropic]'") from None
         key = os.environ.get(KEY)
         if not key:
             raise ConfigError(f"[model] provider anthropic needs a key in the environment variable {KEY}")

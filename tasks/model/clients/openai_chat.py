@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 
 from docmill.storage.errors import ConfigError
+from docmill.storage.process.extras import extra
 from docmill.tasks.model.clients.client_errors import explained
 from docmill.tasks.model.clients.completion import RETRIES, ModelOptions, Reply, Usage
 
@@ -14,10 +15,8 @@ class Chat:
     """A `Model` by the official `openai` client; your own server (`base_url`) needs no key."""
 
     def __init__(self, options: ModelOptions) -> None:
-        try:
+        with extra("openai", "[model] provider openai"):
             import openai
-        except ImportError:
-            raise ConfigError("[model] provider openai needs its client: pip install 'docmill[openai]'") from None
         key = os.environ.get(KEY) or ("none" if options.base_url else "")
         if not key:
             raise ConfigError(f"[model] provider openai needs a key in the environment variable {KEY}")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,11 +82,17 @@ def known(language: str) -> str:
     return name if name in GRAMMARS else ""
 
 
+@cache
+def absent() -> tuple[str, ...]:
+    """Return the languages whose grammar is not installed: their code is split as text. The extra `code` has all."""
+    return tuple(name for name in GRAMMARS if find_spec(f"tree_sitter_{GRAMMARS[name].split()[0]}") is None)
+
+
 @lru_cache(maxsize=2)
 def syntax_of(text: str, language: str) -> Syntax | None:
     """Return the syntax of a text; None for an unknown language, too many errors, or a timeout."""
     name = known(language)
-    if not name or len(text) > _MAX_CHARACTERS:
+    if not name or name in absent() or len(text) > _MAX_CHARACTERS:
         return None
     source = text.encode("utf-8", "surrogatepass")
     root = _parse(_parser(name), source)

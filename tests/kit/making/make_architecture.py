@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.runs.engine import LocalEngine
+from docmill.flows.runs.engine import LocalEngine, Node
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.artifacts.staging import Batch
 from docmill.storage.embedding import encoder, space
@@ -52,7 +52,8 @@ CARRIERS = (WorkItem, WorkRequest, WorkResult, Parsed, Draft, StagedDocument, Ro
 class InLine(LocalEngine):
     """An engine that runs each step at once, in the thread that asks for it."""
 
-    def submit(self, step: Callable[..., T], *args: Any) -> Future[T]:
+    def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
+        del node
         done: Future[T] = Future()
         done.set_result(step(*args))
         return done

@@ -8,6 +8,8 @@ from typing import Any
 
 from lxml import etree
 
+from docmill.storage.errors import Rejected
+from docmill.storage.process.extras import command
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import table_rows
 from docmill.tasks.parse.pandoc.markdown_writer import reads_as_heading
@@ -33,8 +35,11 @@ def _partition(data: bytes) -> list[Any]:
     install()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from unstructured.partition.docx import partition_docx
-
+        try:
+            from unstructured.partition.docx import partition_docx
+        except ModuleNotFoundError:
+            said = f"pandoc cannot read it; a second reader may: {command('unstructured')}"
+            raise Rejected("not_installed", said) from None
         logging.getLogger("unstructured").setLevel(logging.ERROR)
         elements: list[Any] = partition_docx(
             file=io.BytesIO(data), languages=[""], detect_language_per_element=False, include_page_breaks=False

@@ -1,0 +1,175 @@
+"""Project files: a folder that `prefect deploy --all` takes as it is, for processes, Docker or Kubernetes."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+IMAGE_FOLDER = "/project"  # the folder of the project in its image
+IMAGE = "docmill-project:latest"
+
+PREFECT_YAML = """\
+# The project as Prefect deployments: `prefect deploy --all` in this folder.
+name: docmill-project
+
+pull:  # where a worker finds docmill.toml; for a repository, take prefect.deployments.steps.git_clone in its place
+  - prefect.deployments.steps.set_working_directory:
+      directory: {folder}
+
+deployments:
+  - name: docmill
+    description: Bring the store up to date with its sources, in one snapshot.
+    entrypoint: docmill.flows.ingest.ingest
+    parameters:  # each is a field of the form; what is empty here is taken from docmill.toml
+      sources: []
+      store: ""
+      allow_delete: false
+      retry: false
+    schedules:
+      - cron: "0 3 * * *"
+        timezone: Etc/UTC
+        active: true
+    concurrency_limit:  # one writer: a run that is due while another runs is cancelled
+      limit: 1
+      collision_strategy: CANCEL_NEW
+    work_pool:
+      name: docmill
+
+  - name: docmill
+    description: Measure how well the store answers questions whose answers are known.
+    entrypoint: docmill.flows.evaluate.evaluate
+    parameters: {{}}  # `questions` is named in the form
+    schedules: []
+    work_pool:
+      name: docmill
+"""
+GITIGNORE = "store/\nmirrors/\n*.log\n.env\n__pycache__/\n"
+IGNORED = "# What docmill leaves out of the sources, in the syntax of .gitignore.\n*.tmp\n*.bak\n"
+WELCOME = "# Welcome\n\nPut your documents into this folder, and remove this one.\n"
+
+BY_PROCESS = """\
+prefect server start >server.log 2>&1 &           # leave this line out if you have a server
+export PREFECT_API_URL=http://127.0.0.1:4200/api
+until curl --silent --fail $PREFECT_API_URL/health; do sleep 1; done
+prefect work-pool create docmill --type process
+prefect deploy --all
+prefect worker start --pool docmill >worker.log 2>&1 &
+prefect deployment run ingest/docmill --watch     # Prefect's page: http://127.0.0.1:4200"""
+BY_DOCKER = """\
+docker compose up --build --detach                # server, worker, object store; the worker deploys by itself
+docker compose exec worker prefect deployment run ingest/docmill
+docker compose exec worker docmill search "welcome"      # Prefect's page: http://127.0.0.1:4200"""
+BY_KUBERNETES = """\
+docker build -t docmill-project . && docker push ...      # then name the image in work-pool.json
+kubectl create secret generic docmill --from-env-file=.env   # DOCMILL_STORE=s3://..., AWS_ACCESS_KEY_ID=...
+prefect work-pool create docmill --type kubernetes --base-job-template work-pool.json
+prefect deploy --all
+prefect deployment run ingest/docmill                     # once a worker of prefect-kubernetes runs"""
+README = """\
+# Documents, searchable
+
+`docs/` goes in, `store` comes out; `docmill.toml` says how. `.docmillignore` says what to leave out.
+
+```
+{commands}
+```
+
+Search: `docmill search "welcome"`. Without Prefect: `docmill ingest --engine local`.
+"""
+
+DOCKERFILE = f"""\
+FROM python:3.11-slim
+# A wheel or a URL of docmill: --build-arg DOCMILL=...
+ARG DOCMILL="docmill[s3]"
+RUN pip install --no-cache-dir "$DOCMILL"
+WORKDIR {IMAGE_FOLDER}
+COPY . .
+ENV DO_NOT_TRACK=1 ARROW_DEFAULT_MEMORY_POOL=system
+"""
+DOCKERIGNORE = ".env\n.git\nstore\nmirrors\n"
+COMPOSE = f"""\
+# Prefect's server, a worker with the project, and an object store that holds the documents' store.
+x-s3: &s3
+  AWS_ENDPOINT_URL: http://minio:9000
+  AWS_REGION: us-east-1
+  AWS_ACCESS_KEY_ID: ${{MINIO_USER:-docmill}}
+  AWS_SECRET_ACCESS_KEY: ${{MINIO_PASSWORD:-only-on-this-machine}}
+
+services:
+  prefect:
+    image: prefecthq/prefect:3.8.8-python3.11
+    command: prefect server start --host 0.0.0.0
+    environment:
+      PREFECT_UI_API_URL: http://127.0.0.1:4200/api
+      DO_NOT_TRACK: "1"
+    ports: ["127.0.0.1:4200:4200"]
+    volumes: [prefect:/root/.prefect]
+    healthcheck:
+      test: [CMD, python, -c, "import urllib.request as u; u.urlopen('http://127.0.0.1:4200/api/health')"]
+      interval: 5s
+      retries: 24
+
+  minio:
+    image: minio/minio:RELEASE.2025-09-07T16-13-09Z
+    environment:
+      MINIO_ROOT_USER: ${{MINIO_USER:-docmill}}
+      MINIO_ROOT_PASSWORD: ${{MINIO_PASSWORD:-only-on-this-machine}}
+    entrypoint: [sh, -c, "mkdir -p /data/docmill && exec minio server /data"]  # a folder is a bucket
+    volumes: [objects:/data]
+
+  worker:
+    build: .
+    command: >-
+      sh -c "prefect work-pool create docmill --type process --overwrite
+      && prefect deploy --all && exec prefect worker start --pool docmill"
+    environment:
+      <<: *s3
+      PREFECT_API_URL: http://prefect:4200/api
+      DOCMILL_STORE: s3://docmill/store
+      DOCMILL_MIRRORS: /var/lib/docmill
+    volumes:
+      - ./docs:{IMAGE_FOLDER}/docs:ro
+      - mirrors:/var/lib/docmill
+    depends_on:
+      prefect: {{condition: service_healthy}}
+      minio: {{condition: service_started}}
+
+volumes: {{prefect: {{}}, objects: {{}}, mirrors: {{}}}}
+"""
+_TEMPLATES = "server/api/collections_data/views/aggregate-worker-metadata.json"  # in Prefect's package
+
+
+def project_files(folder: Path, settings: str, *, docker: bool = False, kubernetes: bool = False) -> dict[str, str]:
+    """Return the texts of a project's files by their paths in `folder`; `settings` is that of docmill.toml."""
+    commands = BY_KUBERNETES if kubernetes else BY_DOCKER if docker else BY_PROCESS
+    home = IMAGE_FOLDER if docker or kubernetes else str(folder.absolute())
+    made = {
+        "docmill.toml": settings.replace("#sources = []", 'sources = ["docs"]'),
+        "prefect.yaml": PREFECT_YAML.format(folder=json.dumps(home)),
+        ".gitignore": GITIGNORE,
+        ".docmillignore": IGNORED,
+        "README.md": README.format(commands=commands),
+        "docs/welcome.md": WELCOME,
+    }
+    if docker or kubernetes:
+        made |= {"Dockerfile": DOCKERFILE, ".dockerignore": DOCKERIGNORE}
+    if docker:
+        made["compose.yaml"] = COMPOSE
+    if kubernetes:
+        made["work-pool.json"] = json.dumps(kubernetes_template(), indent=2) + "\n"
+    return made
+
+
+def kubernetes_template() -> dict[str, Any]:
+    """Return Prefect's own job template for Kubernetes, with the project's image and the secret `docmill`."""
+    known = json.loads(files("prefect").joinpath(_TEMPLATES).read_text(encoding="utf-8"))
+    template: dict[str, Any] = known["prefect-kubernetes"]["kubernetes"]["default_base_job_configuration"]
+    variables = template["variables"]["properties"]
+    variables["image"]["default"] = IMAGE
+    variables["env"]["default"] = {"DO_NOT_TRACK": "1", "DOCMILL_MIRRORS": "/var/lib/docmill"}
+    pod = template["job_configuration"]["job_manifest"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    container["envFrom"] = [{"secretRef": {"name": "docmill"}}]
+    container["volumeMounts"] = [{"name": "mirrors", "mountPath": "/var/lib/docmill"}]
+    pod["volumes"] = [{"name": "mirrors", "emptyDir": {}}]
+    return template

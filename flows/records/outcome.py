@@ -1,0 +1,84 @@
+"""Outcome: how a run ended, as the final state, the events and the artifacts of its flow run."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.client.schemas.objects import State
+from prefect.events import emit_event
+from prefect.states import Completed
+
+from docmill.flows.runs.report import Report, artifact_key
+from docmill.flows.runs.visible_text import one_line
+from docmill.storage.address import absolute
+from docmill.storage.schema import RejectRow
+
+MOST_ROWS = 1000
+"""Rows in the table of rejects. Prefect's page draws them all at once, and `docmill rejects` lists the rest."""
+MOST_URIS = 100  # in an event, whose size Prefect limits to 1.5 MB
+
+
+def final_state(report: Report) -> State[Report]:
+    """Return the state that a flow run ends in: completed, with a name that automations can tell apart."""
+    return Completed(name=state_name(report), message=one_line(report.headline), data=report)
+
+
+def state_name(report: Report) -> str:
+    """Return HeldByGate, CompletedWithRejects, NothingToDo or Completed; the first that is true."""
+    if report.candidate:
+        return "HeldByGate"
+    if report.documents.rejected or report.documents.stale:
+        return "CompletedWithRejects"
+    if report.snapshot is None and not report.dry_run:
+        return "NothingToDo"
+    return "Completed"
+
+
+def leave_artifacts(report: Report, store: Path) -> None:
+    """Leave the summary of a run, and the table of the documents that the store lacks."""
+    summary = artifact_key("ingest", store)
+    create_markdown_artifact(report.as_markdown(), key=summary, description="What the run did")
+    rows = [_row(one) for one in (*report.rejects, *report.rejected_before)]
+    create_table_artifact(rows[:MOST_ROWS], key=artifact_key("rejects", store), description=_described(len(rows)))
+
+
+def emit_events(report: Report, store: Path) -> None:
+    """Tell automations what has happened: a commit, new rejects, or a snapshot that the gate held back."""
+    resource = {
+        "prefect.resource.id": f"docmill.store.{artifact_key('store', store).removeprefix('store-')}",
+        "prefect.resource.name": store.name,
+        "docmill.store.path": absolute(store),
+    }
+    for event, payload in _events(report):
+        emit_event(f"docmill.{event}", resource, payload=payload)
+
+
+def _events(report: Report) -> Iterator[tuple[str, dict[str, Any]]]:
+    if report.dry_run:
+        return
+    if report.snapshot is not None:
+        counts = {"documents": asdict(report.documents), "chunks": asdict(report.chunks)}
+        yield "snapshot.committed", {"snapshot": report.snapshot, "pending": report.pending, **counts}
+    if report.rejects:
+        some = [{"uri": row.uri, "reason": row.reason} for row in report.rejects[:MOST_URIS]]
+        yield "documents.rejected", {"count": len(report.rejects), "rejects": some}
+    if report.candidate:
+        finding = asdict(report.gate) if report.gate else {}
+        yield "gate.held", {"candidate": report.candidate, "gate": finding}
+
+
+def _row(reject: RejectRow) -> dict[str, Any]:
+    return {
+        "document": one_line(reject.uri),
+        "reason": reject.reason,
+        "message": one_line(reject.message),
+        "bytes": reject.size,
+        "since": reject.first_seen,
+    }
+
+
+def _described(count: int) -> str:
+    shown = f"; the first {MOST_ROWS:,} of them" if count > MOST_ROWS else ""
+    return f"{count:,} documents that could not be read{shown}. Also: docmill rejects"

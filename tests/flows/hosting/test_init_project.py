@@ -1,0 +1,131 @@
+"""The project that `docmill init --prefect` writes: deployed and run as it is, and its variants by their schemas."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from docmill.flows.cli.app import app
+
+ROOT = Path(__file__).parents[3]
+PATIENCE_S = 300.0
+ENDING_S = 3.0  # in which a worker and a server end by themselves
+JSON = {"Content-Type": "application/json"}
+PROJECT = {"docmill.toml", "prefect.yaml", ".gitignore", ".docmillignore", "README.md", "docs/welcome.md"}
+
+
+def init(folder: Path, *flags: str) -> set[str]:
+    result = CliRunner().invoke(app, ["init", str(folder), *flags])
+    assert result.exit_code == 0, result.stderr
+    return {str(Path(line).relative_to(folder)) for line in result.stdout.splitlines()}
+
+
+def test_a_project_is_written_once_and_whole(tmp_path: Path) -> None:
+    assert init(tmp_path / "one", "--prefect") == PROJECT
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two/README.md").write_text("mine")
+    refused = CliRunner().invoke(app, ["init", str(tmp_path / "two"), "--prefect"])
+    assert refused.exit_code == 1
+    assert [path.name for path in (tmp_path / "two").iterdir()] == ["README.md"]
+
+
+@contextmanager
+def typed(folder: Path, commands: str, environment: dict[str, str]) -> Iterator[str]:
+    """Run the commands of a README in a shell; what they print is yielded, and what they left running is ended."""
+    with (folder / "typed.log").open("wb") as log:
+        shell = subprocess.Popen(
+            ["bash", "-ec", commands], cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        status = shell.wait(PATIENCE_S)
+        printed = (folder / "typed.log").read_text()
+        assert status == 0, printed
+        yield printed
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(shell.pid, signal.SIGTERM)
+            time.sleep(ENDING_S)
+            os.killpg(shell.pid, signal.SIGKILL)
+
+
+@pytest.mark.flow
+@pytest.mark.slow
+def test_the_readme_of_a_new_project_leads_to_a_green_run(tmp_path: Path) -> None:
+    folder = tmp_path / "a project"
+    init(folder, "--prefect")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "DOCMILL_"))}
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    own = {"PREFECT_HOME": str(tmp_path / "prefect home"), "PREFECT_SERVER_API_PORT": port, "DO_NOT_TRACK": "1"}
+    commands = (folder / "README.md").read_text().split("```")[1].replace("4200", port)
+    with typed(folder, commands, {**kept, **own, "PYTHONPATH": str(ROOT), "PATH": path}) as printed:
+        with urlopen(Request(f"http://127.0.0.1:{port}/api/flow_runs/filter", b"{}", JSON)) as answer:
+            (run,) = [one for one in json.load(answer) if one["state_type"] != "SCHEDULED"]
+        assert (run["name"], run["state_name"]) == ("ingest docs → store", "Completed"), printed
+        assert run["state"]["message"] == "Snapshot 1 committed"
+    assert (folder / "store/snapshots/000001.json").exists()
+
+
+def test_the_docker_project_names_what_it_uses(tmp_path: Path) -> None:
+    assert init(tmp_path, "--docker") == PROJECT | {"Dockerfile", ".dockerignore", "compose.yaml"}
+    compose: dict[str, Any] = yaml.safe_load((tmp_path / "compose.yaml").read_text())
+    services = compose["services"]
+    assert set(services) == {"prefect", "minio", "worker"}
+    named = {mount.partition(":")[0] for one in services.values() for mount in one["volumes"]}
+    assert {name for name in named if not name.startswith(".")} == set(compose["volumes"])
+    assert set(services["worker"]["depends_on"]) <= set(services)
+    pull = yaml.safe_load((tmp_path / "prefect.yaml").read_text())["pull"]
+    (folder,) = [step["prefect.deployments.steps.set_working_directory"]["directory"] for step in pull]
+    assert f"WORKDIR {folder}\n" in (tmp_path / "Dockerfile").read_text()
+
+
+@pytest.mark.flow
+@pytest.mark.usefixtures("prefect_api")
+def test_prefect_takes_the_work_pool_for_kubernetes(tmp_path: Path) -> None:
+    from prefect import get_client
+    from prefect.client.schemas.actions import WorkPoolCreate
+
+    assert init(tmp_path, "--k8s") == PROJECT | {"Dockerfile", ".dockerignore", "work-pool.json"}
+    template = json.loads((tmp_path / "work-pool.json").read_text())
+    pool = WorkPoolCreate(name="docmill-k8s", type="kubernetes", base_job_template=template)
+    with get_client(sync_client=True) as client:
+        kept = client.create_work_pool(pool, overwrite=True)
+    assert kept.base_job_template["variables"]["properties"]["image"]["default"] == "docmill-project:latest"
+    assert kept.base_job_template == template
+
+
+@pytest.mark.flow
+@pytest.mark.parametrize("flags", [["--prefect"], ["--docker"], ["--k8s"]])
+def test_the_deployments_fit_the_schema_of_prefect(tmp_path: Path, flags: list[str]) -> None:
+    from prefect.cli.deploy._models import PrefectYamlModel
+
+    init(tmp_path, *flags)
+    read = PrefectYamlModel.model_validate(yaml.safe_load((tmp_path / "prefect.yaml").read_text()))
+    assert [one.entrypoint for one in read.deployments] == [
+        "docmill.flows.ingest.ingest",
+        "docmill.flows.evaluate.evaluate",
+    ]
+
+
+@pytest.mark.flow
+def test_the_automation_of_the_guide_fits_the_schema_of_prefect() -> None:
+    from prefect.events.schemas.automations import AutomationCore, EventTrigger
+
+    page = (ROOT / "docs" / "guides" / "prefect.md").read_text(encoding="utf-8")
+    read = AutomationCore.model_validate(yaml.safe_load(page.split('title="automation.yaml"\n')[1].split("```")[0]))
+    assert isinstance(read.trigger, EventTrigger)
+    assert read.trigger.expect == {"docmill.snapshot.committed"}
