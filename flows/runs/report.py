@@ -64,7 +64,7 @@ class Report:
         gate: The result of the gate's test, None without a gate.
         pending: How many chunks of the newest snapshot have no vectors yet; the next run embeds them.
         rejects: The documents that this run rejected.
-        rejected_before: Those that an earlier run rejected and that are as they were.
+        rejected_before: The documents that an earlier run rejected and that are as they were.
         lost_text: How many documents of this run have text that could not be read.
     """
 
