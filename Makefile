@@ -36,7 +36,7 @@ lint: $(INSTALLED)
 	@$(IN) -m mypy
 
 docs: $(INSTALLED)
-	@NO_MKDOCS_2_WARNING=1 $(IN) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(IN) -m mkdocs build --strict
 	@echo 'Open site/index.html.'
 
 bench: $(INSTALLED)
