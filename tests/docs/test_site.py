@@ -7,37 +7,20 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.kit.house import ROOT
 
 LOADED = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*?(?:src|href)="?(https?://[^"\s>]+)""")
 
 
-def planned() -> set[str]:
-    """Return the pages of the navigation that are not written yet."""
-    text = re.sub(r"!!python/name:\S+", "''", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    return {page for page in _pages(yaml.safe_load(text)["nav"]) if not (ROOT / "docs" / page).exists()}
-
-
-def _pages(entry: object) -> list[str]:
-    if isinstance(entry, str):
-        return [entry]
-    parts = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
-    return [page for part in parts for page in _pages(part)]
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site; let no link be broken but those to pages that are planned."""
+    """Build the site as `make docs` does: a broken link is an error."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-W", "ignore", "-m", "mkdocs", "build", "--site-dir", str(folder)]
+    command = [sys.executable, "-W", "ignore", "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    missing = [page.removesuffix(".md") for page in planned()]
-    warnings = [line for line in done.stderr.splitlines() if line.startswith(("WARNING", "ERROR"))]
-    assert [line for line in warnings if not any(page in line for page in missing)] == []
     return folder
 
 

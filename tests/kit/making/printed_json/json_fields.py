@@ -127,6 +127,14 @@ origin | text | `flag`, `environment`, `file` or `default`
 place | text | where that is written, such as `docmill.toml:12`
 """),
     "ingest": Printed("one object", _REPORT),
+    "watch": Printed("one object a line for each run that commits, as `docmill ingest` prints it", _REPORT),
+    "plugins": Printed("an array of plugins", """\
+group | text | the group of its entry point, such as `docmill.splitters`
+name | text | the name under which it is used
+distribution | text | the distribution that gives it
+version | text | the version of the distribution
+problem | text | why it cannot be used, or ""
+"""),
     "plan": Printed("one object, the report that the run would give", _REPORT),
     "search": Printed("an array of hits, best first; with `--queries`, of objects `{\"query\": …, \"hits\": […]}`", """\
 rank | integer |
@@ -305,6 +313,7 @@ candidate | text or null | name of the snapshot that the gate held back, or empt
 SAID: dict[str, Mapping[str, str]] = {
     "ingest": _attributes(docmill.Report),
     "plan": _attributes(docmill.Report),
+    "watch": _attributes(docmill.Report),
     "search": _attributes(docmill.Hit),
     "explain": TABLES["chunks"][1],
     "history": TABLES["snapshots"][1],

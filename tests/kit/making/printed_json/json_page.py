@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.kit.making.printed_json.json_fields import PRINTED, fields_of
-from tests.kit.making.printed_json.json_samples import samples
+from tests.kit.making.printed_json.json_samples import ENDLESS, samples
 from tests.kit.making.reference.markdown import block, code, page, prose, table
 
 HEAD = """\
@@ -29,7 +29,7 @@ _SET: dict[str, Any] = {
 _SECONDS = 0.1
 _MOST = 2  # elements of an array that a sample shows
 _DECIMALS = 3
-_FREE = ("publish", "verify")  # an empty array says nothing
+_FREE = ("publish", "verify", "plugins", *ENDLESS)  # an empty array says nothing
 
 
 def made() -> str:
@@ -37,7 +37,7 @@ def made() -> str:
     found = samples()
     links = ", ".join(f"[{code(name)}](#docmill-{name.replace(' ', '-')})" for name in PRINTED)
     return page(
-        "JSON", HEAD, f"The commands: {links}.", *(part for name in PRINTED for part in _section(name, found[name]))
+        "JSON", HEAD, f"The commands: {links}.", *(part for name in PRINTED for part in _section(name, found.get(name)))
     )
 
 

@@ -46,6 +46,7 @@ COMMANDS: dict[str, Command] = {
     "tune": ("tune", "docs", "--questions", "q.csv", "--strategy", "recursive", "--size", "100", "--budget", "50"),
     "status": ("status",),
     "doctor": ("doctor",),
+    "plugins": ("plugins",),
     "verify": ("verify",),
     "rejects": ("rejects",),
     "repair": ("repair",),
@@ -54,6 +55,8 @@ COMMANDS: dict[str, Command] = {
     "reembed": ("reembed",),
     "undelete": ("undelete", "mill.md"),
 }  # fmt: skip
+ENDLESS = ("watch",)
+"""Commands that end by a signal only, and so give no sample."""
 
 
 @cache
