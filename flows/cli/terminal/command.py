@@ -110,7 +110,8 @@ class SettingsCommand(PanelledOptions):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. An expected failure is told on standard error and exits with status 1."""
-        ctx.meta["config"] = ctx.params.pop("config")
+        config = ctx.params.pop("config")
+        ctx.meta["config"] = Path(config) if config else None  # typer 0.26 gives a string
         ctx.meta["set"] = ctx.params.pop("set", None) or []
         debug = ctx.params.pop("debug")
         given = {key.path: ctx.params.pop(_name_of(*key.path)) for key in _keys_of(self.sections)}
