@@ -129,8 +129,9 @@ def api() -> Iterator[str]:
 
 
 def test_an_api_that_runs_would_use_must_answer(api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "prefect", raising=False)  # once imported, it keeps the address of its start
     monkeypatch.setenv("PREFECT_API_URL", f"{api}/api")
-    assert found()["prefect"]["state"] == "ok"
+    assert found()["prefect"]["found"].endswith("answers and wants its secret")
     monkeypatch.setenv("PREFECT_API_URL", f"{api}/other")
     assert "answers with 404" in found(status=1)["prefect"]["found"]
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")

@@ -62,7 +62,7 @@ def test_a_wrong_setting_is_told_before_anything_is_loaded(folder: Path, wrong: 
 @pytest.mark.parametrize("command", WRITERS)
 def test_a_command_for_a_store_that_is_missing_makes_none(folder: Path, command: str) -> None:
     done = CliRunner().invoke(app, [*command.split(), "--store", "none"])
-    assert (done.exit_code, "none holds no snapshot" in done.stderr) == (1, True)
+    assert (done.exit_code, "none has no snapshot" in done.stderr) == (1, True)
     assert list(folder.iterdir()) == []
 
 

@@ -47,4 +47,4 @@ def test_a_command_that_runs_ends_with_its_status(module: str) -> None:
 
 def test_where_the_interrupt_is_ignored_it_stays_so() -> None:
     done = interrupted("typer", ignored=True)
-    assert (done.returncode, done.stderr[:28]) == (1, "docmill: nowhere holds no sn")
+    assert (done.returncode, done.stderr[:28]) == (1, "docmill: nowhere has no snap")
