@@ -167,7 +167,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "part": "Part of the chunk, from 0.",
         "vector": "The vector, an array of as many FLOAT as the model has dimensions.",
     }),
-    "neighbours(chunk_id, k)": ("The k chunks nearest to one by their vectors; 5 unless k says otherwise.", {
+    "neighbours(chunk_id, k)": ("The k chunks nearest to one by their vectors; 5 without k. An unknown id has none.", {
         **_FOUND,
         "start_char": "Where it begins in its document.",
         "similarity": "Cosine of the two vectors, the best if a chunk has several.",

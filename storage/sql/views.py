@@ -20,10 +20,12 @@ FROM (
     UNION ALL BY NAME SELECT {nothing} WHERE false
 )
 WHERE parse_filename(stored_in) IN (
-    SELECT unnest([parse_filename(piece.file.path) FOR piece IN tables['{name}']])
-    FROM read_json({snapshots}, format = 'unstructured', columns = {{
+    SELECT unnest([parse_filename(piece.file.path) FOR piece IN coalesce(
+        tables, error('no snapshot ' || snapshot || ' to read {name} from; FROM snapshots lists the kept ones')
+    )['{name}']])
+    FROM (SELECT any_value(tables) AS tables FROM read_json({snapshots}, format = 'unstructured', columns = {{
         number: 'BIGINT', tables: 'MAP(VARCHAR, STRUCT(file STRUCT(path VARCHAR))[])'
-    }}) WHERE number = snapshot
+    }}) WHERE number::VARCHAR = snapshot::VARCHAR)
 )"""
 _EVALUATIONS = """\
 CREATE OR REPLACE TEMP VIEW evaluations AS SELECT * FROM read_parquet(
@@ -49,7 +51,7 @@ ORDER BY number;
 """
 
 _HEAD = """\
--- The tables of the newest snapshot: duckdb -init {script}
+-- The tables of the newest snapshot, for DuckDB 1.4 or newer: duckdb -init {script}
 -- The store is the folder of the variable docmill_store if it is set, else the working folder if it is this store, else
 -- the folder in which this script was written: docmill writes it anew after a move.
 SET VARIABLE docmill_root = (SELECT regexp_replace(CASE

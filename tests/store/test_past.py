@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -142,6 +143,17 @@ def test_views_for_other_duckdbs_have_the_past_too(bench: Workbench) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         state = snapshots.read(bench.root, number)
         assert done.stdout.strip() == f"{state.rows('documents')},{state.rows('chunks')}"
+
+
+@pytest.mark.parametrize(("name", "said"), [("9", "9"), ("'v1'", "v1"), ("1 + 8", "9")])
+def test_views_for_other_duckdbs_say_that_a_snapshot_is_not_there(bench: Workbench, name: str, said: str) -> None:
+    bench.write({"more.txt": "More.\n"})
+    bench.ingest()
+    with duckdb.connect() as connection:
+        connection.execute((bench.root / "views.sql").read_text())
+        for table in ("documents", "chunks"):
+            with pytest.raises(duckdb.InvalidInputException, match=f"no snapshot {said} to read {table} from;"):
+                connection.execute(f"SELECT count(*) FROM {table}_at({name})").fetchall()
 
 
 def test_a_diff_tells_documents_and_chunks_apart_by_what_became_of_them(bench: Workbench) -> None:

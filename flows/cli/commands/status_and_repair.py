@@ -49,14 +49,14 @@ def status(context: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _follow(store: Path) -> None:
-    """Make `current/` and `views.sql` right if the store was copied or moved."""
+    """Make `current/` and `views.sql` right after a copy, a move or an update of docmill."""
     from docmill.storage.errors import StoreError
     from docmill.storage.mirror.mirror_folder import open_folder
     from docmill.storage.writer.current_folder import follow
 
     try:
         if follow(open_folder(store)):
-            note("the store was copied or moved: wrote views.sql and current/ again")
+            note("wrote views.sql and current/ again, after a copy, a move or an update of docmill")
     except StoreError as error:
         note(f"views.sql belongs to another folder and could not be written again: {error}")
 
