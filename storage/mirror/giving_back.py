@@ -68,6 +68,10 @@ def answer(objects: Objects, root: Path) -> None:
     """
     try:
         wanted = {one.path for one in listing(objects)}
+    except DocmillError as error:  # such as a missing bucket: what follows says so, and nobody is known to have asked
+        _log.debug("what is asked for cannot be listed: %s", error)
+        return
+    try:
         for key, path in _whole(root, wanted):
             objects.upload(path, key)
             # One by one: if this machine ends, what it has given back is no longer asked for.

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
+from traceback import extract_tb
 from typing import ParamSpec, TypeVar
 
 from docmill.storage.errors import Rejected, Transient
@@ -10,6 +12,7 @@ from docmill.storage.errors import Rejected, Transient
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_OURS = Path(__file__).parents[2]
 _LONGEST = 500
 """Characters of an exception in a message: some libraries repeat the document in it."""
 
@@ -43,7 +46,7 @@ class Origin:
             except (Rejected, Transient, MemoryError):
                 raise
             except Exception as error:
-                raise failure(f"{self} failed: {described(error)}") from error
+                raise failure(f"{self} failed: {described(error)}{_place(error)}") from error
 
         return guarded
 
@@ -52,6 +55,14 @@ def described(error: BaseException) -> str:
     """Return an exception's type and message in one line of at most 500 characters."""
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}"[:_LONGEST].removesuffix(": ")
+
+
+def _place(error: BaseException) -> str:
+    """Return the file and line of the plugin that an exception passed last, or "" if it comes from docmill's checks."""
+    calls = [(Path(call.filename), call.lineno) for call in extract_tb(error.__traceback__)]
+    theirs = [(path, line) for path, line in calls if _OURS not in path.parents]
+    own = [f" ({path.name}, line {line})" for path, line in theirs if path.parent == theirs[0][0].parent]
+    return own[-1] if own else ""
 
 
 def crashed(message: str) -> Rejected:

@@ -67,8 +67,8 @@ class SplitterPlugin(Protocol):
 
         Spans are half-open, in code points of `part.text`, which is the whole document, and lie within `part.start` and
         `part.end`. Together they hold every character of the part that is neither white space, front matter nor
-        furniture. A span may have at most `options.size` tokens, which `part.tokens.count(start, end)` counts; a longer
-        one is cut. The same part and options always give the same spans.
+        furniture. A span should have at most `options.size` tokens, which `part.tokens.count(start, end)` counts; one
+        that the model cannot take is cut. The same part and options always give the same spans.
 
         It is called in a worker process: without network, with a limit on time and memory, and with one document at a
         time. Any exception rejects the document, with a message that names the plugin and its distribution.

@@ -50,6 +50,7 @@ GIVEN = {
 }
 RETURN = "        return spans"
 FAILS = "        if 'snows' in part.text: raise RuntimeError('snow')\n"
+FAILED = "strategy 'paragraphs' of docmill-example 1.0 failed"
 ENDS = "        if 'snows' in part.text: __import__('os')._exit(7)\n"
 
 
@@ -143,7 +144,7 @@ def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project:
         {
             "uri": "snow.md",
             "reason": "crashed",
-            "message": "strategy 'paragraphs' of docmill-example 1.0 failed: RuntimeError: snow",
+            "message": f"{FAILED}: RuntimeError: snow (paragraphs.py, line 37)",
             "with": "paragraphs (docmill-example 1.0, 2) with trail (docmill-example 1.0, 1)",
         }
     ]

@@ -305,12 +305,13 @@ def test_an_address_is_told_from_a_folder(store: str | Path, url: str | None) ->
     assert url_of(store) == url
 
 
-def test_what_is_no_address_and_no_bucket_is_said(laid: FarBench) -> None:
+def test_what_is_no_address_and_no_bucket_is_said_once(laid: FarBench, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(ConfigError, match="s3://BUCKET/PREFIX"):
         at_hand("s3://")
     nowhere = FarBench(laid.folder, address="s3://no-such-bucket/store", environment=laid.environment)
     with pytest.raises(StoreError, match="no such bucket"):
         open_store(nowhere.root)
+    assert not caplog.messages
 
 
 def test_no_credential_is_written_anywhere(laid: FarBench) -> None:
