@@ -60,28 +60,50 @@ docker compose up --build --detach                # server, worker, object store
 docker compose exec worker prefect deployment run ingest/docmill
 docker compose exec worker docmill search "welcome"      # Prefect's page: http://127.0.0.1:4200"""
 BY_KUBERNETES = """\
-docker build -t docmill-project . && docker push ...      # then name the image in work-pool.json
-kubectl create secret generic docmill --from-env-file=.env   # DOCMILL_STORE=s3://..., AWS_ACCESS_KEY_ID=...
+export PREFECT_API_URL=https://PREFECT/api        # a server that this shell, the worker and the pods of its jobs reach
+docker build -t REGISTRY/docmill-project . && docker push REGISTRY/docmill-project   # name it in work-pool.json
+kubectl create secret generic docmill --from-env-file=.env    # write .env first; what it holds is below
 prefect work-pool create docmill --type kubernetes --base-job-template work-pool.json
 prefect deploy --all
-prefect deployment run ingest/docmill                     # once a worker of prefect-kubernetes runs"""
+prefect deployment run ingest/docmill             # the run begins once a worker polls the pool"""
+AFTER_PROCESS = """\
+Search: `docmill search "welcome"`. Without Prefect: `docmill ingest --engine local`.
+
+A worker on another machine needs this folder at the same path, and `PREFECT_API_URL` with the address of the server.
+After a change of `prefect.yaml`, type `prefect deploy --all` again. If you move this folder, correct `directory` in it
+first."""
+AFTER_DOCKER = """\
+The store is in MinIO, so search in the worker, as above. `compose.yaml` gives the worker its `PREFECT_API_URL`. For
+`prefect` on this machine, type `export PREFECT_API_URL=http://127.0.0.1:4200/api`.
+
+`docs/` is mounted. `docmill.toml` and `prefect.yaml` are in the image: after a change of them, repeat the first
+command."""
+AFTER_KUBERNETES = """\
+`.env` holds one `NAME=VALUE` a line: `DOCMILL_STORE=s3://BUCKET/PREFIX`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
+`AWS_REGION`. The image holds `docs/`; for documents that change, name a bucket in `sources` of `docmill.toml`.
+
+A worker needs the package `prefect-kubernetes` and `PREFECT_API_URL` in its environment. It hands that address on to
+each job, so give one that pods reach: 127.0.0.1 is the pod itself.
+
+Search from anywhere with the variables of `.env`: `docmill search "welcome"`."""
 README = """\
 # Documents, searchable
 
-`docs/` goes in, `store` comes out; `docmill.toml` says how. `.docmillignore` says what to leave out.
+`docs/` goes in, a store comes out; `docmill.toml` says how. `.docmillignore` says what to leave out.
 
 ```
 {commands}
 ```
 
-Search: `docmill search "welcome"`. Without Prefect: `docmill ingest --engine local`.
+{after}
 """
 
 DOCKERFILE = f"""\
 FROM python:3.11-slim
 # A wheel or a URL of docmill: --build-arg DOCMILL=...
 ARG DOCMILL="docmill[s3]"
-RUN pip install --no-cache-dir "$DOCMILL"
+# The extra index has PyTorch without the libraries for GPUs, which are gigabytes.
+RUN pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu "$DOCMILL"
 WORKDIR {IMAGE_FOLDER}
 COPY . .
 ENV DO_NOT_TRACK=1 ARROW_DEFAULT_MEMORY_POOL=system
@@ -141,14 +163,18 @@ _TEMPLATES = "server/api/collections_data/views/aggregate-worker-metadata.json" 
 
 def project_files(folder: Path, settings: str, *, docker: bool = False, kubernetes: bool = False) -> dict[str, str]:
     """Return the texts of a project's files by their paths in `folder`; `settings` is that of docmill.toml."""
-    commands = BY_KUBERNETES if kubernetes else BY_DOCKER if docker else BY_PROCESS
+    commands, after = BY_PROCESS, AFTER_PROCESS
+    if kubernetes:
+        commands, after = BY_KUBERNETES, AFTER_KUBERNETES
+    elif docker:
+        commands, after = BY_DOCKER, AFTER_DOCKER
     home = IMAGE_FOLDER if docker or kubernetes else str(folder.absolute())
     made = {
         "docmill.toml": settings.replace("#sources = []", 'sources = ["docs"]'),
         "prefect.yaml": PREFECT_YAML.format(folder=json.dumps(home)),
         ".gitignore": GITIGNORE,
         ".docmillignore": IGNORED,
-        "README.md": README.format(commands=commands),
+        "README.md": README.format(commands=commands, after=after),
         "docs/welcome.md": WELCOME,
     }
     if docker or kubernetes:

@@ -41,6 +41,15 @@ def test_a_project_is_written_once_and_whole(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "two").iterdir()] == ["README.md"]
 
 
+@pytest.mark.parametrize("flags", [["--prefect"], ["--docker"], ["--k8s"], ["--docker", "--k8s"]])
+def test_each_readme_says_where_a_worker_finds_the_server(tmp_path: Path, flags: list[str]) -> None:
+    init(tmp_path, *flags)
+    commands, after = (tmp_path / "README.md").read_text().split("```")[1:]
+    assert "PREFECT_API_URL" in after
+    assert ("export PREFECT_API_URL=" in commands) == (flags != ["--docker"])
+    assert ("PREFECT_API_URL" in (tmp_path / "compose.yaml").read_text()) if "--docker" in flags else True
+
+
 @contextmanager
 def typed(folder: Path, commands: str, environment: dict[str, str]) -> Iterator[str]:
     """Run the commands of a README in a shell; what they print is yielded, and what they left running is ended."""
@@ -122,10 +131,18 @@ def test_the_deployments_fit_the_schema_of_prefect(tmp_path: Path, flags: list[s
 
 
 @pytest.mark.flow
-def test_the_automation_of_the_guide_fits_the_schema_of_prefect() -> None:
+@pytest.mark.parametrize(
+    ("title", "event"),
+    [
+        ("automation.yaml", "docmill.snapshot.committed"),
+        ("alert.yaml", "prefect.flow-run.Failed"),
+        ("rejects.yaml", "docmill.documents.rejected"),
+    ],
+)
+def test_the_automations_of_the_guide_fit_the_schema_of_prefect(title: str, event: str) -> None:
     from prefect.events.schemas.automations import AutomationCore, EventTrigger
 
     page = (ROOT / "docs" / "guides" / "prefect.md").read_text(encoding="utf-8")
-    read = AutomationCore.model_validate(yaml.safe_load(page.split('title="automation.yaml"\n')[1].split("```")[0]))
+    read = AutomationCore.model_validate(yaml.safe_load(page.split(f'title="{title}"\n')[1].split("```")[0]))
     assert isinstance(read.trigger, EventTrigger)
-    assert read.trigger.expect == {"docmill.snapshot.committed"}
+    assert event in read.trigger.expect
