@@ -65,14 +65,14 @@ class Watched:
         page, word = self.pages[number * 7 % len(self.pages)], f"zwxq{number}v"
         page.write_text(f"{page.read_text()}\n\nThe new word of this page is {word}.\n")
         began, before = time.perf_counter(), self.number
-        while self.number == before:
-            if time.perf_counter() - began > _PATIENCE_S:
-                raise TimeoutError(word)
-            time.sleep(_LOOK_S)
-        committed = time.perf_counter() - began
-        if not self._finds(word):
-            raise RuntimeError(f"{word} was committed and is not found")
-        return committed, time.perf_counter() - began
+        while True:
+            while self.number == before:
+                if time.perf_counter() - began > _PATIENCE_S:
+                    raise TimeoutError(word)
+                time.sleep(_LOOK_S)
+            committed, before = time.perf_counter() - began, self.number
+            if self._finds(word):  # or else this snapshot is a compaction
+                return committed, time.perf_counter() - began
 
     def burst(self) -> tuple[float, int]:
         """Save many pages at once; return the seconds until the last is found, and the number of commits."""
