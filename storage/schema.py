@@ -101,8 +101,9 @@ class DocumentRow:
     `restored` if the file is gone and the document was brought back.
     `language` is the language of source code, `lang` the natural language that the file states (BCP 47). `created`
     and `modified` are the times that the file itself states, in ISO 8601. `parent` is the uri of the archive or mail
-    that contains the document. `content_types` are those of its regions; `regions` describes each region in the
-    fields of `REGION`: what it is, why, and how it was split.
+    that contains the document. `source_url` is where a person opens the original, that of the archive or mail for
+    what is in one; "" for a file on a disk, as its path says nothing on another machine. `content_types` are those
+    of its regions; `regions` describes each region in the fields of `REGION`: what it is, why, and how it was split.
     """
 
     document_id: str
@@ -128,6 +129,7 @@ class DocumentRow:
     modified: str = ""
     lang: str = ""
     parent: str = ""
+    source_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

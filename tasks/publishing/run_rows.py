@@ -170,6 +170,7 @@ def _document(file: SourceFile, known: Result) -> DocumentRow:
         modified=known.modified,
         lang=known.lang,
         parent=file.parent,
+        source_url=file.link,
     )
 
 

@@ -44,6 +44,7 @@ class Hit:
             better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),
             the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
             one search.
+        source_url: The URL where a person opens the original of the document, or "" for a file on a disk.
 
     Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -72,6 +73,7 @@ class Hit:
     terms: dict[str, float] = field(default_factory=dict)
     steps: tuple[StepNote, ...] = ()
     relevance: float = 0.0
+    source_url: str = ""
 
 
 @dataclass(slots=True)
@@ -100,8 +102,8 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
-    """Return the hit of a candidate and its row."""
+def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, source_url: str) -> Hit:
+    """Return the hit of a candidate, its row, and the URL of its document."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
@@ -125,4 +127,5 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
         terms=found.terms,
         steps=tuple(found.notes),
         relevance=relevance,
+        source_url=source_url,
     )
