@@ -8,7 +8,7 @@ import pytest
 
 from tests.kit.wheel import install_wheel
 from tests.plugins.distributions import EXAMPLE
-from tests.plugins.test_example import GIVEN, MILL, SETTINGS, WHEEL
+from tests.plugins.test_example import GIVEN, MILL, SETTINGS, WHEEL, make_wiki
 
 DOCMILL = ["-m", "docmill.flows.cli.app"]
 QUERY = ["search", "wheel river", "-k", "1", "--json"]
@@ -23,6 +23,7 @@ def test_the_example_comes_and_goes(tmp_path: Path) -> None:
     (user / "docs").mkdir(parents=True)
     (user / "docs" / "mill.md").write_text(MILL)
     (user / "docmill.toml").write_text(SETTINGS)
+    make_wiki(user)
 
     listed = json.loads(installed.run(*DOCMILL, "plugins", "--json", cwd=user))
     assert {(one["group"], one["name"], one["problem"]) for one in listed} == {

@@ -63,6 +63,18 @@ FAILED = "strategy 'paragraphs' of docmill-example 1.0 failed"
 ENDS = "        if 'snows' in part.text: __import__('os')._exit(7)\n"
 
 
+def wiki(folder: Path, statement: str, *values: object) -> None:
+    """Change the database that is the source of the example."""
+    with closing(sqlite3.connect(folder / "wiki.db")) as database, database:
+        database.execute(statement, values)
+
+
+def make_wiki(folder: Path) -> None:
+    """Make the database, with one page."""
+    wiki(folder, PAGES)
+    wiki(folder, "INSERT INTO pages VALUES ('ice.md', ?, 1, 0)", "# Ice\n\nThe pond is frozen until March.\n")
+
+
 @dataclass
 class Project:
     """A folder with documents, a docmill.toml and a store, and the folder of its plugins."""
@@ -91,11 +103,6 @@ class Project:
         with docmill.open_store(self.folder / "store") as store:
             return list(store.sql(statement).to_pylist())
 
-    def wiki(self, statement: str, *values: object) -> None:
-        """Change the database that is the source of the example."""
-        with closing(sqlite3.connect(self.folder / "wiki.db")) as database, database:
-            database.execute(statement, values)
-
     def edit(self, module: str, *changes: tuple[str, str]) -> None:
         """Change a module of the installed plugin."""
         path = self.site / "docmill_example" / f"{module}.py"
@@ -116,8 +123,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (folder / "docs" / "snow.md").write_text(SNOW)
     (folder / "docmill.toml").write_text(SETTINGS)
     project = Project(folder, site)
-    project.wiki(PAGES)
-    project.wiki("INSERT INTO pages VALUES ('ice.md', ?, 1, 0)", "# Ice\n\nThe pond is frozen until March.\n")
+    make_wiki(folder)
     assert project.json("ingest")["documents"]["added"] == 3
     return project
 
@@ -152,10 +158,10 @@ def test_the_example_passes_the_suites_of_docmill(made: Project) -> None:
 def test_the_source_of_the_example_is_asked_for_changes(project: Project) -> None:
     ice = {"uri": "wiki/ice.md", "source": "wiki", "source_url": "https://wiki.example.org/ice.md"}
     assert project.rows(FROM_WIKI) == [ice]
-    project.wiki("INSERT INTO pages VALUES ('new/dew.md', ?, 2, 0)", "# Dew\n\nThe grass is wet at dawn.\n")
+    wiki(project.folder, "INSERT INTO pages VALUES ('new/dew.md', ?, 2, 0)", "# Dew\n\nThe grass is wet at dawn.\n")
     report = project.json("ingest")
     assert (report["documents"]["added"], report["documents"]["unchanged"], report["parsed"]) == (1, 3, 1)
-    project.wiki("UPDATE pages SET deleted = 1, revision = 3 WHERE name = 'new/dew.md'")
+    wiki(project.folder, "UPDATE pages SET deleted = 1, revision = 3 WHERE name = 'new/dew.md'")
     assert project.json("ingest", "--allow-delete")["documents"]["deleted"] == 1
     assert project.rows(FROM_WIKI) == [ice]
 

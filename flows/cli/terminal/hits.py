@@ -64,7 +64,8 @@ def _place(store: "Store", hit: "Hit", files: "KnownFiles | None") -> str:
     except Transient:  # an object store does not answer, and the mirror lacks the text that the line is counted in
         return f"{name} page {hit.page}" if hit.page else name
     if files is not None:
-        name = linked(name, files.of(hit.uri, document.row.content_hash))
+        file = files.of(hit.uri, document.row.content_hash)
+        name = linked(name, opened_in_browser(hit.source_url) or (file_url(file) if file else ""))
     return f"{name} page {hit.page}" if hit.page else f"{name}:{document.text.count(chr(10), 0, hit.start_char) + 1}"
 
 
@@ -85,6 +86,11 @@ def file_url(path: Path) -> str:
     return f"file://{quote(socket.gethostname())}{quote(os.fsencode(path))}"
 
 
-def linked(text: str, path: Path | None) -> str:
-    """Return a visible text that links to a file (OSC 8); without a file, the text."""
-    return text if path is None else f"\x1b]8;;{file_url(path)}\x1b\\{text}\x1b]8;;\x1b\\"
+def opened_in_browser(url: str) -> str:
+    """Return a URL if a browser opens it and a terminal can be handed it, else ""."""
+    return url if url.startswith(("https://", "http://")) and url.isprintable() else ""
+
+
+def linked(text: str, url: str) -> str:
+    """Return a visible text that links to a URL (OSC 8); without one, the text."""
+    return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if url else text

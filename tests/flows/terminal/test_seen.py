@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from docmill.flows.cli.terminal.capabilities import takes_links
-from docmill.flows.cli.terminal.hits import file_url, linked
+from docmill.flows.cli.terminal.hits import file_url, linked, opened_in_browser
 from docmill.flows.cli.terminal.output import NARROWEST, aligned
 from docmill.flows.cli.terminal.snippet import snippet
 from docmill.tasks.sources.known_files import KnownFiles
@@ -145,7 +145,20 @@ def test_links_go_to_terminals_that_are_known_to_take_them(variables: dict[str, 
 def test_a_link_is_an_encoded_url_with_the_host_or_nothing() -> None:
     url = file_url(Path("/a b/c#d%é\x1b.md"))
     assert re.fullmatch(r"file://[^/]+/a%20b/c%23d%25%C3%A9%1B\.md", url)
-    assert linked("x", None) == "x"
+    assert linked("x", "") == "x"
+
+
+@pytest.mark.parametrize(
+    ("url", "opens"),
+    [
+        ("https://wiki.example.org/ice.md", True),
+        ("s3://bucket/ice.md", False),
+        ("https://wiki.example.org/\x1b]8;;", False),
+        ("", False),
+    ],
+)
+def test_a_terminal_is_handed_the_link_of_a_source_only_if_a_browser_opens_it(url: str, opens: bool) -> None:
+    assert opened_in_browser(url) == (url if opens else "")
 
 
 def test_of_files_that_fit_a_document_only_a_certain_one_is_linked(tmp_path: Path, fake_model: str) -> None:
