@@ -52,4 +52,5 @@ def _name(protocol: type) -> str:
 
 
 def _shown(module: str, name: str, options: str = "") -> str:
-    return f"::: docmill.{module}.{name}\n    options:\n      heading_level: 3\n      show_root_full_path: false{options}"
+    shown = "heading_level: 3\n      show_root_full_path: false"
+    return f"::: docmill.{module}.{name}\n    options:\n      {shown}{options}"
