@@ -1,0 +1,49 @@
+"""The judged sets by name, in the order in which they are measured."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.bench.sets.collection import Collection, Given, JudgedSet
+from tests.bench.sets.public import read_beir, read_excerpts, read_faq
+from tests.bench.sets.worth import documents_ranked, excerpts_held, hit_at
+
+ROWS = 300
+Read = Callable[[Given], Collection | None]
+
+
+def _within(read: Callable[[Path], Collection], name: str) -> Read:
+    """Return a reader of what the folder of data holds by a name; None where it does not."""
+
+    def within(given: Given) -> Collection | None:
+        path = given.data / name if given.data else None
+        return read(path) if path and path.exists() else None
+
+    return within
+
+
+def _routed(strategy: str, **options: Any) -> dict[str, Any]:
+    return {"routes": [{"glob": "**", "strategy": strategy, "options": options}]}
+
+
+_EXCERPTS = _within(read_excerpts, "chunking_evaluation")
+_FAQ = _within(lambda path: read_faq(path, ROWS), "bank_faqs/BankFAQs.csv")
+_PARTS = {"embedding": {"parts": 100}}
+
+SETS = (
+    JudgedSet("excerpts-200", _EXCERPTS, excerpts_held(5), 5, _routed("structure", size=200)),
+    JudgedSet("excerpts-400-parts", _EXCERPTS, excerpts_held(5), 5, _routed("structure", size=400) | _PARTS),
+    JudgedSet("scifact", _within(read_beir, "scifact"), documents_ranked, 40),
+    JudgedSet("cacm", _within(read_beir, "cacm"), documents_ranked, 40),
+    JudgedSet("vaswani", _within(read_beir, "vaswani"), documents_ranked, 40),
+    JudgedSet("faq-1000", _FAQ, hit_at(3, 10), 10, _routed("fixed", size=1000, unit="characters")),
+    JudgedSet("faq-200", _FAQ, hit_at(3, 10), 10, _routed("fixed", size=200, unit="characters")),
+)
+
+
+def chosen(names: list[str]) -> list[JudgedSet]:
+    """Return the sets whose names begin with one of these, or all. Raises `ValueError` for one that begins none."""
+    for name in names:
+        if not any(one.name.startswith(name) for one in SETS):
+            raise ValueError(f"no set {name!r}; there are {', '.join(one.name for one in SETS)}")
+    return [one for one in SETS if not names or one.name.startswith(tuple(names))]

@@ -1,0 +1,46 @@
+"""What hits are worth, by measure, from 0 to 1."""
+
+from collections.abc import Sequence
+from math import log2
+
+from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.tasks.evaluate.overlap import Passage, overlap, shared
+from tests.bench.sets.collection import Asked, Worth
+
+RANKED = 10
+
+
+def excerpts_held(depth: int) -> Worth:
+    """Return the measures of Chroma's evaluation, of the first hits."""
+
+    def worth(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
+        found = overlap([_passage(hit) for hit in hits[:depth]], asked.references)
+        measures = {"recall": found.recall, "precision": found.precision, "IoU": found.iou}
+        return {f"{name}@{depth}": value for name, value in measures.items()}
+
+    return worth
+
+
+def documents_ranked(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
+    """Return nDCG@10 of the documents, each by its best chunk."""
+    ranked = list(dict.fromkeys(hit.uri for hit in hits))[:RANKED]
+    best = sorted(asked.grades.values(), reverse=True)[:RANKED]
+    return {f"nDCG@{RANKED}": _gain([asked.grades.get(uri, 0) for uri in ranked]) / _gain(best)}
+
+
+def _gain(grades: Sequence[int]) -> float:
+    return sum(grade / log2(place + 2) for place, grade in enumerate(grades))
+
+
+def hit_at(*depths: int) -> Worth:
+    """Return whether a right passage overlaps one of the first hits."""
+
+    def worth(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
+        right = [bool(shared([_passage(hit)], asked.references)) for hit in hits]
+        return {f"hit@{depth}": float(any(right[:depth])) for depth in depths}
+
+    return worth
+
+
+def _passage(hit: Hit) -> Passage:
+    return Passage(hit.uri, hit.start_char, hit.end_char)
