@@ -18,6 +18,7 @@ from docmill.storage.embedding.encoder import load_encoder, model_dir
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.workers.pool import close_pools
 from tests.bench.finding.remembering import MODEL, Remembering
 from tests.bench.finding.results import Costs, WayResult
 from tests.bench.sets.collection import Asked, Collection, JudgedSet
@@ -88,6 +89,7 @@ def build(one: JudgedSet, collection: Collection, folder: Path, changes: Sequenc
     embedding = encoder.spent
     with clock.running(), LocalEngine() as engine:
         report = ingest(chosen, [str(folder / "docs")], engine)
+        close_pools()  # the time of a process counts when it has ended
     store = open_store(chosen.store)
     chunks = store.sql("SELECT count(*) FROM chunks").column(0)[0].as_py()
     if report.snapshot is None and known.exists():
@@ -137,4 +139,4 @@ class Trial:
         """Return the hits that are judged."""
         more = self.kind.k if question.besides else 0
         found = self.store.search(question.text, self.kind.k + more, **options)
-        return [hit for hit in found if hit.uri != question.besides][: self.kind.k]
+        return [hit for hit in found if hit.uri not in question.besides][: self.kind.k]

@@ -42,7 +42,7 @@ _COSTS = (
 
 def measure(one: JudgedSet, given: argparse.Namespace, folder: Path, ways: Sequence[str]) -> SetResult | None:
     """Return the results of a set, or None where its data are not given."""
-    collection = one.read(Given(given.data))
+    collection = one.read(Given(given.data, given.pages, given.packages))
     if collection is None:
         print(f"{one.name}: its data are not given", file=sys.stderr)
         return None
@@ -87,6 +87,8 @@ def arguments() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description="Measure what searches find.")
     parser.add_argument("--data", type=Path, help="A folder of public sets by their names.")
+    parser.add_argument("--pages", type=Path, help="A folder of Markdown pages that link each other, or a .tar.gz.")
+    parser.add_argument("--packages", type=Path, default=Given().packages, help="A folder of Python packages.")
     parser.add_argument("--cache", type=Path, help="A folder of vectors, filled by this run and read by the next.")
     parser.add_argument("--stores", type=Path, help="A folder to keep the stores in.")
     names = ", ".join(one.name for one in SETS)

@@ -4,9 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.bench.sets.code import read_code
 from tests.bench.sets.collection import Collection, Given, JudgedSet
+from tests.bench.sets.links import read_links
 from tests.bench.sets.public import read_beir, read_excerpts, read_faq
-from tests.bench.sets.worth import documents_ranked, excerpts_held, hit_at
+from tests.bench.sets.untitled import read_untitled
+from tests.bench.sets.worth import documents_ranked, excerpts_held, hit_at, pages_led_to
 
 ROWS = 300
 Read = Callable[[Given], Collection | None]
@@ -38,6 +41,9 @@ SETS = (
     JudgedSet("vaswani", _within(read_beir, "vaswani"), documents_ranked, 40),
     JudgedSet("faq-1000", _FAQ, hit_at(3, 10), 10, _routed("fixed", size=1000, unit="characters")),
     JudgedSet("faq-200", _FAQ, hit_at(3, 10), 10, _routed("fixed", size=200, unit="characters")),
+    JudgedSet("untitled", _within(read_untitled, "scifact"), excerpts_held(5), 5),
+    JudgedSet("code", lambda given: read_code(given.packages), hit_at(5, 10, 20), 20),
+    JudgedSet("links", lambda given: read_links(given.pages) if given.pages else None, pages_led_to(5), 20),
 )
 
 

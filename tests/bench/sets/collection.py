@@ -1,6 +1,7 @@
 """A judged set: documents to write, questions whose answers are known, and what hits are worth."""
 
 import hashlib
+import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,14 +18,14 @@ HALVES = ("report", "look", "all")
 class Asked:
     """A question and what answers it: passages, or documents with their grades.
 
-    Hits of the document `besides` are not judged: the question was taken from it.
+    Hits of the documents `besides` are not judged: the question was taken from them.
     """
 
     id: str
     text: str
     references: tuple[Passage, ...] = ()
     grades: Mapping[str, int] = field(default_factory=dict)
-    besides: str = ""
+    besides: frozenset[str] = frozenset()
 
     @property
     def half(self) -> str:
@@ -63,11 +64,15 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Where the data of the sets are: None where there are none."""
+    """Where the data of the sets are, None where there are none.
+
+    `data` is a folder of public sets, `pages` one of Markdown pages that link each other, `packages` one of Python
+    packages: those of the running Python.
+    """
 
     data: Path | None = None
     pages: Path | None = None
-    packages: Path | None = None
+    packages: Path = Path(sysconfig.get_path("purelib"))
 
 
 Worth = Callable[[Asked, Sequence[Hit]], dict[str, float]]

@@ -44,3 +44,17 @@ def hit_at(*depths: int) -> Worth:
 
 def _passage(hit: Hit) -> Passage:
     return Passage(hit.uri, hit.start_char, hit.end_char)
+
+
+def pages_led_to(depth: int) -> Worth:
+    """Return the reciprocal rank of the right page, whether it is among the first, and if so asked, its section."""
+
+    def worth(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
+        ranks = (place for place, uri in enumerate(dict.fromkeys(hit.uri for hit in hits), 1) if uri in asked.grades)
+        rank = next(ranks, 0)
+        found = {"MRR": 1 / rank if rank else 0.0, f"hit@{depth}": float(0 < rank <= depth)}
+        if asked.references:
+            found |= {f"section {name}": value for name, value in hit_at(depth)(asked, hits).items()}
+        return found
+
+    return worth
