@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from docmill.storage.reader.store import Store
 from docmill.storage.retrieval.candidates.hit import Hit
 from tests.bench.finding.asking import Trial
 from tests.bench.finding.results import WayResult
-from tests.bench.sets.collection import Asked, Collection
+from tests.bench.sets.collection import Asked
 
 _SHOWN = 300
 """Characters of an expected passage and of a hit: a few lines, enough to see why one was taken for the other."""
@@ -19,16 +20,16 @@ def failures(trial: Trial, found: WayResult, options: Mapping[str, Any], most: i
     worst = sorted((values[one.key], one.id, one) for one in trial.asked if values[one.key] < 1)
     for value, _, question in worst[:most]:
         lines = [f"\n### {trial.kind.name} {question.id}, {measure} {value:.2f}: {question.text}"]
-        lines += [f"- expected {line}" for line in _expected(trial.collection, question)]
+        lines += [f"- expected {line}" for line in _expected(trial.store, question)]
         lines += [f"{hit.rank}. {_hit(hit)}" for hit in trial.hits(question, options)[:_HITS]]
         yield "\n".join(lines)
 
 
-def _expected(collection: Collection, question: Asked) -> Iterator[str]:
+def _expected(store: Store, question: Asked) -> Iterator[str]:
     for uri in sorted(question.grades)[:_HITS]:
-        yield f"`{uri}` ({question.grades[uri]}): {_line(collection.documents[uri])}"
+        yield f"`{uri}` ({question.grades[uri]}): {_line(store.document(uri).text)}"
     for one in question.references[:_HITS]:
-        text = collection.documents[one.document][one.start : one.end]
+        text = store.document(one.document).text[one.start : one.end]
         yield f"`{one.document}` {one.start}-{one.end}: {_line(text)}"
 
 

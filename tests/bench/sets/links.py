@@ -18,10 +18,10 @@ from pathlib import Path
 from docmill.tasks.evaluate.overlap import Passage
 from tests.bench.sets.collection import Asked, Collection
 
-PAGES = 260
+PAGES = 200
 """Pages in all: those that questions lead to, then those that they stand in, then others. More take long to embed."""
 QUESTIONS = 400
-LARGEST = 40_000
+LARGEST = 20_000
 """Characters of a page: a longer one, such as the notes of all releases, would be a tenth of the set."""
 _SUFFIXES = (".md", ".mdx")
 _INDEX = ("/index", "/README")

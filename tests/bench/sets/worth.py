@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import log2
 
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.tasks.evaluate.overlap import Passage, overlap, shared
+from docmill.tasks.evaluate.overlap import Passage, length, overlap, shared
 from tests.bench.sets.collection import Asked, Worth
 
 RANKED = 10
@@ -32,14 +32,18 @@ def _gain(grades: Sequence[int]) -> float:
     return sum(grade / log2(place + 2) for place, grade in enumerate(grades))
 
 
-def hit_at(*depths: int) -> Worth:
-    """Return whether a right passage overlaps one of the first hits."""
+def hit_at(*depths: int, share: float = 0.0) -> Worth:
+    """Return whether one of the first hits overlaps a right passage, or holds at least a share of its characters."""
 
     def worth(asked: Asked, hits: Sequence[Hit]) -> dict[str, float]:
-        right = [bool(shared([_passage(hit)], asked.references)) for hit in hits]
+        right = [any(_held(hit, one) > 0 and _held(hit, one) >= share for one in asked.references) for hit in hits]
         return {f"hit@{depth}": float(any(right[:depth])) for depth in depths}
 
     return worth
+
+
+def _held(hit: Hit, one: Passage) -> float:
+    return length(shared([_passage(hit)], [one])) / (one.end - one.start)
 
 
 def _passage(hit: Hit) -> Passage:
