@@ -18,7 +18,7 @@ from docmill.storage.embedding.encoder import load_encoder, model_dir
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.counting.tokens import load_tokenizer
-from docmill.tasks.workers.pool import close_pools
+from docmill.tasks.workers import pool
 from tests.bench.finding.remembering import MODEL, Remembering
 from tests.bench.finding.results import Costs, WayResult
 from tests.bench.sets.collection import Asked, Collection, JudgedSet
@@ -89,7 +89,7 @@ def build(one: JudgedSet, collection: Collection, folder: Path, changes: Sequenc
     embedding = encoder.spent
     with clock.running(), LocalEngine() as engine:
         report = ingest(chosen, [str(folder / "docs")], engine)
-        close_pools()  # the time of a process counts when it has ended
+        _end_workers()
     store = open_store(chosen.store)
     chunks = store.sql("SELECT count(*) FROM chunks").column(0)[0].as_py()
     if report.snapshot is None and known.exists():
@@ -100,6 +100,12 @@ def build(one: JudgedSet, collection: Collection, folder: Path, changes: Sequenc
         return store, Costs(chunks, None, costs.tokens, None)
     known.write_text(json.dumps({"settings": said, "costs": asdict(costs)}))
     return store, costs
+
+
+def _end_workers() -> None:
+    """End the worker processes, as their time counts only then; the next ingest starts others."""
+    pool.close_pools()
+    pool._shared.clear()
 
 
 def tokens_of(collection: Collection) -> int:
