@@ -31,8 +31,8 @@ def remembering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def given(**more: object) -> Namespace:
-    known: dict[str, object] = {"data": None, "pages": None, "packages": None, "half": "all", "setting": [], "failures": 0}
-    return Namespace(**{**known, **more})
+    known = Namespace(data=None, pages=None, packages=None, half="all", setting=[], failures=0)
+    return Namespace(**{**vars(known), **more})
 
 
 def test_a_set_is_ingested_asked_and_known_the_next_time(

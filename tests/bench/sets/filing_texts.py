@@ -21,7 +21,67 @@ COMPANIES = (
 YEARS = (2017, 2018, 2019, 2020, 2021)
 SEGMENTS = ("Northern", "Central", "Coastal")
 QUARTERS = ("first", "second", "third", "fourth")
-CASES = ("Arden County", "Teller", "Voss Brothers", "Larkspur Trust", "Minto")
+CASES = ("Arden County", "Teller", "Voss Brothers", "Larkspur Trust", "Minto", "Sable Ridge")
+
+_QUARTER = (
+    " Results of the quarter were affected by weather, by the timing of orders of our larger customers and by the mix"
+    " of what was sold. Our business is seasonal: orders rise ahead of the holidays and fall after them, plants stop"
+    " for maintenance while demand is low, and the cost of energy follows the temperature outdoors. For these reasons the"
+    " results of one quarter do not show what is to be expected of another, and should be read together with the"
+    " consolidated financial statements and the notes to them. In the opinion of management, all adjustments that a"
+    " fair presentation requires were made, and they are of a normal and recurring nature. No event after the end of"
+    " the quarter required an adjustment or a disclosure."
+)
+_NOTES = (
+    " They are senior obligations without security and rank equally with our other senior debt. We may redeem them, in"
+    " whole or in part, at any time, at the greater of their principal and the present value of the remaining payments,"
+    " discounted at the rate of Treasury securities plus a margin. Upon a change of control each holder may require us"
+    " to purchase the notes at 101 % of their principal. The indenture limits our ability to create liens, to sell and"
+    " lease back property and to merge with others, and names events of default upon which the trustee, or the holders"
+    " of a quarter of the principal, may declare it due at once. Those of our subsidiaries that guarantee the credit"
+    " facility guarantee the notes, too."
+)
+_CASE = (
+    " We believe that we have meritorious defenses, and intend to defend ourselves vigorously. Discovery is under way,"
+    " no date has been set for a trial, and the court has not ruled on our motion to dismiss. The outcome of litigation"
+    " is uncertain, and an adverse result may require changes to how we do business. We maintain insurance for claims"
+    " of this kind, subject to deductibles and limits, and the insurer has reserved its rights. Legal fees are expensed"
+    " as they are incurred, and estimates are reviewed at the end of each quarter as facts become known."
+)
+_CONTROL = (
+    " Internal control over financial reporting is a process designed to provide reasonable assurance regarding the"
+    " reliability of financial reporting and the preparation of statements for external purposes in accordance with"
+    " generally accepted principles. It cannot prevent or detect all misstatements, and projections of its"
+    " effectiveness to later periods are subject to the risk that conditions change or that compliance with policies"
+    " deteriorates. Our independent registered public accounting firm has audited our statements and has issued a"
+    " report, which is included elsewhere."
+)
+_GOODWILL = (
+    " We test goodwill in the fourth quarter of each year, and more often if events suggest that the fair value of a"
+    " reporting unit may be below its carrying amount. The test compares discounted cash flows, which rest on forecasts"
+    " of volume, prices and costs, on a rate of growth and on a discount rate, with the carrying amount. These inputs"
+    " are judgments of management and cannot be observed in a market. A change of one percentage point in the discount"
+    " rate, or a delay of expected growth by a year, may lead to an impairment in a later period."
+)
+
+COVER = """\
+UNITED STATES
+SECURITIES AND EXCHANGE COMMISSION
+Washington, D.C. 20549
+
+FORM 10-K
+
+ANNUAL REPORT PURSUANT TO SECTION 13 OR 15(d) OF THE SECURITIES EXCHANGE ACT OF 1934
+
+For the fiscal year {year}
+
+{capitals}
+(Exact name of registrant as specified in its charter)
+
+{state}
+(State of incorporation)
+
+Indicate by check mark whether the registrant is a well-known seasoned issuer. Yes [ ] No [X]"""
 
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -76,16 +136,11 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "[[administrative|Selling, general and administrative expenses came to {administrative} million in fiscal"
             " {year}.]] They include salaries, incentive compensation, professional fees and the depreciation of"
             " office equipment. [[research|Expenses for research and development were {research} million.]]",
-            "[[quarter-1|In the first quarter of fiscal {year}, operating income was {quarter1} million.]] Results of"
-            " the quarter were affected by weather and by the timing of orders of our larger customers.",
-            "[[quarter-2|In the second quarter of fiscal {year}, operating income was {quarter2} million.]] Results"
-            " of the quarter were affected by weather and by the timing of orders of our larger customers.",
-            "[[quarter-3|In the third quarter of fiscal {year}, operating income was {quarter3} million.]] Results of"
-            " the quarter were affected by maintenance and by the timing of orders of our larger customers.",
-            "[[quarter-4|In the fourth quarter of fiscal {year}, operating income was {quarter4} million.]] Results"
-            " of the quarter were affected by maintenance and by the timing of orders of our larger customers.",
-            "[[goodwill|{goodwill}]] We test goodwill in the fourth quarter of each year, and more often if events"
-            " suggest that the fair value of a reporting unit may be below its carrying amount.",
+            "[[quarter-1|In the first quarter of fiscal {year}, operating income was {quarter1} million.]]" + _QUARTER,
+            "[[quarter-2|In the second quarter of fiscal {year}, operating income was {quarter2} million.]]" + _QUARTER,
+            "[[quarter-3|In the third quarter of fiscal {year}, operating income was {quarter3} million.]]" + _QUARTER,
+            "[[quarter-4|In the fourth quarter of fiscal {year}, operating income was {quarter4} million.]]" + _QUARTER,
+            "[[goodwill|{goodwill}]]" + _GOODWILL,
         ),
     ),
     (
@@ -107,12 +162,11 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "[[facility|Our revolving credit facility provides for borrowings of up to {facility} million and matures"
             " in {facility_end}.]] [[drawn|At the end of fiscal {year}, {drawn} million were outstanding under it.]]"
             " Interest is due quarterly at a variable rate plus a margin that depends on our leverage.",
-            "[[note-1|Our notes due {due1} bear interest at {rate1} % a year, payable in arrears on May 1 and"
-            " November 1, and {notes1} million of them were outstanding at the end of fiscal {year}.]] We may redeem"
-            " them, in whole or in part, at any time at a price that includes a premium.",
-            "[[note-2|Our notes due {due2} bear interest at {rate2} % a year, payable in arrears on May 1 and"
-            " November 1, and {notes2} million of them were outstanding at the end of fiscal {year}.]] We may redeem"
-            " them, in whole or in part, at any time at a price that includes a premium.",
+            *(
+                f"[[note-{number}|Our notes due {{due{number}}} bear interest at {{rate{number}}} % a year, and"
+                f" {{notes{number}}} million of them were outstanding at the end of fiscal {{year}}.]]{_NOTES}"
+                for number in (1, 2, 3)
+            ),
             "[[capital|Capital expenditures were {capital} million in fiscal {year}, compared with {capital_before}"
             " million in fiscal {before}.]] They were made for the maintenance of plants, for vehicles and for"
             " information systems. We expect about the same amount in the following year.",
@@ -124,21 +178,19 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Controls and procedures",
         (
-            "Our management, with the participation of the chief executive officer and the chief financial officer,"
-            " evaluated the effectiveness of our internal control over financial reporting at the end of fiscal"
-            " {year}. [[control|{control}]] Internal control cannot prevent or detect all misstatements, and"
-            " projections of its effectiveness to later periods are subject to the risk that conditions change.",
+            "Our management evaluated the effectiveness of our internal control over financial reporting at the end of"
+            " fiscal {year}. [[control|{control}]]" + _CONTROL,
         ),
     ),
     (
         "Legal proceedings",
         (
-            "[[case-1|In the matter of {case1} v. {legal}, the plaintiffs claim {claim1} million on account of"
-            " deliveries between {case_from} and {before}.]] [[reserve-1|{reserve1}]] We believe that we have"
-            " meritorious defenses, and intend to defend ourselves vigorously.",
-            "[[case-2|In the matter of {case2} v. {legal}, the plaintiffs claim {claim2} million on account of"
-            " deliveries between {case_from} and {before}.]] [[reserve-2|{reserve2}]] We believe that we have"
-            " meritorious defenses, and intend to defend ourselves vigorously.",
+            *(
+                f"[[case-{number}|In the matter of {{case{number}}} v. {{legal}}, the plaintiffs claim"
+                f" {{claim{number}}} million on account of deliveries in fiscal {{before}} and before.]]"
+                f" [[reserve-{number}|{{reserve{number}}}]]{_CASE}"
+                for number in (1, 2, 3)
+            ),
         ),
     ),
     (
@@ -192,6 +244,10 @@ CLAIMS: dict[str, tuple[str, str]] = {
         "A loss is probable, and we have established a reserve for this matter.",
         "A loss is not probable, and we have established no reserve for this matter.",
     ),
+    "reserve3": (
+        "A loss is probable, and we have established a reserve for this matter.",
+        "A loss is not probable, and we have established no reserve for this matter.",
+    ),
     "reserve2": (
         "A loss is probable, and we have established a reserve for this matter.",
         "A loss is not probable, and we have established no reserve for this matter.",
@@ -228,14 +284,17 @@ QUESTIONS: dict[str, str] = {
     "drawn": "How much had {name} drawn on its credit facility at the end of {year}?",
     "note-1": "What interest do the notes of {name} due {due1} bear, and how many were outstanding in {year}?",
     "note-2": "What interest do the notes of {name} due {due2} bear, and how many were outstanding in {year}?",
+    "note-3": "What interest do the notes of {name} due {due3} bear, and how many were outstanding in {year}?",
     "capital": "What were the capital expenditures of {name} in {year}?",
     "dividend": "Did {name} pay a dividend in {year}?",
     "repurchase": "Did {name} buy back its own stock in {year}?",
     "control": "Was internal control over financial reporting at {name} effective at the end of {year}?",
     "case-1": "How much is claimed from {name} in the case of {case1}, according to the {year} report?",
     "case-2": "How much is claimed from {name} in the case of {case2}, according to the {year} report?",
+    "case-3": "How much is claimed from {name} in the case of {case3}, according to the {year} report?",
     "reserve-1": "Has {name} set up a reserve for the {case1} lawsuit in {year}?",
     "reserve-2": "Has {name} set up a reserve for the {case2} lawsuit in {year}?",
+    "reserve-3": "Has {name} set up a reserve for the {case3} lawsuit in {year}?",
     "tax": "What was the effective tax rate of {name} in fiscal {year}?",
     "benefits": "How large were the unrecognized tax benefits of {name} at the end of {year}?",
     "rent": "What rent did {name} pay in {year}?",

@@ -1,8 +1,9 @@
 """Filings: generated annual reports of twelve companies over five years, with near-copies of every paragraph.
 
 What tells two paragraphs apart is a number, a year, the name of a company or a "not". Each question asks for one of
-them. Half of the filings are Markdown, the others plain text with headings in capitals. Nothing here was reported by
-anybody.
+them. Half of the filings are Markdown with the company in title and path; the others are plain text under a number,
+begin with a cover page that is the same for all, and name the company there and in few other places. Nothing here was
+reported by anybody.
 """
 
 import random
@@ -17,6 +18,7 @@ from tests.bench.sets.filing_texts import (
     CLAIMS,
     COMPANIES,
     COMPARED,
+    COVER,
     NUMBERS,
     QUARTERS,
     QUESTIONS,
@@ -26,15 +28,16 @@ from tests.bench.sets.filing_texts import (
 )
 
 ASKED = 200
-_BY_NUMBER = 40
-"""Questions that give a number, of all."""
+_OF_EACH = 4
+"""Questions for each fact by name and year; the others give a number and ask whose it is."""
 _SEED = 5
 _RARE = 0.35
 """How often a claim holds: less often than not, so that most years deny it."""
+_NUMBERED = [f"{what}{number}" for what in ("notes", "claim") for number in (1, 2, 3)]
 _AMOUNTS = (
-    "administrative", "research", "cash", "notes1", "notes2", "capital", "environment", "claim1", "claim2", "benefits",
-    "rent", "pension",
-)  # fmt: skip
+    *("administrative", "research", "cash", "capital", "environment", "benefits", "rent", "pension"),
+    *_NUMBERED,
+)
 _PLACE = re.compile(r"\[\[([a-z0-9-]+)\|(.*?)\]\]", re.DOTALL)
 
 
@@ -52,8 +55,8 @@ def make_filings() -> Collection:
     """Return sixty filings and two hundred questions, always the same."""
     filings = {(number, year): _filing(number, year) for number in range(len(COMPANIES)) for year in YEARS}
     rng = random.Random(_SEED)
-    by_name = rng.sample([(place, key) for place in filings for key in QUESTIONS], ASKED - _BY_NUMBER)
-    by_number = rng.sample([(place, key) for place in filings for key in NUMBERS], _BY_NUMBER)
+    by_name = [(place, key) for key in QUESTIONS for place in rng.sample(list(filings), _OF_EACH)]
+    by_number = rng.sample([(place, key) for place in filings for key in NUMBERS], ASKED - len(by_name))
     asked = [_by_name(filings, *place, key) for place, key in by_name]
     asked += [_by_number(filings, *place, key) for place, key in by_number]
     return Collection({one.uri: one.text for one in filings.values()}, tuple(asked))
@@ -90,14 +93,20 @@ def _filing(company: int, year: int) -> Filing:
     values["table"] = _table(name, year)
     plain = company % 2 == 1
     marked = _laid(legal, values, plain)
-    uri = f"{name.lower().replace(' ', '-')}/annual-report-{year}.{'txt' if plain else 'md'}"
+    uri = f"{_accession(name, year)}.txt" if plain else f"{name.lower().replace(' ', '-')}/annual-report-{year}.md"
     text, places = unmarked(marked)
     return Filing(uri, values, text, {key: Passage(uri, *span) for key, span in places.items()})
 
 
+def _accession(name: str, year: int) -> str:
+    """Return a number as regulators give: it tells nothing of the company."""
+    rng = random.Random(name)
+    return f"{rng.randint(700_000, 1_900_000):010}-{(year + 1) % 100}-{rng.randint(1, 99_999) + year:06}"
+
+
 def _laid(legal: str, values: Mapping[str, str], plain: bool) -> str:
-    title = f"{legal} Annual report for fiscal {values['year']}"
-    lines = [title.upper() if plain else f"# {title}"]
+    title = f"# {legal}: annual report for fiscal {values['year']}"
+    lines = [COVER.format(capitals=legal.upper(), **values) if plain else title]
     for number, (heading, paragraphs) in enumerate(SECTIONS, start=1):
         lines.append(f"ITEM {number}. {heading.upper()}" if plain else f"## Item {number}. {heading}")
         lines += [paragraph.format(**values) for paragraph in paragraphs]
@@ -117,15 +126,11 @@ def unmarked(marked: str) -> tuple[str, dict[str, tuple[int, int]]]:
 def _lasting(name: str) -> dict[str, str]:
     """Return what stays from year to year."""
     rng = random.Random(name)
-    cases, due = rng.sample(CASES, 2), sorted(rng.sample(range(2023, 2036), 2))
+    cases, due = rng.sample(CASES, 3), sorted(rng.sample(range(2023, 2036), 3))
     return {
-        "case1": cases[0],
-        "case2": cases[1],
-        "case_from": str(rng.randint(2005, 2014)),
-        "due1": str(due[0]),
-        "due2": str(due[1]),
-        "rate1": f"{rng.uniform(3, 5):.2f}",
-        "rate2": f"{rng.uniform(5, 7):.2f}",
+        **{f"case{number}": case for number, case in enumerate(cases, start=1)},
+        **{f"due{number}": str(year) for number, year in enumerate(due, start=1)},
+        **{f"rate{number}": f"{rng.uniform(3, 7):.2f}" for number in range(1, len(due) + 1)},
         "lease_end": str(rng.randint(2026, 2040)),
     }
 
