@@ -50,7 +50,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.split.spans.span import Span
 from tests.bench.finding.quality import LIMIT, LONGEST, MODEL, TOKENIZER, Store, truncated
-from tests.bench.sets import read_beir, read_excerpts
+from tests.bench.sets.public import read_beir, read_excerpts
 
 TOP = (3, 5, 10)
 STRETCH = 2666
