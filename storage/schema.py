@@ -102,7 +102,8 @@ class DocumentRow:
     `language` is the language of source code, `lang` the natural language that the file states (BCP 47). `created`
     and `modified` are the times that the file itself states, in ISO 8601. `parent` is the uri of the archive or mail
     that contains the document. `content_types` are those of its regions; `regions` describes each region in the
-    fields of `REGION`: what it is, why, and how it was split.
+    fields of `REGION`: what it is, why, and how it was split. `reader` is the name and version of the parser that
+    [parse] readers or a plugin chose, or "" for docmill's own.
     """
 
     document_id: str
@@ -128,6 +129,7 @@ class DocumentRow:
     modified: str = ""
     lang: str = ""
     parent: str = ""
+    reader: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +276,7 @@ class StagedDocument:
     created: str = ""
     modified: str = ""
     lang: str = ""
+    reader: str = ""
 
 
 Row = DocumentRow | ChunkRow | RejectRow | RunRow | CostRow

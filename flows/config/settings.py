@@ -79,8 +79,16 @@ class DiscoverSettings(ConfigSection):
     max_file_bytes: Bytes = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
 
 
+class ReaderRule(ConfigSection):
+    """Which parser reads the files that match a glob, instead of the default of their format."""
+
+    glob: str = Field(min_length=1)
+    reader: str = Field(min_length=1)
+    options: dict[str, Any] = {}
+
+
 class ParseSettings(ConfigSection):
-    """Limits for one document, passwords and OCR."""
+    """Limits for one document, passwords, OCR and readers."""
 
     timeout_s: Seconds = Field(default=120.0, gt=0, description="Time limit for one document, in wall-clock seconds.")
     memory_mb: Megabytes = Field(default=2048, ge=256, description="Memory limit of one worker process, in megabytes.")
@@ -94,6 +102,11 @@ class ParseSettings(ConfigSection):
         default="eng",
         pattern=r"^\w+([+/]\w+)*$",
         description="Languages of scanned text by their Tesseract codes, such as eng+deu.",
+    )
+    readers: Annotated[tuple[ReaderRule, ...], BeforeValidator(_decode)] = Field(
+        default=(),
+        description="Which parser reads files, instead of the default of their format. The first matching glob wins.",
+        examples=['[[parse.readers]]\nglob = "**/*.pdf"\nreader = "unstructured"'],
     )
 
 

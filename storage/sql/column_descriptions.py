@@ -24,6 +24,7 @@ _DOCUMENT = {
     "modified": "When it was changed, as the file states, in ISO 8601.",
     "lang": "Natural language that the file states (BCP 47).",
     "parent": "Uri of the archive or mail that contains it.",
+    "reader": "Parser that [parse] readers or a plugin chose, with its version; empty if docmill's own.",
 }
 _CHUNK = {
     "chunk_id": "Id of the chunk.",

@@ -140,7 +140,7 @@ def _still_rejected(before: RejectRow | None, file: SourceFile, content_hash: st
     """Return whether a file was rejected before and this recipe would reject it again."""
     if before is None or (file.reason and before.reason != file.reason):
         return False
-    key = recipe.attempt_key(before.reason, before.parser)
+    key = recipe.attempt_key(before.reason, before.parser, file.uri)
     return (before.content_hash, before.attempt_key) == (content_hash, key)
 
 
@@ -169,7 +169,7 @@ class KnownContents:
         known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
         if known is None:
             return None
-        return known if known.text_key == self.recipe.text_key(content_hash, file_type(known)) else None
+        return known if self.recipe.is_current(uri, content_hash, file_type(known), known.text_key) else None
 
     def chunks(self, uri: str, known: Known) -> Known | None:
         """Return the row with the chunks of this text under the route of `uri`, unless they are stale."""
