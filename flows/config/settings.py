@@ -207,7 +207,8 @@ class SearchSettings(ConfigSection):
         le=1,
         description="Share of its neighbours' scores that is added to a chunk's score in hybrid search.",
     )
-    distinct: bool = Field(default=True, description="Drop hits that overlap or duplicate a better hit.")
+    candidates: Hits = Field(default=200, ge=1, description="Number of candidates that each index gives to the fusion.")
+    distinct: bool = Field(default=True, description="Drop hits that overlap or repeat a better hit.")
     diversity: Share = Field(
         default=0.0, ge=0, le=1, description="Weight of diversity in maximal marginal relevance (MMR)."
     )

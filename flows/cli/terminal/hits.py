@@ -14,8 +14,10 @@ from docmill.storage.errors import Transient
 
 if TYPE_CHECKING:
     from docmill.storage.reader.store import Store
-    from docmill.storage.retrieval.candidates.hit import Hit
+    from docmill.storage.retrieval.candidates.hit import Hit, OtherPlace
     from docmill.tasks.sources.known_files import KnownFiles
+
+_MOST_PLACES = 3  # fit into a line; `--json` lists all
 
 
 def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool) -> None:
@@ -27,6 +29,8 @@ def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool)
         raw = _styled(_raw_scores(hit), coloured, dim=True)
         typer.echo(f"{hit.rank}. {hit.relevance:.2f}  {place}{headings}  {raw}")
         typer.echo(f"   {snippet(query, hit.text, mark=coloured, language=language)}")
+        if hit.also_at:
+            typer.echo(f"   {_styled(_also(store, hit), coloured, dim=True)}")
         for line in _explained(hit) if explain else ():
             typer.echo(f"     {plain(line)}")
     if not hits:
@@ -54,7 +58,14 @@ def _explained(hit: "Hit") -> Iterator[str]:
         yield f"{note.step} {note.score:.3f}: {note.said}"
 
 
-def _place(store: "Store", hit: "Hit", files: "KnownFiles | None") -> str:
+def _also(store: "Store", hit: "Hit") -> str:
+    """Return a line with the first other places of a hit, and how many there are besides."""
+    places = [_place(store, place, None) for place in hit.also_at[:_MOST_PLACES]]
+    more = len(hit.also_at) - len(places)
+    return f"also at {', '.join(places)}{f' and {more} more' if more else ''}"
+
+
+def _place(store: "Store", hit: "Hit | OtherPlace", files: "KnownFiles | None") -> str:
     """Return the document of a hit with the page or line; the name is a link if `files` knows the document's file."""
     name = plain(hit.uri)
     if hit.page and files is None:

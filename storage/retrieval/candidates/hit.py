@@ -15,6 +15,17 @@ class StepNote:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherPlace:
+    """Where a chunk stands that repeats a hit, and that the search left out for it; offsets are those of a hit."""
+
+    chunk_id: str
+    uri: str
+    start_char: int
+    end_char: int
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One result of a search: a chunk with its rank, its text and its scores.
 
@@ -44,6 +55,7 @@ class Hit:
             better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),
             the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
             one search.
+        also_at: Where candidates of the search stand that repeat this chunk and that `distinct` left out for it.
 
     Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -72,6 +84,7 @@ class Hit:
     terms: dict[str, float] = field(default_factory=dict)
     steps: tuple[StepNote, ...] = ()
     relevance: float = 0.0
+    also_at: tuple[OtherPlace, ...] = ()
 
 
 @dataclass(slots=True)
@@ -89,6 +102,7 @@ class Candidate:
     span: tuple[int, int] | None = None
     text: str = ""
     notes: list[StepNote] = field(default_factory=list)
+    also_at: list[OtherPlace] = field(default_factory=list)
 
     def note(self, step: str, said: str) -> None:
         """Record what a step did."""
@@ -125,4 +139,5 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
         terms=found.terms,
         steps=tuple(found.notes),
         relevance=relevance,
+        also_at=tuple(found.also_at),
     )

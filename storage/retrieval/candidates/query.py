@@ -47,8 +47,8 @@ class Query:
     def rank(self, vector: Vector | None, words: str) -> list[Candidate]:
         """Return the fused candidates of both indexes, best first; without a vector or words, skip that index."""
         options = self.options
-        near = self.sources.nearest(vector, options.candidates, self.allowed) if vector is not None else []
-        held = self.sources.matching(words, options.candidates, self.allowed) if words else []
+        near = self.sources.nearest(vector, options.breadth, self.allowed) if vector is not None else []
+        held = self.sources.matching(words, options.breadth, self.allowed) if words else []
         found: dict[str, Candidate] = {}
         for rank, (key, score) in enumerate(near, start=1):
             found[key] = Candidate(key, score, vector_score=score, vector_rank=rank)
