@@ -67,7 +67,8 @@ ORDER = (  # each folder imports only those before it
     "tasks/archive", "tasks/split/spans", "tasks/split/parts", "tasks/split/syntax", "tasks/split/general",
     "tasks/split/content", "tasks/split",
     "tasks/detect", "tasks/context", "tasks/chunking", "tasks/workers", "tasks/document",
-    "tasks/evaluate", "tasks/batch", "tasks/sources", "tasks/publishing", "tasks",
+    "tasks/evaluate/files", "tasks/evaluate", "tasks/evaluate/proxy",
+    "tasks/batch", "tasks/sources", "tasks/publishing", "tasks",
     "flows/config", "flows/runs", "flows/watching", "flows/records", "flows/measure", "flows", "flows/hosting",
     "flows/cli/terminal", "flows/cli/pages", "flows/cli/commands", "flows/cli/setup", "flows/cli",
 )  # fmt: skip

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import Mode
 from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod
-from docmill.tasks.evaluate.asking import evaluate as ask
+from docmill.tasks.evaluate.asking import evaluate_all as ask_all
 from docmill.tasks.evaluate.bootstrap import interval
 from docmill.tasks.evaluate.questions import Question
 
@@ -70,12 +69,14 @@ def evaluate(
 ) -> list[Measured]:
     """Search each snapshot with every question in every way; None means the newest snapshot."""
     held = snapshots.candidates(root)
-    found = []
-    for at, way in product(ats, ways):
-        store = open_store(root, at)
-        of = at if at in held else str(store.snapshot.number)
-        found.append(Measured(of, store.snapshot, *ask(store, questions, [way], measures, ReadingDepth(depth))))
-    return found
+    stores = [open_store(root, at) for at in ats]
+    found = ask_all(stores, questions, ways, measures, ReadingDepth(depth))
+    names = [at if at in held else str(store.snapshot.number) for at, store in zip(ats, stores, strict=True)]
+    return [
+        Measured(name, store.snapshot, one)
+        for name, store, several in zip(names, stores, found, strict=True)
+        for one in several
+    ]
 
 
 def compared(found: Sequence[Measured]) -> list[dict[str, str]]:

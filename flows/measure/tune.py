@@ -30,9 +30,10 @@ from docmill.storage.tables.tables import read_table
 from docmill.tasks.chunking.route import Route, default_routes
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
-from docmill.tasks.evaluate.excerpts import locate
-from docmill.tasks.evaluate.proxies import QuestionSource, proxies
+from docmill.tasks.evaluate.groups import groups_of
+from docmill.tasks.evaluate.proxy.proxies import QuestionSource, proxies
 from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.evaluate.standing import Answers
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.split.strategies import options_of
 
@@ -171,7 +172,7 @@ def tune(
     tuning.questions = len(asked)
     for kind, own in _by_type(store, asked).items():
         if not kind:
-            tuning.skipped.append(f"no content type: {len(own)} questions name documents that do not exist")
+            tuning.skipped.append(f"no content type: {len(own)} questions have an answer that no document holds")
         elif len(own) < options.least:
             tuning.skipped.append(f"{kind}: {len(own)} questions, {options.least} are needed")
         else:
@@ -229,20 +230,11 @@ def _sources(store: Store) -> list[QuestionSource]:
 
 def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
     """Group questions by the content type of the first answer, the most frequent type first."""
-    rows = store.sql("SELECT uri, content_type, regions FROM documents").to_pylist()
-    names = {name: row for row in rows for name in (Path(row["uri"]).stem, Path(row["uri"]).name)}
-    names |= {row["uri"]: row for row in rows}
+    types = groups_of(Answers(store), questions, "type")
     found: dict[str, list[Question]] = {}
     for question in questions:
-        row = names.get(question.targets[0].document)
-        found.setdefault(_type(store, row, question) if row else "", []).append(question)
+        found.setdefault(types[question.id], []).append(question)
     return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
-
-
-def _type(store: Store, row: dict[str, Any], question: Question) -> str:
-    place = locate(store.document(row["uri"]).text, question.targets[0]) if question.targets[0].quotation else None
-    regions = (one for one in row["regions"] if place and one["start_char"] <= place[0] < one["end_char"])
-    return str(next((one["content_type"] for one in regions), row["content_type"]))
 
 
 def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:

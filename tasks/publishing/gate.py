@@ -1,14 +1,15 @@
 """Gate: check whether a new snapshot answers the gate's questions worse than the one before."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.reader.store import Store
-from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
+from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate_all
 from docmill.tasks.evaluate.bootstrap import Interval
-from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.evaluate.questions import LeftOut, Question
 
 _DEPTH = 10
 """Length of a ranking if the measure names no cutoff: a first page of results."""
@@ -29,7 +30,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """The measure before and after, and the paired difference over the questions."""
+    """The measure before and after, and the paired difference over the questions that could be measured."""
 
     metric: str
     questions: int
@@ -52,17 +53,24 @@ class GateVerdict:
 def judge(base: StoredSnapshot, made: StoredSnapshot, gate: Gate) -> GateVerdict:
     """Ask both snapshots the gate's questions; the caller holds the writer's lock.
 
-    Raises `QueryError` for a question that cannot be asked or measured.
+    Questions that neither can answer are left out. Raises `QueryError` for a question that cannot be asked, or if
+    there is none left.
     """
     cutoff = re.search(r"@(\d+)$", gate.metric)
     depth = int(cutoff[1]) if cutoff else _DEPTH
     try:
-        before, after = (
-            evaluate(Store(state), gate.questions, [gate.way], [gate.metric], ReadingDepth(depth))[0]
-            for state in (base, made)
-        )
+        stores = [Store(base), Store(made)]
+        (before,), (after,) = evaluate_all(stores, gate.questions, [gate.way], [gate.metric], ReadingDepth(depth))
+        _check_asked(after.left_out)
     except QueryError as error:
         raise QueryError(f"[gate] {error}") from error
     change = after.against(before)[gate.metric]
     was, now = before.means()[gate.metric].mean, after.means()[gate.metric].mean
-    return GateVerdict(gate.metric, len(gate.questions), was, now, change, gate.max_drop)
+    return GateVerdict(gate.metric, len(after.values[gate.metric]), was, now, change, gate.max_drop)
+
+
+def _check_asked(left_out: Iterable[LeftOut]) -> None:
+    # An answer may leave the documents for good; a question that no search takes is a mistake in the file.
+    for one in left_out:
+        if one.refused:
+            raise QueryError(one.spelled())

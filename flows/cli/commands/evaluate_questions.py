@@ -1,22 +1,31 @@
 """The command `evaluate questions`: measure retrieval quality by questions with known answers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from docmill.flows.cli.commands.search_and_sql import Mode
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import note, print_json, print_rows
+from docmill.flows.cli.terminal.output import note
 
 if TYPE_CHECKING:
     from docmill.flows.measure.evaluation import Measured
-    from docmill.tasks.evaluate.questions import Question
 
-QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
+
+class Dimension(StrEnum):
+    """What questions can be grouped by."""
+
+    document = "document"
+    source = "source"
+    type = "type"
+    language = "language"
+
+
+QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV or Excel table, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
 MODES = typer.Option("--mode", help="Search mode; may be repeated to compare. The default is all three.")
 MEASURE = typer.Option(
@@ -28,8 +37,11 @@ WEIGHT = typer.Option("--weight", min=0, max=1, help="Weight of the vectors in a
 HTML = typer.Option("--html", metavar="OUT", help="Write an HTML chart of the means with confidence intervals.")
 VALUES = typer.Option("--values/--no-values", help="Save the value of each question, not just the mean.")
 KEEP = typer.Option("--keep/--no-keep", help="Save the results as rows of `evaluations`.")
-_NAMED = 3
-"""Unknown documents to name. The note stays on one line, and a few names show what is wrong with the rest."""
+BY = typer.Option(
+    "--by", help="Also measure groups of questions, by the document, source, content type or language of the answer."
+)
+_LEFT_OUT = 3
+"""The exit status if some questions could not be measured: done in part."""
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +57,7 @@ def questions(
     mode: Annotated[list[Mode] | None, MODES] = None,
     weight: Annotated[list[float] | None, WEIGHT] = None,
     measure: Annotated[list[str] | None, MEASURE] = None,
+    by: Annotated[list[Dimension] | None, BY] = None,
     depth: Annotated[int, typer.Option(min=1, help="Number of hits in a ranking.")] = 10,
     run_file: Annotated[Path | None, RUN_FILE] = None,
     html: Annotated[Path | None, HTML] = None,
@@ -54,49 +67,32 @@ def questions(
 ) -> None:
     """Measure how well search answers questions with known answers."""
     settings = settings_of(context)
+    # Before all else: what is wrong with the file should not wait for models to load.
+    from docmill.tasks.evaluate.questions import read_questions
+
+    asked, faults = read_questions(file, qrels)
+    from docmill.flows.cli.pages.question_report import QuestionReport
     from docmill.flows.measure import evaluation
-    from docmill.tasks.evaluate.questions import load_questions
+    from docmill.flows.measure.breakdown import broken_down
     from docmill.tasks.evaluate.ranking import MEASURES
     from docmill.tasks.evaluate.ranking import run_file as as_run
 
-    asked = load_questions(file, qrels)
     ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [])
     found = evaluation.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
     if keep:
         subject = partial(evaluation.subject_of, file, qrels, {"depth": depth})
         save_rows(lambda: evaluation.keep(settings.store, found, subject(), values))
-    _note_strangers(settings.store, found, asked)
-    note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, ranking depth {depth}")
-    _print(found, as_json)
-    if run_file is not None:
+    parts = broken_down(settings.store, found, asked, by or [])
+    report = QuestionReport(asked, found, (*faults, *found[0].evaluation.left_out), parts)
+    report.tell(settings.store, depth)
+    report.print(as_json)
+    if run_file:
         run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
-    if html is not None:
+    if html:
         title = f"{file.name}: {len(asked)} questions"
         _write_page(html, title, f"The first {depth} hits; bars are 95 % intervals.", found)
-
-
-def _note_strangers(store: Path, found: Sequence["Measured"], asked: Sequence["Question"]) -> None:
-    """Warn about documents that the questions name and the snapshot lacks: no search can find them."""
-    from docmill.storage.reader.store import open_store
-    from docmill.tasks.evaluate.asking import strangers
-
-    for at in dict.fromkeys(one.of for one in found):
-        opened = open_store(store, at)
-        if opened.snapshot.pending:
-            note(f"snapshot {at}: vectors {opened.snapshot.spelled_vectors()}; measure again when all are there")
-        if missing := strangers(opened, asked):
-            more = ", ..." if len(missing) > _NAMED else ""
-            named = ", ".join(missing[:_NAMED]) + more
-            note(f"the questions name {len(missing)} documents that snapshot {at} lacks: {named}")
-
-
-def _print(found: Sequence["Measured"], as_json: bool) -> None:
-    from docmill.flows.measure import evaluation
-
-    if as_json:
-        print_json([_as_json(one, found[0]) for one in found])
-    else:
-        print_rows(evaluation.compared(found))
+    if report.left_out:
+        raise typer.Exit(_LEFT_OUT)
 
 
 def _write_page(path: Path, title: str, caption: str, found: Sequence["Measured"]) -> None:
@@ -114,12 +110,3 @@ def save_rows(save: Callable[[], None]) -> None:
         save()
     except OSError as error:
         note(f"the results were not saved: {error}")
-
-
-def _as_json(one: "Measured", first: "Measured") -> dict[str, Any]:
-    means = {name: asdict(value) for name, value in one.evaluation.means().items()}
-    found = {"snapshot": one.of, **one.evaluation.way.options, "measures": means, "questions": one.evaluation.values}
-    if one is first:
-        return found
-    changes = one.evaluation.against(first.evaluation)
-    return {**found, "against": {name: {**asdict(v), "verdict": v.verdict} for name, v in changes.items()}}

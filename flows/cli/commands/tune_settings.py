@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from docmill.flows.measure.tune import Trial, Tuning
 
 QUESTIONS = typer.Option(
-    "--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder. The default is to generate some."
+    "--questions",
+    metavar="PATH",
+    help="CSV or Excel table, TREC topics, or a BEIR folder. The default is to generate some.",
 )
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
 BUDGET = typer.Option("--budget", min=1, metavar="N", help="Maximum number of new texts to embed.")
