@@ -205,7 +205,7 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
         # Check again: which documents gave no text is known only now.
         _check_losses(state, todo.lost | {*outcome.gone}, most, expanded)
         _count(run.report, state, todo, outcome, done.embedded)
-        if todo.empty:
+        if todo.empty and not (run.base and run.base.snapshot.keywords.outdated):
             return None
         changes = gather(run.base, run.batches, state, todo, outcome, confirmed(run.space), run.folder)
         return replace(changes, partial=done.partial, tokens_per_s=done.tokens_per_s)

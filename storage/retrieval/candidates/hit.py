@@ -50,6 +50,8 @@ class Hit:
         vector_rank: The rank in the vector index, from 1, or None.
         keyword_rank: The rank in the keyword index, from 1, or None.
         terms: The terms of the query that the chunk contains, each with its share of the BM25 score.
+        fields: The fields of the chunk that contain each of these terms: `text`, `context`, `headings`, `title`,
+            `path`.
         steps: What each step of the search did with the hit, in order.
         relevance: The score as a share of the highest that this search could give, in [0, 1], never above that of a
             better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),
@@ -82,6 +84,7 @@ class Hit:
     vector_rank: int | None = None
     keyword_rank: int | None = None
     terms: dict[str, float] = field(default_factory=dict)
+    fields: dict[str, tuple[str, ...]] = field(default_factory=dict)
     steps: tuple[StepNote, ...] = ()
     relevance: float = 0.0
     also_at: tuple[OtherPlace, ...] = ()
@@ -98,6 +101,7 @@ class Candidate:
     vector_rank: int | None = None
     keyword_rank: int | None = None
     terms: dict[str, float] = field(default_factory=dict)
+    fields: dict[str, tuple[str, ...]] = field(default_factory=dict)
     matched: str = ""
     span: tuple[int, int] | None = None
     text: str = ""
@@ -137,6 +141,7 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
         vector_rank=found.vector_rank,
         keyword_rank=found.keyword_rank,
         terms=found.terms,
+        fields=found.fields,
         steps=tuple(found.notes),
         relevance=relevance,
         also_at=tuple(found.also_at),

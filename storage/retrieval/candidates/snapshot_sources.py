@@ -29,7 +29,7 @@ from docmill.storage.retrieval.candidates.vector_source import open_vectors
 from docmill.storage.schema import ChunkRow
 from docmill.storage.tables.row_reader import OpenedTable
 from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.commit import posting_rows
+from docmill.storage.writer.posting_rows import stored_rows
 
 Vector = npt.NDArray[np.float32]
 _SCORING = Scoring(idf="positive")  # each word of the query that a chunk contains must raise its score
@@ -151,8 +151,7 @@ class SnapshotReader:
                 raise
             # A repair skips the postings of an old snapshot: if they are lost or outdated, rebuild them here.
             with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # mapped files outlive it
-                rows = posting_rows(read_table(self.stored, "chunks"))
-                state = rebuild(Path(folder), rows, self.snapshot.keywords.language)
+                state = rebuild(Path(folder), stored_rows(self.stored), self.snapshot.keywords.language)
                 return KeywordIndex(Path(folder), state, _SCORING)
 
 

@@ -263,7 +263,8 @@ def by_keyword(kept: Collection, texts: Sequence[str]) -> dict[str, list[tuple[s
         state = rebuild(Path(folder), ((str(i), text) for i, text in enumerate(texts)))
         postings = KeywordIndex(Path(folder), state)
         return {
-            one.id: [(key, score) for key, score, _ in postings.search(one.text, _CANDIDATES)] for one in kept.questions
+            one.id: [(key, score) for key, score, *_ in postings.search(one.text, _CANDIDATES)]
+            for one in kept.questions
         }
 
 
