@@ -53,8 +53,8 @@ from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.plan import KnownDocument, Plan, StoreState, check_losses, plan
 from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
-from docmill.tasks.sources.discover import discover, open_source
-from docmill.tasks.sources.expand import Expansion, expand
+from docmill.tasks.sources.discover import open_source
+from docmill.tasks.sources.expand import Expansion, Listed, expand
 from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Listing, Source, SourceFile
@@ -146,7 +146,7 @@ def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how:
 class _Discovered:
     """The files in the sources, and what this run learned about them for the next one."""
 
-    listings: Sequence[tuple[Source, Listing]]
+    listings: Sequence[Listed]
     expanded: Expansion
     seen: Fingerprints
     held: Listings
@@ -167,9 +167,10 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
             del changes  # the commit reads the order; do not hold it in memory twice
             commit(run, order)
     if not how.dry_run:
-        listed = tuple(f"{source.url}/" for source in opened if source.url)
+        listed = tuple(source.origin for source in opened if source.origin)
         found.seen.save((file for _, listing in found.listings for file in listing.found), listed)
         found.held.save()
+        run.incoming.checkpoints.save()
         complete(run)
 
 
@@ -179,7 +180,8 @@ def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovere
     with run.step("discover"):
         listings = [(source, _listing(run, source, how)) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
-        prints = _fingerprints(run, listings, seen)
+        listings = _brought(run, listings, seen)
+        prints = _fingerprints(listings, seen)
         expanded = expand(listings, prints, held, run.recipe, how.retry, run.incoming.bring)
     names = ", ".join(source.name for source, _ in listings)
     run.record(Node("discover", f"{len(prints):,} files"), began, f"{len(prints):,} files in {names}")
@@ -250,19 +252,29 @@ def _check_losses(state: StoreState, lost: set[str], most: float, expanded: Expa
 
 def _listing(run: Run, source: Source, how: RunOptions) -> Listing:
     options = discover_options(run.settings, may_be_empty=how.allow_delete)
-    return run.incoming.discover(source, options) if source.url else discover(source, options)
+    return run.incoming.discover(source, options)
 
 
-def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, Fingerprint]:
+def _brought(run: Run, listings: Sequence[Listed], seen: Fingerprints) -> list[Listed]:
+    """Fetch the files that are elsewhere and new or changed; return the listings with why some cannot be had."""
+    files = [file for _, listing in listings for file in listing.found]
+    refused = run.incoming.bring(file.path for file in files if file.origin and not seen.known(file))
+
+    def told(file: SourceFile) -> SourceFile:
+        why = refused.get(file.path)
+        return replace(file, reason=why.reason, message=why.message) if why else file
+
+    return [(source, replace(listing, found=[*map(told, listing.found)])) for source, listing in listings]
+
+
+def _fingerprints(listings: Sequence[Listed], seen: Fingerprints) -> dict[str, Fingerprint]:
     def fingerprint(file: SourceFile) -> Fingerprint:
         try:
             return seen.of(file)
         except OSError:  # the worker that reads it again reports the error
             return Fingerprint("", "")
 
-    files = [file for _, listing in listings for file in listing.found]
-    run.incoming.bring(file.path for file in files if file.origin and not seen.known(file))
-    return {file.uri: fingerprint(file) for file in files}
+    return {file.uri: fingerprint(file) for _, listing in listings for file in listing.found}
 
 
 def _state(run: Run, refresh_contexts: bool) -> StoreState:
