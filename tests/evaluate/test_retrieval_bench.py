@@ -10,7 +10,7 @@ from docmill.tasks.evaluate.overlap import Passage
 from tests.bench.finding.asking import nested, read_way
 from tests.bench.finding.remembering import remember
 from tests.bench.finding.results import Costs, Results, SetResult, WayResult, load_results, over_all, rows
-from tests.bench.finding.retrieval import measure
+from tests.bench.finding.retrieval import main, measure
 from tests.bench.sets.collection import Asked, Collection, JudgedSet
 from tests.bench.sets.worth import hit_at
 
@@ -95,3 +95,16 @@ def test_results_of_other_questions_are_not_compared() -> None:
     base.sets["a"].ways["default"] = WayResult({"hit@1": {"other": 1.0}}, 1.0, 1.0)
     with pytest.raises(ValueError, match="of other questions"):
         list(rows(mine, base, "a"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--failures", "3"], "--failures needs --half look"), (["--half", "both"], "invalid choice: 'both'")],
+)
+def test_failures_are_shown_of_the_half_that_no_figure_is_of(
+    arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["retrieval", *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert said in capsys.readouterr().err
