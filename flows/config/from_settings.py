@@ -222,10 +222,11 @@ def search_method_of(settings: Settings, mode: Mode = "hybrid") -> SearchMethod:
 def gate_of(settings: Settings) -> Gate | None:
     """Return the test that a new snapshot has to pass, or None; raise if its questions cannot be read."""
     chosen = settings.gate
-    if not chosen.questions:
+    if not (chosen.questions or chosen.made_from):
         return None
-    questions = tuple(load_questions(Path(chosen.questions), Path(chosen.qrels) if chosen.qrels else None))
-    return Gate(questions, chosen.metric, chosen.max_drop, search_method_of(settings))
+    qrels = Path(chosen.qrels) if chosen.qrels else None
+    questions = tuple(load_questions(Path(chosen.questions), qrels)) if chosen.questions else ()
+    return Gate(questions, chosen.metric, chosen.max_drop, search_method_of(settings), chosen.made_from)
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -259,6 +259,9 @@ class GateSettings(ConfigSection):
 
     questions: str = Field(default="", description="Questions with known answers: CSV, TREC topics or a BEIR folder.")
     qrels: str = Field(default="", description="Relevance judgements (qrels), if the questions file has none.")
+    made_from: tuple[Literal["links", "captions", "docstrings", "subjects", "headings", "words"], ...] = Field(
+        default=(), description="Make questions from the documents: links, captions, docstrings, subjects ..."
+    )
     metric: str = Field(default="nDCG@10", description="The measure to compare, such as nDCG@10, R@5, RR or IoU@5.")
     max_drop: Share = Field(
         default=0.0,

@@ -11,6 +11,7 @@ from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments, SearchOptions
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure
+from docmill.tasks.evaluate.overlap import Passage, shared
 from docmill.tasks.evaluate.questions import LeftOut, Question
 from docmill.tasks.evaluate.ranking import Values, is_target, measure, measure_of, names_of, ranked
 from docmill.tasks.evaluate.standing import Answers, reasons
@@ -197,11 +198,18 @@ def _ask_snapshot(
     for way in ways:
         # The same depth for every measure, so that one search serves them all.
         hits, refused = _hits(store, questions, way, reading.depth * _CHUNKS_PER_DOCUMENT)
-        read = {key: reading.read(some) for key, some in hits.items()}
+        read = {one.id: reading.read(_shown(one, hits[one.id])) for one in questions}
         rankings = {one.id: ranked(one, read[one.id]) for one in questions}
         # Hits hold texts: of thousands of questions they would fill the memory.
         found.append(_AskedWay(way, rankings, read if whole else {}, refused))
     return _AskedSnapshot(Answers(store), reading, found)
+
+
+def _shown(question: Question, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits without those that overlap a place hidden from the question."""
+    if not question.hidden:
+        return list(hits)
+    return [hit for hit in hits if not shared([Passage(hit.uri, hit.start_char, hit.end_char)], question.hidden)]
 
 
 def _refused(questions: Sequence[Question], asked: Sequence[_AskedSnapshot]) -> list[LeftOut]:

@@ -20,6 +20,7 @@ from typing import Any
 from docmill.storage.errors import QueryError
 from docmill.storage.retrieval.candidates.search_options import check_query
 from docmill.tasks.evaluate.files.question_table import WORKBOOKS, TableRow, has_questions, rows_of, text_of
+from docmill.tasks.evaluate.overlap import Passage
 
 _SHOWN = 60
 """Characters of a wrong line to show in an error: enough to find it, short enough for one line."""
@@ -46,12 +47,17 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and its targets, at least one; `place` is where it stands in its file, for a person."""
+    """A question and its targets, at least one.
+
+    `place` is where it stands in its file, for a person. A hit that overlaps one of `hidden` does not count: a question
+    made from a document's own words would find the place of these words.
+    """
 
     id: str
     text: str
     targets: tuple[Target, ...]
     place: str = field(default="", compare=False)
+    hidden: tuple[Passage, ...] = ()
 
     @property
     def named(self) -> str:

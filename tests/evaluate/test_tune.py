@@ -16,7 +16,8 @@ from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.history import snapshots
 from docmill.storage.schema import Element, Parsed
 from docmill.storage.upkeep.verify import verify
-from docmill.tasks.evaluate.proxy.proxies import QuestionSource, proxies
+from docmill.tasks.evaluate.proxy.proxies import proxies
+from docmill.tasks.evaluate.proxy.question_source import QuestionSource
 from docmill.tasks.evaluate.questions import load_questions
 from tests.kit.workbench import Workbench
 

@@ -11,9 +11,11 @@ import typer
 from docmill.flows.cli.commands.search_and_sql import Mode
 from docmill.flows.cli.terminal.command import settings_of, takes
 from docmill.flows.cli.terminal.output import note
+from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from docmill.flows.measure.evaluation import Measured
+    from docmill.flows.measure.evaluation import EvaluationSubject, Measured
+    from docmill.tasks.evaluate.questions import Question
 
 
 class Dimension(StrEnum):
@@ -25,7 +27,22 @@ class Dimension(StrEnum):
     language = "language"
 
 
+class Made(StrEnum):
+    """What questions can be made from."""
+
+    links = "links"
+    captions = "captions"
+    docstrings = "docstrings"
+    subjects = "subjects"
+    headings = "headings"
+    words = "words"
+
+
 QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV or Excel table, TREC topics, or a BEIR folder.")
+FROM = typer.Option(
+    "--from", help="Make questions from the documents instead: texts of links, captions ... May be repeated."
+)
+MOST = typer.Option("--most", min=1, metavar="N", help="Maximum number of questions to make.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
 MODES = typer.Option("--mode", help="Search mode; may be repeated to compare. The default is all three.")
 MEASURE = typer.Option(
@@ -51,7 +68,9 @@ def register(app: typer.Typer) -> None:
 
 def questions(
     context: typer.Context,
-    file: Annotated[Path, QUESTIONS],
+    file: Annotated[Path | None, QUESTIONS] = None,
+    made_from: Annotated[list[Made] | None, FROM] = None,
+    most: Annotated[int, MOST] = 500,
     qrels: Annotated[Path | None, QRELS] = None,
     at: Annotated[list[str] | None, AT] = None,
     mode: Annotated[list[Mode] | None, MODES] = None,
@@ -67,20 +86,23 @@ def questions(
 ) -> None:
     """Measure how well search answers questions with known answers."""
     settings = settings_of(context)
+    if (file is None) == (not made_from):
+        raise ConfigError("give questions with --questions FILE, or have them made with --from links")
     # Before all else: what is wrong with the file should not wait for models to load.
     from docmill.tasks.evaluate.questions import read_questions
 
-    asked, faults = read_questions(file, qrels)
+    asked, faults = read_questions(file, qrels) if file else ([], [])
     from docmill.flows.cli.pages.question_report import QuestionReport
     from docmill.flows.measure import evaluation
     from docmill.flows.measure.breakdown import broken_down
     from docmill.tasks.evaluate.ranking import MEASURES
     from docmill.tasks.evaluate.ranking import run_file as as_run
 
+    asked = asked or evaluation.made_questions(settings.store, at[0] if at else None, made_from or (), most)
     ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [])
     found = evaluation.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
+    subject = partial(_subject, file, qrels, made_from or (), asked, depth)
     if keep:
-        subject = partial(evaluation.subject_of, file, qrels, {"depth": depth})
         save_rows(lambda: evaluation.keep(settings.store, found, subject(), values))
     parts = broken_down(settings.store, found, asked, by or [])
     report = QuestionReport(asked, found, (*faults, *found[0].evaluation.left_out), parts)
@@ -89,10 +111,19 @@ def questions(
     if run_file:
         run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
     if html:
-        title = f"{file.name}: {len(asked)} questions"
+        title = f"{subject().name}: {len(asked)} questions"
         _write_page(html, title, f"The first {depth} hits; bars are 95 % intervals.", found)
     if report.left_out:
         raise typer.Exit(_LEFT_OUT)
+
+
+def _subject(
+    file: Path | None, qrels: Path | None, kinds: Sequence[str], asked: Sequence["Question"], depth: int
+) -> "EvaluationSubject":
+    from docmill.flows.measure import evaluation
+
+    settings = {"depth": depth}
+    return evaluation.subject_of(file, qrels, settings) if file else evaluation.made_subject(kinds, asked, settings)
 
 
 def _write_page(path: Path, title: str, caption: str, found: Sequence["Measured"]) -> None:

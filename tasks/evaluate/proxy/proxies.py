@@ -1,28 +1,35 @@
-"""Proxies: generated questions, for documents without real ones.
+"""Proxies: questions made from the documents, for documents without real ones.
 
-A title asks for its document, a heading for the passage below it, an FAQ's question for its answer, and the rarest
-words of a sentence for that sentence. Real questions use other words than their answers; these do not.
+| kind | asks with | for |
+|---|---|---|
+| links | the words of a link, a `See also` | the page or section that they lead to, the place of the link hidden |
+| captions | the caption of a table or figure | the table, or the paragraph that refers to the figure |
+| docstrings | the first sentence of a comment | the definition below it |
+| subjects | the subject of a mail | the mails of the thread |
+| headings | a title, a heading, a question of an FAQ | the document, the passage below it, the answer |
+| words | the rarest words of a sentence | the sentence |
+
+The first four are words of people about something else than the words themselves; the last two are not. Real questions
+use other words than their answers more often than any of these.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from docmill.storage.errors import QueryError
-from docmill.storage.keys import key_of
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.retrieval.candidates.search_options import check_query
-from docmill.storage.schema import Element, Parsed
+from docmill.storage.schema import Parsed
 from docmill.tasks.evaluate.phrases import sentences
+from docmill.tasks.evaluate.proxy.captions import captions
+from docmill.tasks.evaluate.proxy.docstrings import docstrings
+from docmill.tasks.evaluate.proxy.links import links
+from docmill.tasks.evaluate.proxy.question_source import QuestionSource, made, quoted
+from docmill.tasks.evaluate.proxy.subjects import subjects
 from docmill.tasks.evaluate.questions import Question, Target
 
-_QUOTED = 80
-"""Characters of the passage that answers a heading: a chunk that holds its beginning has found it.
-
-A longer quotation might be cut by chunks, and none would hold it.
-"""
 _WORDS = 6
 """Rare words in a question: with fewer, several sentences fit; with more, the question is the sentence itself."""
 _SENTENCE = (40, 400)
@@ -33,21 +40,25 @@ _LONGEST = 200
 """Characters of a question: a longer heading is a paragraph in bold."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSource:
-    """A document to generate questions from."""
+def proxies(sources: Sequence[QuestionSource], most: int, kinds: Sequence[str] = ()) -> list[Question]:
+    """Return at most `most` questions of some kinds, keys of `KINDS`, chosen by their content.
 
-    uri: str
-    parsed: Parsed
+    Equal documents always give the same ones. By default, words of people come first, and the other kinds fill up.
+    """
+    if kinds:
+        return _chosen(sources, kinds)[:most]
+    found = _chosen(sources, BY_PEOPLE)[:most]
+    asked = {one.text.casefold() for one in found}
+    others = _chosen(sources, [kind for kind in KINDS if kind not in BY_PEOPLE])
+    return [*found, *(one for one in others if one.text.casefold() not in asked)][:most]
 
 
-def proxies(sources: Sequence[QuestionSource], most: int) -> list[Question]:
-    """Return at most `most` questions, chosen by their content; equal documents always give the same ones."""
-    frequency: Counter[str] = Counter(term for source in sources for term in set(analyse(source.parsed.text)))
-    made = [one for source in sources for one in _of(source, frequency, len(sources))]
-    asked = Counter(one.text.casefold() for one in made)
-    distinct = (one for one in made if asked[one.text.casefold()] == 1 and _askable(one.text))
-    return sorted(distinct, key=lambda one: one.id)[:most]
+def _chosen(sources: Sequence[QuestionSource], kinds: Iterable[str]) -> list[Question]:
+    """Return the questions of some kinds in the order of their ids, without those that ask for several places."""
+    found = [one for kind in kinds for one in KINDS[kind](sources)]
+    asked = Counter(one.text.casefold() for one in found)
+    distinct = (one for one in found if asked[one.text.casefold()] == 1 and _askable(one.text))
+    return sorted(distinct, key=lambda one: one.id)
 
 
 def _askable(text: str) -> bool:
@@ -59,19 +70,33 @@ def _askable(text: str) -> bool:
     return len(text) <= _LONGEST
 
 
-def _of(source: QuestionSource, frequency: Counter[str], documents: int) -> Iterator[Question]:
-    named = _question(source.parsed.title, Target(source.uri))
-    if named.text:
-        yield named
-    below = _pairs(source, "title", ("paragraph", "list_item", "text"))
-    yield from (one for one in below if one.text.casefold() != named.text.casefold())  # the title's own heading
-    yield from _pairs(source, "question", ("answer", "paragraph", "list_item"))
-    yield from _distinctive(source, frequency, documents)
+def _headings(sources: Sequence[QuestionSource]) -> Iterator[Question]:
+    for source in sources:
+        named = made(source.parsed.title, Target(source.uri))
+        if named.text:
+            yield named
+        below = _pairs(source, "title", ("paragraph", "list_item", "text"))
+        yield from (one for one in below if one.text.casefold() != named.text.casefold())  # the title's own heading
+        yield from _pairs(source, "question", ("answer", "paragraph", "list_item"))
 
 
-def _question(text: str, target: Target) -> Question:
-    text = " ".join(text.split())
-    return Question(key_of("proxy", text, target.document, target.quotation), text, (target,))
+def _words(sources: Sequence[QuestionSource]) -> Iterator[Question]:
+    frequency: Counter[str] = Counter(term for source in sources for term in set(analyse(source.parsed.text)))
+    for source in sources:
+        yield from _distinctive(source, frequency, len(sources))
+
+
+KINDS: dict[str, Callable[[Sequence[QuestionSource]], Iterable[Question]]] = {
+    "links": links,
+    "captions": captions,
+    "docstrings": docstrings,
+    "subjects": subjects,
+    "headings": _headings,
+    "words": _words,
+}
+"""What questions can be made of."""
+BY_PEOPLE = ("links", "captions", "docstrings", "subjects")
+"""Kinds whose questions are words of people about something else."""
 
 
 def _pairs(source: QuestionSource, asks: str, answers: Sequence[str]) -> Iterator[Question]:
@@ -80,14 +105,8 @@ def _pairs(source: QuestionSource, asks: str, answers: Sequence[str]) -> Iterato
     for one, after in pairwise(elements):
         if one.kind == asks and after.kind in answers:
             said = text[one.start_char : one.end_char].strip("#* \t\n")
-            if said and (quoted := _quoted(text, after)):
-                yield _question(said, Target(source.uri, quoted))
-
-
-def _quoted(text: str, element: Element) -> str:
-    """Return the first words of an element, as many as are on its first line."""
-    line = text[element.start_char : element.end_char].strip().split("\n", 1)[0]
-    return line if len(line) <= _QUOTED else line[:_QUOTED].rsplit(" ", 1)[0]
+            if said and (words := quoted(text, after)):
+                yield made(said, Target(source.uri, words))
 
 
 def _distinctive(source: QuestionSource, frequency: Counter[str], documents: int) -> Iterator[Question]:
@@ -98,7 +117,7 @@ def _distinctive(source: QuestionSource, frequency: Counter[str], documents: int
         if rarest := _rarest(text[start:end], frequency, documents):
             found.append((*rarest, text[start:end]))
     for _, said, sentence in sorted(found, reverse=True)[: 1 + len(text) // _CHARACTERS_PER_QUESTION]:
-        yield _question(said, Target(source.uri, sentence))
+        yield made(said, Target(source.uri, sentence))
 
 
 def _rarest(sentence: str, frequency: Counter[str], documents: int) -> tuple[float, str] | None:
