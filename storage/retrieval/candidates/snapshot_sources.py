@@ -80,8 +80,9 @@ class SnapshotReader:
         return self._keywords.search(text, k, allowed)
 
     def rarity(self, term: str) -> float:
-        """Return log(1 + chunks / chunks with the term), which is high for a rare term."""
-        return float(np.log1p(self.snapshot.keywords.rows / max(1, self._keywords.frequency(term))))
+        """Return log(1 + chunks / chunks with the term), which is high for a rare term, and 0 if no chunk has it."""
+        found = self._keywords.frequency(term)
+        return float(np.log1p(self.snapshot.keywords.rows / found)) if found else 0.0
 
     @property
     def language(self) -> str:
