@@ -21,6 +21,7 @@ _END_S = 1.5
 """Seconds for the commit, and then to end workers, remove folders, and give a lease back, which takes two requests.
 With the sentence, and on a machine that is busy, the end takes less than two."""
 _AT_ONCE_S = 0.2  # to tidy up when a second signal came
+COMMITTED_IS_KEPT = "what was committed is kept; run the same command again to finish"
 _WAITS = {signal.SIGINT: "press Ctrl-C again to end at once", signal.SIGTERM: "a second SIGTERM ends at once"}
 
 

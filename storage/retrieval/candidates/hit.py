@@ -44,6 +44,8 @@ class Hit:
             better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),
             the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
             one search.
+        line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
+            Markdown, that is the line of the file.
 
     Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -72,6 +74,7 @@ class Hit:
     terms: dict[str, float] = field(default_factory=dict)
     steps: tuple[StepNote, ...] = ()
     relevance: float = 0.0
+    line: int = 1
 
 
 @dataclass(slots=True)
@@ -125,4 +128,10 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
         terms=found.terms,
         steps=tuple(found.notes),
         relevance=relevance,
+        line=_line(found, row),
     )
+
+
+def _line(found: Candidate, row: ChunkRow) -> int:
+    """Return the line on which a hit starts: a widened one starts before its chunk, or with it."""
+    return row.line - found.text.count("\n", 0, row.start_char - found.span[0]) if found.span else row.line
