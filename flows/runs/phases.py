@@ -36,3 +36,8 @@ class Phase:
         """Return the share of the whole run that is done when the phase is this far, in percent."""
         before, share = _SHARES[self.name]
         return before + share * self.done / max(self.total, 1)
+
+
+def counted(count: int, units: str) -> str:
+    """Return a count with its unit, which is given in the plural: `1 document`, `2,000 documents`."""
+    return f"{count:,} {units.removesuffix('s') if count == 1 else units}"

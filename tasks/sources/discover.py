@@ -5,7 +5,7 @@ import glob
 from pathlib import Path
 
 from docmill.storage.address import is_address
-from docmill.storage.errors import SourceError
+from docmill.storage.errors import ALLOW_DELETE, SourceError
 from docmill.storage.foreign_address import why_foreign
 from docmill.tasks.sources.object_source import open_prefix
 from docmill.tasks.sources.source import DiscoverOptions, Listing, PathRules, Source, literal, may_exist, readable
@@ -88,6 +88,6 @@ def discover(source: Source, options: DiscoverOptions) -> Listing:
         skipped = "".join(f"; {s.uri}: {s.message}" for s in listing.skipped if source.covers(s.uri))
         raise SourceError(
             f"source {source.root / source.pattern} has no files{skipped}; check its name and [discover],"
-            " or give --allow-delete"
+            f" or {ALLOW_DELETE}"
         )
     return listing

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from docmill.storage.address import url_of
-from docmill.storage.errors import SourceError
+from docmill.storage.errors import ALLOW_DELETE, SourceError
 from docmill.storage.files import remove, temporary
 from docmill.storage.keys import key_of
 from docmill.storage.names import fault
@@ -54,7 +54,7 @@ class Incoming:
         objects = connect(source.url)
         entries = _files(objects)
         if not entries and not options.may_be_empty:
-            raise SourceError(f"source {source.url} has no objects; check the address, or give --allow-delete")
+            raise SourceError(f"source {source.url} has no objects; check the address, or {ALLOW_DELETE}")
         rules = PathRules(options)
         for key in entries:
             if PurePosixPath(key).name == options.ignore_file:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from docmill.flows.cli.terminal.output import note
+from docmill.flows.runs.phases import counted
 from docmill.storage.process import ending
 
 _COMMIT_S = 1.0
@@ -98,7 +99,7 @@ def kept_of(store: Path) -> str:
     snapshots = numbers(store)
     parts = [
         *([f"snapshot {snapshots[-1]}"] if snapshots else []),
-        *([f"{documents} parsed documents"] if documents else []),
-        *([f"{vectors} vectors"] if vectors else []),
+        *([counted(documents, "parsed documents")] if documents else []),
+        *([counted(vectors, "vectors")] if vectors else []),
     ]
     return f"kept: {', '.join(parts) or 'nothing yet'}; run the same command again to go on"

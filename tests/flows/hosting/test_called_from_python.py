@@ -65,3 +65,14 @@ def test_a_plan_takes_the_function_too(bench: Workbench) -> None:
     seen: list[str] = []
     docmill.plan(bench.docs, store=bench.root, options=_settings(bench), progress=lambda phase: seen.append(phase.name))
     assert {*seen} == {"parse"}
+
+
+def test_show_tables_names_what_a_statement_can_read_and_nothing_else(bench: Workbench) -> None:
+    bench.ingest()
+    with docmill.open_store(bench.root) as store:
+        names = store.sql(" show tables; ").column("name").to_pylist()
+        assert names == sorted(names)
+        assert {"chunks", "documents", "rejects", "runs", "snapshots", "vectors", "duplicates"} < {*names}
+        assert not [name for name in names if name.startswith("stored_")]
+        for name in names:
+            assert store.sql(f"SELECT * FROM {name} LIMIT 1").num_columns
