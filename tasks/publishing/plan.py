@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from docmill.storage.errors import Rejected, SourceError
+from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.schema import RejectRow, StagedDocument
 from docmill.tasks.document.process import WorkItem, reject
 from docmill.tasks.document.recipe import Recipe, suffix_of
@@ -308,7 +308,7 @@ def check_losses(state: StoreState, lost: Iterable[str], limit: float) -> None:
         if count > limit * held[source]:
             raise SourceError(
                 f"source {source!r} would lose {count} of {held[source]} documents, more than "
-                f"max_delete_fraction = {limit:g}; check that it is mounted, or give --allow-delete"
+                f"max_delete_fraction = {limit:g}; check that it is mounted, or {ALLOW_DELETE}"
             )
 
 

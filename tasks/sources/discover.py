@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from docmill.storage.address import is_address
-from docmill.storage.errors import SourceError
+from docmill.storage.errors import ALLOW_DELETE, SourceError
 from docmill.storage.foreign_address import why_foreign
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.object_source import open_prefix
@@ -119,7 +119,7 @@ class FolderSource(NamedSource):
         skipped = "".join(f"; {one.uri}: {one.message}" for one in listing.skipped if self.covers(one.uri))
         return (
             f"source {self.folder / self.pattern} has no files{skipped}; check its name and [discover],"
-            " or give --allow-delete"
+            f" or {ALLOW_DELETE}"
         )
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:  # noqa: ARG002  it is on this machine

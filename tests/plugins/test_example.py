@@ -192,7 +192,7 @@ def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project:
     assert project.rows(REJECTS) == [
         {
             "uri": "snow.md",
-            "reason": "crashed",
+            "reason": "plugin_failed",
             "message": f"{FAILED}: RuntimeError: snow (paragraphs.py, line 37)",
             "with": "paragraphs (docmill-example 1.0, 2) with trail (docmill-example 1.0, 1)",
         }

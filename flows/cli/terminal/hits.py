@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,15 +69,10 @@ def _also(store: "Store", hit: "Hit") -> str:
 def _place(store: "Store", hit: "Hit | OtherPlace", files: "KnownFiles | None") -> str:
     """Return the document of a hit with the page or line; the name is a link if `files` knows the document's file."""
     name = plain(hit.uri)
-    if hit.page and files is None:
-        return f"{name} page {hit.page}"
-    try:
-        document = store.document(hit.uri)
-    except Transient:  # an object store does not answer, and the mirror lacks the text that the line is counted in
-        return f"{name} page {hit.page}" if hit.page else name
     if files is not None:
-        name = linked(name, files.of(hit.uri, document.row.content_hash))
-    return f"{name} page {hit.page}" if hit.page else f"{name}:{document.text.count(chr(10), 0, hit.start_char) + 1}"
+        with suppress(Transient):  # an object store does not answer, and the mirror lacks the document
+            name = linked(name, files.of(hit.uri, store.document(hit.uri).row.content_hash))
+    return f"{name} page {hit.page}" if hit.page else f"{name}:{hit.line}"
 
 
 def _known_files(store: "Store") -> "KnownFiles | None":

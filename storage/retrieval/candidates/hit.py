@@ -58,6 +58,8 @@ class Hit:
             the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
             one search.
         also_at: Where candidates of the search stand that repeat this chunk and that `distinct` left out for it.
+        line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
+            Markdown, that is the line of the file.
 
     Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -88,6 +90,7 @@ class Hit:
     steps: tuple[StepNote, ...] = ()
     relevance: float = 0.0
     also_at: tuple[OtherPlace, ...] = ()
+    line: int = 1
 
 
 @dataclass(slots=True)
@@ -145,4 +148,10 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
         steps=tuple(found.notes),
         relevance=relevance,
         also_at=tuple(found.also_at),
+        line=_line(found, row),
     )
+
+
+def _line(found: Candidate, row: ChunkRow) -> int:
+    """Return the line on which a hit starts: a widened one starts before its chunk, or with it."""
+    return row.line - found.text.count("\n", 0, row.start_char - found.span[0]) if found.span else row.line
