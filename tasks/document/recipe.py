@@ -140,7 +140,7 @@ class Recipe:
     def _readers_key(self, uri: str, unread: bool) -> list[Any]:
         """Return the reader of a uri, and for a file that none of our parsers has read, those of all plugins."""
         reader = self.readers.chosen(uri)
-        own = [["read", *reader.spelled()]] if reader else []
+        own = [["read", *reader.spelled(), reader.readable()]] if reader else []
         others = [str(one) for one in plugged()] if unread else []
         return own + ([others] if others else [])
 

@@ -10,6 +10,7 @@ from docmill.storage.plugins.origin import described
 from docmill.storage.plugins.registry import Registry, Seam, nearest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.parser import Parser, ParserPlugin, parser_of_plugin
+from docmill.tasks.parse.dispatch.unstructured_files import unstructured_parser
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import BY_SUFFIX
@@ -27,7 +28,9 @@ def _parser_of(form: str) -> Parser:
 
 
 PARSERS: Registry[Parser] = Registry(
-    Seam("docmill.parsers", "parser", ParserPlugin), {form: _parser_of(form) for form in FORMATS}, parser_of_plugin
+    Seam("docmill.parsers", "parser", ParserPlugin),
+    {form: _parser_of(form) for form in FORMATS} | {"unstructured": unstructured_parser()},
+    parser_of_plugin,
 )
 
 

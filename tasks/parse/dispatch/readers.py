@@ -45,6 +45,10 @@ class ChosenReader:
         """Return what a key must cover of it."""
         return self.name, self.parser.whole_version, asdict(options_of_parser(self.name, self.options))
 
+    def readable(self) -> list[str]:
+        """Return the formats for which nothing has to be installed."""
+        return [form for form in self.parser.formats if not self.parser.lacks(form)]
+
     def takes(self, form: str) -> bool:
         """Return whether the parser reads a format."""
         return form in self.parser.formats
