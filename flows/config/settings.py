@@ -298,6 +298,7 @@ class RouteRule(ConfigSection):
 
 
 Routes = Annotated[tuple[RouteRule, ...], BeforeValidator(_decode)]
+SourceTables = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
 SplitOptions = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
 
 
@@ -311,7 +312,8 @@ class Settings(ConfigSection):
     store: Store = Field(default=Path("store"), description="The folder of the store, or s3://BUCKET/PREFIX.")
     sources: Texts = Field(
         default=(),
-        description="Default sources: folders, globs, files or s3://BUCKET/PREFIX. NAME=PATH names a source.",
+        description="Default sources: folders, globs, files, s3://BUCKET/PREFIX or PLUGIN://SOURCE."
+        " NAME=PATH names a source.",
     )
     engine: Literal["auto", "local", "prefect"] = Field(
         default="auto",
@@ -340,6 +342,12 @@ class Settings(ConfigSection):
     run: RunSettings = RunSettings()
     retention: RetentionSettings = RetentionSettings()
     gate: GateSettings = GateSettings()
+    source: SourceTables = Field(
+        default={},
+        repr=False,  # a credential that somebody wrote here is wrong, and must not be shown either
+        description="Settings of the sources of plugins, by the name of the source.",
+        examples=['[source.news]\nfile = "./news.json"\ntoken = { env = "NEWS_TOKEN" }'],
+    )
     routes: Routes = Field(
         default=(),
         description="How documents are split. The first matching glob wins; a glob wins over a type.",

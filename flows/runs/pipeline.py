@@ -86,7 +86,7 @@ def ingest(
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
     store = open_folder(settings.store, settings.mirrors)
     settings = settings.model_copy(update={"store": store.root})
-    opened = [open_source(source) for source in sources or settings.sources]
+    opened = [open_source(source, settings.source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
     ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store

@@ -48,6 +48,7 @@ class Lookout:
         self._arguments = arguments
         self.options = options
         self._rules: DiscoverOptions = discover_options(settings, may_be_empty=True)
+        self._tables = settings.source
         self._events: FolderEvents | None = None
         self._checkpoints = Checkpoints()  # of its own: a look is not a run, and keeps nothing
         self._seen: dict[str, Seen] = {}
@@ -62,7 +63,8 @@ class Lookout:
         """
         if afresh or not self.watched or self._replaced():
             self.close()
-            self._begin([_watched(argument, self._rules) for argument in self._arguments])
+            opened = [(argument, open_source(argument, self._tables)) for argument in self._arguments]
+            self._begin([Watched(argument, source, _why_polled(source, self._rules)) for argument, source in opened])
         self._seen = {one.argument: self._look(one) for one in self.watched if one.why_polled}
 
     def wait(self, seconds: float) -> bool:
@@ -122,11 +124,6 @@ class Lookout:
             return str(error)
         files = ((file.uri, file.size, file.mtime_ns, file.inode, file.origin) for file in listing.found)
         return frozenset((*files, *((skipped.uri, skipped.reason) for skipped in listing.skipped)))
-
-
-def _watched(argument: str, rules: DiscoverOptions) -> Watched:
-    source = open_source(argument)
-    return Watched(argument, source, _why_polled(source, rules))
 
 
 def _why_polled(source: Source, rules: DiscoverOptions) -> str:

@@ -24,6 +24,7 @@ class KnownDocument:
     uri: str
     source: str
     content_hash: str
+    size: int
     format: str
     language: str
     text_key: str
@@ -32,6 +33,7 @@ class KnownDocument:
     metadata: str
     content_types: tuple[str, ...]
     parent: str
+    source_url: str
 
 
 Known = KnownDocument | StagedDocument
@@ -192,7 +194,10 @@ def _place(
     held = _held(row, content_hash)
     # Its chunks may be stored by another document, under a route that this one has not had.
     if held and chunked and held.chunk_key == chunked.chunk_key:
-        result.unchanged.append(file.uri)
+        if held.source_url == file.link:
+            result.unchanged.append(file.uri)
+        else:  # the original has moved, or an older docmill wrote the row
+            result.planned.append(PlannedFile(file, content_hash, None, chunked))
         return
     if held and known:
         result.rechunked.append(file.uri)
@@ -213,7 +218,7 @@ def _work(file: SourceFile, content_hash: str, known: Known | None, recipe: Reci
         uri=file.uri,
         path=file.path,
         place=file.place,
-        size=file.size,
+        size=file.size or (known.size if known else 0),
         content_hash=content_hash,
         text_key=text_key,
         format=known.format if known else "",

@@ -171,6 +171,7 @@ def _document(file: SourceFile, known: Result) -> DocumentRow:
         lang=known.lang,
         parent=file.parent,
         reader=known.reader,
+        source_url=file.link,
     )
 
 

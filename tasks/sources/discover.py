@@ -3,15 +3,17 @@
 import errno
 import glob
 import shutil
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
-from docmill.storage.address import is_address
-from docmill.storage.errors import ALLOW_DELETE, SourceError
+from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.foreign_address import why_foreign
 from docmill.tasks.sources.checkpoints import Checkpoints
-from docmill.tasks.sources.object_source import open_prefix
+from docmill.tasks.sources.plugin_source import SOURCES, Address, Tables
 from docmill.tasks.sources.source import (
+    UNREADABLE,
     DiscoverOptions,
     Listing,
     NamedSource,
@@ -25,15 +27,18 @@ from docmill.tasks.sources.source import (
 from docmill.tasks.sources.walk import Walk
 
 
-def open_source(argument: str) -> Source:
-    """Return the source for `PATH`, `GLOB` or `NAME=PATH`; a path may be an address `s3://BUCKET/PREFIX`."""
+def open_source(argument: str, tables: Tables = MappingProxyType({})) -> Source:
+    """Return the source for `PATH`, `GLOB` or `NAME=PATH`.
+
+    A path may be an address `s3://BUCKET/PREFIX`, or `PLUGIN://SOURCE`, whose settings are among `tables`.
+    """
     name, where = _named(argument)
     if not where:
         raise SourceError("a source is an empty string; give a folder, a file or a glob")
-    if is_address(where):
-        return open_prefix(argument, where, name)
+    if scheme := _scheme(where):
+        return SOURCES[scheme].open(Address(argument, where, name), tables)
     if why := why_foreign(where):
-        raise SourceError(f"source {argument!r}: {why}")
+        raise SourceError(f"source {argument!r}: {why}, or install a plugin that reads it")
     path = Path(where)
     _check_reachable(argument, path)
     # A folder may be called [drafts]: what exists under the name itself is meant.
@@ -44,6 +49,20 @@ def open_source(argument: str) -> Source:
     if path.is_dir():
         return _source(name, path, "")
     return _source(name, path.parent, literal(readable(path.name)))
+
+
+def wrong_settings(arguments: Iterable[str], tables: Tables) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the key of each wrong setting of the sources of plugins, and what is wrong; nothing is opened."""
+    for argument in arguments:
+        name, where = _named(argument)
+        if scheme := _scheme(where):
+            yield from SOURCES[scheme].faults(Address(argument, where, name), tables)
+
+
+def _scheme(where: str) -> str:
+    """Return the scheme of an address that docmill or an installed plugin reads, else ""."""
+    scheme, separator, _ = where.partition("://")
+    return scheme if separator and scheme in SOURCES else ""
 
 
 def _check_reachable(argument: str, path: Path) -> None:
@@ -123,8 +142,11 @@ class FolderSource(NamedSource):
         )
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:  # noqa: ARG002  it is on this machine
-        """Copy a file; a run reads it where it is."""
-        shutil.copyfile(file.path, path)
+        """Copy a file, which a run reads where it is; raise `Rejected` if it cannot be read."""
+        try:
+            shutil.copyfile(file.path, path)
+        except OSError as error:
+            raise Rejected(UNREADABLE, error.strerror or str(error)) from error
 
     def link(self, file: SourceFile) -> str:  # noqa: ARG002
         """Return "": a path says nothing to the reader of a store on another machine, and names folders of this one.

@@ -1,15 +1,17 @@
 """Sources of every kind are one protocol, and only `open_source` knows which kinds there are."""
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from docmill.source_suite import check_bytes, check_checkpoint, check_links, check_listing, check_missing
 from docmill.storage.errors import Rejected
 from docmill.storage.objects.bucket import connect
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints, SourceItem
 from docmill.tasks.sources.discover import open_source
-from docmill.tasks.sources.source import DiscoverOptions
+from docmill.tasks.sources.source import DiscoverOptions, Source
 from tests.kit.far_bench import FarBench
 from tests.kit.house import MODULES, imports, name_of, syntax
 
@@ -52,6 +54,11 @@ def test_a_source_of_each_kind_lists_and_fetches(where: str, tmp_path: Path) -> 
     source.fetch(file, tmp_path / "fetched", 1000)
     assert (tmp_path / "fetched").read_text() == TEXT
     assert source.link(file) == ("" if source.folder else f"{where}/deep/guide.md")
+
+
+@pytest.mark.parametrize("check", [check_listing, check_checkpoint, check_bytes, check_missing, check_links])
+def test_our_sources_keep_what_the_suite_asks_of_others(where: str, check: Callable[[Source], None]) -> None:
+    check(open_source(f"kept={where}"))
 
 
 def test_an_object_that_is_gone_is_rejected(far: FarBench, tmp_path: Path) -> None:

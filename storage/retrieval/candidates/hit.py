@@ -60,6 +60,7 @@ class Hit:
         also_at: Where candidates of the search stand that repeat this chunk and that `distinct` left out for it.
         line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
             Markdown, that is the line of the file.
+        source_url: The URL where a person opens the original of the document, or "" for a file on a disk.
 
     Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -91,6 +92,7 @@ class Hit:
     relevance: float = 0.0
     also_at: tuple[OtherPlace, ...] = ()
     line: int = 1
+    source_url: str = ""
 
 
 @dataclass(slots=True)
@@ -121,8 +123,8 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
-    """Return the hit of a candidate and its row."""
+def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, source_url: str) -> Hit:
+    """Return the hit of a candidate, its row, and the URL of its document."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
@@ -149,6 +151,7 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
         relevance=relevance,
         also_at=tuple(found.also_at),
         line=_line(found, row),
+        source_url=source_url,
     )
 
 

@@ -161,6 +161,7 @@ steps[].score | number | score of the hit after the step
 steps[].said | text | what the step did with the hit
 relevance | number |
 line | integer |
+source_url | text |
 """),
     "sql": Printed("an array: an object for each row, its keys the columns of the statement", """\
 * | any | a value: numbers, texts, booleans, null, arrays and objects as they are; times and binary values as text
