@@ -79,23 +79,24 @@ class KeywordIndex:
         return ids.filter(pa.array(self._factors.included))
 
     def _hits(self, terms: Sequence[Term], rows: Rows, factors: Factors, k: int) -> list[KeywordHit]:
-        gains = [term.gains_at(rows, factors) for term in terms]
+        columns = [(term.text, *term.gains_and_fields_at(rows, factors)) for term in terms]
         scores = np.zeros(len(rows))
-        for own in gains:  # one by one, so that equal chunks have bit-equal scores
+        for _, own, _ in columns:  # one by one, so that equal chunks have bit-equal scores
             scores += own
         table = pa.table({"score": scores, "chunk_id": self._ids_of(rows)})
         # By id among equals, so that the order does not depend on which segment a chunk lies in.
         best = pc.select_k_unstable(table, min(k, len(rows)), [("score", "descending"), ("chunk_id", "ascending")])
         ids = table.column("chunk_id").take(best).to_pylist()
-        held = [(term.text, own, term.fields_at(rows)) for term, own in zip(terms, gains, strict=True)]
+        places = best.to_numpy()
+        held = [(text, own[places].tolist(), fields[places].tolist()) for text, own, fields in columns]
         return [
             KeywordHit(
                 chunk_id,
-                float(scores[place]),
-                {text: float(own[place]) for text, own, fields in held if fields[place]},
-                {text: _NAMED[fields[place]] for text, _, fields in held if fields[place]},
+                score,
+                {text: own[n] for text, own, fields in held if fields[n]},
+                {text: _NAMED[fields[n]] for text, _, fields in held if fields[n]},
             )
-            for place, chunk_id in zip(best.to_pylist(), ids, strict=True)
+            for n, (chunk_id, score) in enumerate(zip(ids, scores[places].tolist(), strict=True))
         ]
 
     def _terms(self, query: str) -> list[Term]:

@@ -54,10 +54,19 @@ class Slice:
             counts += np.bincount(places, gains, len(counts))  # fields in order, so equal chunks sum alike
         return counts
 
+    def fields(self) -> npt.NDArray[np.uint8]:
+        """Return which fields have the term in each posting, one bit for each field."""
+        found = (self.frequencies > 0).astype(np.uint8)
+        np.bitwise_or.at(found, self.side.places, np.left_shift(1, self.side.fields).astype(np.uint8))
+        return found
+
     def only(self, places: npt.NDArray[np.integer]) -> "Slice":
         """Return the slice with some of its postings, by their ascending places."""
-        first = self.side.places.searchsorted(places.astype(np.int32))
-        sizes = self.side.places.searchsorted(places.astype(np.int32), side="right") - first
+        if not len(self.side.places):
+            return Slice(self.base, self.end, self.rows[places], self.frequencies[places], self.side)
+        bounds = np.stack([places, places + 1]).astype(self.side.places.dtype)
+        first, last = self.side.places.searchsorted(bounds)
+        sizes = last - first
         ends = np.cumsum(sizes)
         picked = np.repeat(first - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)
         own = np.repeat(np.arange(len(places)), sizes)
@@ -107,15 +116,13 @@ class Term:
             counts[held] = piece.counts(rows[held], factors)
         return self._gain(counts)
 
-    def fields_at(self, rows: Rows) -> npt.NDArray[np.uint8]:
-        """Return the fields of the given ascending rows that contain it, one bit for each field."""
-        found = np.zeros(len(rows), np.uint8)
+    def gains_and_fields_at(self, rows: Rows, factors: Factors) -> tuple[Floats, npt.NDArray[np.uint8]]:
+        """Return `gains_at`, and which fields of the rows contain the term, one bit for each field."""
+        counts, found = np.zeros(len(rows)), np.zeros(len(rows), np.uint8)
         for held, piece in self._held(rows):
-            places, fields, _ = piece.side
-            own = (piece.frequencies > 0).astype(np.uint8)
-            np.bitwise_or.at(own, places, np.left_shift(1, fields).astype(np.uint8))
-            found[held] = own
-        return found
+            counts[held] = piece.counts(rows[held], factors)
+            found[held] = piece.fields()
+        return self._gain(counts), found
 
     def _held(self, rows: Rows) -> Iterator[tuple[Rows, Slice]]:
         """Yield the places of those of the ascending rows that contain the term, with their postings, by segment."""

@@ -53,10 +53,15 @@ def _explained(hit: "Hit") -> Iterator[str]:
     if hit.vector_score is not None:
         yield f"vectors: rank {hit.vector_rank}, cosine {hit.vector_score:.3f}"
     if hit.keyword_score is not None:
-        terms = ", ".join(f"{term} {gain:.2f}" for term, gain in sorted(hit.terms.items(), key=lambda pair: -pair[1]))
-        yield f"keywords: rank {hit.keyword_rank}, BM25 {hit.keyword_score:.3f} ({terms})"
+        yield f"keywords: rank {hit.keyword_rank}, BM25 {hit.keyword_score:.3f} ({', '.join(_terms(hit))})"
     for note in hit.steps:
         yield f"{note.step} {note.score:.3f}: {note.said}"
+
+
+def _terms(hit: "Hit") -> Iterator[str]:
+    """Yield the matched terms, heaviest first, each with its share of the score and the fields that have it."""
+    for term, gain in sorted(hit.terms.items(), key=lambda pair: -pair[1]):
+        yield f"{term} {gain:.2f} in {' and '.join(hit.fields[term])}"
 
 
 def _also(store: "Store", hit: "Hit") -> str:

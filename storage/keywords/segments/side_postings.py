@@ -54,6 +54,8 @@ class SidePostings:
 
     def bounds(self, term: int) -> list[tuple[int, int, int]]:
         """Return (field, greatest frequency, least length) for each side field that has a term of the dictionary."""
+        if not len(self.terms):
+            return []
         start, end = self.terms.searchsorted(np.array([term, term + 1], np.int32))
         pieces = (self.kinds[start:end], self.highest[start:end], self.shortest[start:end])
         return list(zip(*(piece.tolist() for piece in pieces), strict=True))
