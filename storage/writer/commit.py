@@ -330,10 +330,10 @@ def _with_found(batch: pa.RecordBatch, packs: Packs) -> pa.RecordBatch:
 
 def posting_rows(chunks: Rows, wanted: pa.Array | None = None) -> Iterator[tuple[str, str]]:
     """Yield (chunk_id, indexed text) of chunks, or of those `wanted`."""
-    for part in _some(chunks, ["chunk_id", "context", "text"], wanted):
+    for part in _some(chunks, ["chunk_id", "context", "text", "unread"], wanted):
         for batch in part.to_batches(_BATCH_ROWS):
-            for chunk_id, context, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                yield chunk_id, indexed_text(context, text)
+            for chunk_id, *said in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                yield chunk_id, indexed_text(*said)
 
 
 def _some(chunks: Rows, columns: list[str], wanted: pa.Array | None) -> Iterator[pa.Table]:
