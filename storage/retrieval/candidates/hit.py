@@ -16,13 +16,14 @@ class StepNote:
 
 @dataclass(frozen=True, slots=True)
 class OtherPlace:
-    """Where a chunk stands that repeats a hit, and that the search left out for it; offsets are those of a hit."""
+    """Where a chunk stands that repeats a hit, and that the search left out for it; offsets and line are those of a hit."""
 
     chunk_id: str
     uri: str
     start_char: int
     end_char: int
     page: int | None
+    line: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,7 @@ def index(kept: Collection, size: str, context: str, store: Store | None) -> Ind
     """Return the candidates of every question, by keywords alone without a store."""
     documents = split(kept, size, "structural" if context == LATE else context)
     drafts = [(uri, draft) for uri, found in documents.items() for draft in found]
-    texts = [indexed_text(draft.context, draft.text) for _, draft in drafts]
+    texts = [indexed_text(draft.context, draft.text, draft.unread) for _, draft in drafts]
     name = f"{kept.name}-{size}-{context}"
     found: dict[str, list[tuple[str, float]]] = defaultdict(list)
     if store is not None:
