@@ -22,7 +22,7 @@ DOCUMENTS = {
         "[read more](../mast.md) or [read more](ropes/index.md). [Elsewhere and far](https://x.example/mast).\n\n"
         "[Not there at all](../nowhere.md) and [what this page says](start.md).\n\nSee also: Rope care, `Mast`.\n"
     ),
-    "guide/ropes/index.md": "# Rope care\n\nDry them. [Put up the mast](/mast) before.\n",
+    "guide/ropes/index.md": "# Rope care\n\nDry them. Then [put up the mast](/mast).\n",
     "mast.md": "# Mast\n\nThe pole stands upright.\n\n## Guy ropes!\n\nFour lines hold the pole.\n",
     "report.md": (
         "# Report\n\nTable 1: Wind speeds by season\n\n| season | speed |\n|---|---|\n| winter | 12 |\n\n"
@@ -55,7 +55,7 @@ def test_words_of_a_link_ask_for_the_one_place_that_they_lead_to(bench: Workbenc
     assert asked(bench, "links") == {
         "put up the mast": (Target("mast.md"),),
         "tighten each rope": (Target("mast.md", "Four lines hold the pole."),),
-        "rope care": (Target("guide/ropes/index.md"),),
+        "Rope care": (Target("guide/ropes/index.md"),),
     }
     found = {one.text: one for one in proxies(read_sources(bench.store, 100), 100, ["links"])}
     assert sorted(place.document for place in found["put up the mast"].hidden) == [

@@ -15,7 +15,7 @@ from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
     from docmill.flows.measure.evaluation import EvaluationSubject, Measured
-    from docmill.tasks.evaluate.questions import Question
+    from docmill.tasks.evaluate.questions import LeftOut, Question
 
 
 class Dimension(StrEnum):
@@ -86,48 +86,70 @@ def questions(
 ) -> None:
     """Measure how well search answers questions with known answers."""
     settings = settings_of(context)
-    if (file is None) == (not made_from):
-        raise ConfigError("give questions with --questions FILE, or have them made with --from links")
     # Before all else: what is wrong with the file should not wait for models to load.
-    from docmill.tasks.evaluate.questions import read_questions
-
-    asked, faults = read_questions(file, qrels) if file else ([], [])
+    asked, faults = _read(file, qrels, made_from)
     from docmill.flows.cli.pages.question_report import QuestionReport
     from docmill.flows.measure import evaluation
     from docmill.flows.measure.breakdown import broken_down
     from docmill.tasks.evaluate.ranking import MEASURES
-    from docmill.tasks.evaluate.ranking import run_file as as_run
 
-    asked = asked or evaluation.made_questions(settings.store, at[0] if at else None, made_from or (), most)
+    asked = asked or _make(settings.store, at, made_from, most)
     ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [])
     found = evaluation.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
-    subject = partial(_subject, file, qrels, made_from or (), asked, depth)
+    subject = partial(_subject, file, qrels, made_from, asked, depth)
     if keep:
         save_rows(lambda: evaluation.keep(settings.store, found, subject(), values))
     parts = broken_down(settings.store, found, asked, by or [])
     report = QuestionReport(asked, found, (*faults, *found[0].evaluation.left_out), parts)
     report.tell(settings.store, depth)
     report.print(as_json)
-    if run_file:
-        run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
-    if html:
-        title = f"{subject().name}: {len(asked)} questions"
-        _write_page(html, title, f"The first {depth} hits; bars are 95 % intervals.", found)
+    _write_run(run_file, found, asked)
+    title = f"{subject().name}: {len(asked)} questions"
+    _write_page(html, title, f"The first {depth} hits; bars are 95 % intervals.", found)
     if report.left_out:
         raise typer.Exit(_LEFT_OUT)
 
 
+def _read(
+    file: Path | None, qrels: Path | None, made_from: list[Made] | None
+) -> tuple[list["Question"], list["LeftOut"]]:
+    """Return the questions of the file and those that are wrong; neither, if they are to be made."""
+    from docmill.tasks.evaluate.questions import read_questions
+
+    if (file is None) == (not made_from):
+        raise ConfigError("give questions with --questions FILE, or have them made with --from links")
+    return read_questions(file, qrels) if file else ([], [])
+
+
+def _make(store: Path, at: list[str] | None, kinds: list[Made] | None, most: int) -> list["Question"]:
+    from docmill.flows.measure import evaluation
+
+    return evaluation.made_questions(store, at[0] if at else None, kinds or (), most)
+
+
 def _subject(
-    file: Path | None, qrels: Path | None, kinds: Sequence[str], asked: Sequence["Question"], depth: int
+    file: Path | None, qrels: Path | None, kinds: list[Made] | None, asked: Sequence["Question"], depth: int
 ) -> "EvaluationSubject":
     from docmill.flows.measure import evaluation
 
     settings = {"depth": depth}
-    return evaluation.subject_of(file, qrels, settings) if file else evaluation.made_subject(kinds, asked, settings)
+    return (
+        evaluation.subject_of(file, qrels, settings) if file else evaluation.made_subject(kinds or (), asked, settings)
+    )
 
 
-def _write_page(path: Path, title: str, caption: str, found: Sequence["Measured"]) -> None:
-    """Write the page that draws the means."""
+def _write_run(path: Path | None, found: Sequence["Measured"], asked: Sequence["Question"]) -> None:
+    """Write the first rankings, if wanted."""
+    from docmill.tasks.evaluate.ranking import run_file
+
+    if path is not None:
+        path.write_text(run_file(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
+
+
+def _write_page(path: Path | None, title: str, caption: str, found: Sequence["Measured"]) -> None:
+    """Write the page that draws the means, if wanted."""
+    if path is None:
+        return
     from docmill.flows.cli.pages.chart import Compared, chart
 
     drawn = [Compared(one.title, one.evaluation.values) for one in found]

@@ -28,12 +28,13 @@ def _of(source: QuestionSource, language: str) -> Iterator[Question]:
     for said, code in documented(text, language):
         comment = " ".join(_MARKS.sub("", text[said.start : said.end]).split())
         first = _SENTENCE.match(comment)
-        asked, line = first[1] if first else comment, _line(text[code.start : code.end])
+        asked, line = first[1] if first else comment, _line(text, text[code.start : code.end])
         if len(asked) >= _SHORTEST and line:
             yield made(asked.rstrip("."), Target(source.uri, line))
 
 
-def _line(code: str) -> str:
-    """Return the first line of some code with a name in it, or ""."""
+def _line(text: str, code: str) -> str:
+    """Return the first line of some code that stands nowhere else in the file, or ""."""
     lines = (line.strip() for line in code.split("\n"))
-    return next((line for line in lines if re.search(r"\w{3}", line) and len(line) <= _LONGEST_LINE), "")
+    named = (line for line in lines if re.search(r"\w{3}", line) and len(line) <= _LONGEST_LINE)
+    return next((line for line in named if text.count(line) == 1), "")

@@ -7,7 +7,7 @@ for it holds the question word for word.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from posixpath import normpath
 from urllib.parse import unquote, urlsplit
@@ -30,28 +30,35 @@ _BODY = ("paragraph", "list_item", "text", "table", "code", "quote")
 def links(sources: Sequence[QuestionSource]) -> Iterator[Question]:
     """Yield a question for each text that leads to one place only, from however many places."""
     pages = _Pages(sources)
-    leads: dict[str, dict[Target, list[Passage]]] = defaultdict(lambda: defaultdict(list))
+    leads: dict[str, list[tuple[str, Target, Passage]]] = defaultdict(list)
     for source in sources:
-        for text, target, place in _leading(source, pages):
-            if target.document != source.uri or target.quotation:
-                leads[" ".join(text.split()).casefold()][target].append(place)
-    for text, targets in leads.items():
-        if len(targets) == 1 and len(analyse(text)) >= _FEWEST:
-            ((target, places),) = targets.items()
-            yield made(text, target, *places)
+        for one in _leading(source, pages):
+            leads[" ".join(one[0].split()).casefold()].append(one)
+    for found in leads.values():
+        text, target, _ = found[0]
+        if {one[1] for one in found} == {target} and len(analyse(text)) >= _FEWEST:
+            yield made(text, target, *(place for _, _, place in found))
 
 
 def _leading(source: QuestionSource, pages: "_Pages") -> Iterator[tuple[str, Target, Passage]]:
     """Yield the words, the target and the place of each link and of each page that a `See also` names."""
-    text = source.parsed.text
     for element in source.parsed.elements:
         place = Passage(source.uri, element.start_char, element.end_char)
-        for link in element.attributes.get("links", ()):
-            if "://" not in link["text"] and (target := pages.led_to(source.uri, link["url"])):
-                yield link["text"], target, place
-        for found in _SEE_ALSO.finditer(text, element.start_char, element.end_char):
-            named = (name.strip(" `*_.:\"'") for name in _NAMES.split(found[1]))
-            yield from ((name, Target(uri), place) for name in named if (uri := pages.titled(name)))
+        for text, target in chain(_linked(source.uri, element, pages), _see_also(source, element, pages)):
+            if target != Target(source.uri):
+                yield text, target, place
+
+
+def _linked(uri: str, element: Element, pages: "_Pages") -> Iterator[tuple[str, Target]]:
+    for link in element.attributes.get("links", ()):
+        if "://" not in link["text"] and (target := pages.led_to(uri, link["url"])):
+            yield link["text"], target
+
+
+def _see_also(source: QuestionSource, element: Element, pages: "_Pages") -> Iterator[tuple[str, Target]]:
+    for found in _SEE_ALSO.finditer(source.parsed.text, element.start_char, element.end_char):
+        named = (name.strip(" `*_.:\"'") for name in _NAMES.split(found[1]))
+        yield from ((name, Target(uri)) for name in named if (uri := pages.titled(name)))
 
 
 class _Pages:
