@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
-from docmill.flows.config.settings import ReaderRule, RouteRule, Settings
+from docmill.flows.config.settings import RouteRule, Settings
 from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, late_space, tokenizer_dir
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file

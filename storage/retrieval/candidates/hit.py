@@ -16,7 +16,7 @@ class StepNote:
 
 @dataclass(frozen=True, slots=True)
 class OtherPlace:
-    """Where a chunk stands that repeats a hit, and that the search left out for it; offsets and line are those of a hit."""
+    """Where a chunk stands that repeats a hit, and that the search left out for it."""
 
     chunk_id: str
     uri: str
