@@ -2,6 +2,7 @@
 
 | entry point group | protocol | chosen by |
 |---|---|---|
+| `docmill.parsers` | `ParserPlugin` | the format of a file, `[[parse.readers]] reader` |
 | `docmill.splitters` | `SplitterPlugin` | `[[routes]] strategy` |
 | `docmill.contextualizers` | `ContextualizerPlugin` | `[chunk] contextualizer`, `[[routes]] contextualizer` |
 | `docmill.encoders` | `EncoderPlugin` | `[embedding] model` |
@@ -19,6 +20,8 @@ from docmill.storage.retrieval.steps.rerankers import RerankerPlugin
 from docmill.storage.schema import ChunkRow, Element, Parsed
 from docmill.tasks.context.context_input import ContextInput, Lead
 from docmill.tasks.context.context_plugin import ContextualizerPlugin
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.dispatch.parser import NoOptions, ParserPlugin
 from docmill.tasks.sources.checkpoints import SourceItem
 from docmill.tasks.sources.plugin_source import SourceListing, SourcePlugin, SourceReader, SourceSettings
 from docmill.tasks.split.parts.options import Options
@@ -27,14 +30,17 @@ from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.splitter import SplitterPlugin
 
 __all__ = [
+    "Canvas",
     "ChunkRow",
     "ContextInput",
     "ContextualizerPlugin",
     "Element",
     "EncoderPlugin",
     "Lead",
+    "NoOptions",
     "Options",
     "Parsed",
+    "ParserPlugin",
     "Part",
     "Rejected",
     "RerankerPlugin",

@@ -131,7 +131,7 @@ def check_chunks(parsed: Parsed, found: list[Draft], limit: int) -> None:
     for draft in found:
         assert draft.text == parsed.text[draft.start_char : draft.end_char]
         assert draft.text.strip()
-        assert draft.tokens == len(tokenizer().encode(indexed_text(draft.context, draft.text)))
+        assert draft.tokens == len(tokenizer().encode(indexed_text(draft.context, draft.text, draft.unread)))
         assert draft.tokens <= limit
         assert {draft.start_char, draft.end_char} <= boundaries
         assert draft.line == 1 + parsed.text[: draft.start_char].replace("\r\n", "\n").replace("\r", "\n").count("\n")

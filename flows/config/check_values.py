@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from docmill.flows.config.from_settings import model_of, routes_of
+from docmill.flows.config.from_settings import model_of, readers_of, routes_of
 from docmill.flows.config.key_lines import KeyPlace
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import ConfigError, SourceError
@@ -35,6 +35,8 @@ def _checks(settings: Settings) -> Iterator[tuple[KeyPlace, Callable[[], object]
     if settings.chunk.tokenizer:
         yield ("chunk", "tokenizer"), partial(counting_folder, settings.chunk.tokenizer)
     yield ("model", "provider"), partial(model_of, settings)
+    for number, reader in enumerate(settings.parse.readers):
+        yield ("parse", "readers", number), partial(readers_of, (reader,))
     for strategy, values in settings.split.items():
         yield ("split", strategy), partial(options_of, strategy, values)
     for number, rule in enumerate(settings.routes):

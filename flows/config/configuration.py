@@ -14,8 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from docmill.flows.config.input_settings import ConfigSection
 from docmill.flows.config.key_lines import key_lines, line_of
-from docmill.flows.config.settings import ConfigSection, Settings
+from docmill.flows.config.settings import Settings
 from docmill.storage.errors import ConfigError
 
 FILE_NAME = "docmill.toml"

@@ -26,6 +26,7 @@ from docmill.flows.runs.batch_phases import PLAN
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
 from docmill.flows.runs.engine import Engine, Node
+from docmill.flows.runs.phases import counted
 from docmill.flows.runs.report import EARLIER, Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run
@@ -184,7 +185,8 @@ def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovere
         prints = _fingerprints(listings, seen)
         expanded = expand(listings, prints, held, run.recipe, how.retry, run.incoming.bring)
     names = ", ".join(source.name for source, _ in listings)
-    run.record(Node("discover", f"{len(prints):,} files"), began, f"{len(prints):,} files in {names}")
+    files = counted(len(prints), "files")
+    run.record(Node("discover", files), began, f"{files} in {names}")
     return _Discovered(listings, expanded, seen, held)
 
 
@@ -207,7 +209,7 @@ def _prepare(run: Run, expanded: Expansion, how: RunOptions) -> Changes | None:
         # Check again: which documents gave no text is known only now.
         _check_losses(state, todo.lost | {*outcome.gone}, most, expanded)
         _count(run.report, state, todo, outcome, done.embedded)
-        if todo.empty:
+        if todo.empty and not (run.base and run.base.snapshot.keywords.outdated):
             return None
         changes = gather(run.base, run.batches, state, todo, outcome, confirmed(run.space), run.folder)
         return replace(changes, partial=done.partial, tokens_per_s=done.tokens_per_s)

@@ -65,6 +65,6 @@ def place(error: BaseException) -> str:
     return own[-1] if own else ""
 
 
-def crashed(message: str) -> Rejected:
+def plugin_failed(message: str) -> Rejected:
     """Return the reason for a document on which a plugin has failed."""
-    return Rejected("crashed", message)
+    return Rejected("plugin_failed", message)

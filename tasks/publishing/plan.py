@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from docmill.storage.errors import Rejected, SourceError
+from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.schema import RejectRow, StagedDocument
 from docmill.tasks.document.process import WorkItem, reject
 from docmill.tasks.document.recipe import Recipe, suffix_of
@@ -142,7 +142,7 @@ def _still_rejected(before: RejectRow | None, file: SourceFile, content_hash: st
     """Return whether a file was rejected before and this recipe would reject it again."""
     if before is None or (file.reason and before.reason != file.reason):
         return False
-    key = recipe.attempt_key(before.reason, before.parser)
+    key = recipe.attempt_key(before.reason, before.parser, file.uri)
     return (before.content_hash, before.attempt_key) == (content_hash, key)
 
 
@@ -171,7 +171,7 @@ class KnownContents:
         known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
         if known is None:
             return None
-        return known if known.text_key == self.recipe.text_key(content_hash, file_type(known)) else None
+        return known if self.recipe.is_current(uri, content_hash, file_type(known), known.text_key) else None
 
     def chunks(self, uri: str, known: Known) -> Known | None:
         """Return the row with the chunks of this text under the route of `uri`, unless they are stale."""
@@ -313,7 +313,7 @@ def check_losses(state: StoreState, lost: Iterable[str], limit: float) -> None:
         if count > limit * held[source]:
             raise SourceError(
                 f"source {source!r} would lose {count} of {held[source]} documents, more than "
-                f"max_delete_fraction = {limit:g}; check that it is mounted, or give --allow-delete"
+                f"max_delete_fraction = {limit:g}; check that it is mounted, or {ALLOW_DELETE}"
             )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from docmill.storage.errors import Rejected, SourceError
+from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.foreign_address import why_foreign
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.plugin_source import SOURCES, Address, Tables
@@ -138,7 +138,7 @@ class FolderSource(NamedSource):
         skipped = "".join(f"; {one.uri}: {one.message}" for one in listing.skipped if self.covers(one.uri))
         return (
             f"source {self.folder / self.pattern} has no files{skipped}; check its name and [discover],"
-            " or give --allow-delete"
+            f" or {ALLOW_DELETE}"
         )
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:  # noqa: ARG002  it is on this machine

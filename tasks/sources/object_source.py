@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from docmill.storage.address import url_of
-from docmill.storage.errors import Rejected, SourceError
+from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.objects.bucket import ObjectEntry, Objects, Vanished, connect
 from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
 from docmill.tasks.sources.incoming import admitted
@@ -43,7 +43,7 @@ class ObjectSource(NamedSource):
         objects = connect(self.where)
         entries = _files(objects)
         if not entries and not options.may_be_empty:
-            raise SourceError(f"source {self.where} has no objects; check the address, or give --allow-delete")
+            raise SourceError(f"source {self.where} has no objects; check the address, or {ALLOW_DELETE}")
         rules = PathRules(options)
         for key in entries:
             if PurePosixPath(key).name == options.ignore_file:

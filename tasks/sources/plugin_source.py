@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from docmill.storage.errors import REASONS, ConfigError, Rejected, SourceError, Transient
 from docmill.storage.keys import key_of
-from docmill.storage.plugins.origin import Origin, crashed, described, place
+from docmill.storage.plugins.origin import Origin, described, place, plugin_failed
 from docmill.storage.plugins.registry import Registry, Seam, nearest
 from docmill.storage.plugins.secret import Secret, secrets_in, without
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
@@ -170,7 +170,7 @@ class PluginSource(NamedSource):
 
     def _pieces(self, file: SourceFile) -> Iterator[bytes]:
         assert file.item
-        with self._blamed(crashed):
+        with self._blamed(plugin_failed):
             found = self.reader.fetch(file.item)
             for piece in [found] if isinstance(found, bytes) else found:
                 if not isinstance(piece, bytes):

@@ -29,7 +29,7 @@ from docmill.storage.retrieval.candidates.vector_source import open_vectors
 from docmill.storage.schema import ChunkRow
 from docmill.storage.tables.row_reader import OpenedTable
 from docmill.storage.tables.tables import read_table
-from docmill.storage.writer.commit import posting_rows
+from docmill.storage.writer.posting_rows import stored_rows
 
 Vector = npt.NDArray[np.float32]
 _SCORING = Scoring(idf="positive")  # each word of the query that a chunk contains must raise its score
@@ -80,8 +80,9 @@ class SnapshotReader:
         return self._keywords.search(text, k, allowed)
 
     def rarity(self, term: str) -> float:
-        """Return log(1 + chunks / chunks with the term), which is high for a rare term."""
-        return float(np.log1p(self.snapshot.keywords.rows / max(1, self._keywords.frequency(term))))
+        """Return log(1 + chunks / chunks with the term), which is high for a rare term, and 0 if no chunk has it."""
+        found = self._keywords.frequency(term)
+        return float(np.log1p(self.snapshot.keywords.rows / found)) if found else 0.0
 
     @property
     def language(self) -> str:
@@ -160,8 +161,7 @@ class SnapshotReader:
                 raise
             # A repair skips the postings of an old snapshot: if they are lost or outdated, rebuild them here.
             with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # mapped files outlive it
-                rows = posting_rows(read_table(self.stored, "chunks"))
-                state = rebuild(Path(folder), rows, self.snapshot.keywords.language)
+                state = rebuild(Path(folder), stored_rows(self.stored), self.snapshot.keywords.language)
                 return KeywordIndex(Path(folder), state, _SCORING)
 
 
