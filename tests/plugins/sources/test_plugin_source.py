@@ -252,7 +252,7 @@ def test_an_item_that_cannot_be_fetched_is_rejected_and_tried_again_and_the_othe
     report = library.ingest(local)
     assert (report.exit_status, report.documents.changed, report.documents.stale) == (3, 1, 1)
     told = {row["uri"]: (row["reason"], row["message"]) for row in library.rows("SELECT * FROM rejects")}
-    assert told["books/mill.md"][0] == "crashed"
+    assert told["books/mill.md"][0] == "plugin_failed"
     assert "source 'shelves' of acme 1.0 failed: RuntimeError: boom (acme_" in told["books/mill.md"][1]
     assert "TypeError: fetch must give bytes, got str" in told["books/new.md"][1]
     assert len(library.uris()) == 3
