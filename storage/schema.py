@@ -143,8 +143,10 @@ class DocumentRow:
     `restored` if the file is gone and the document was brought back.
     `language` is the language of source code, `lang` the natural language that the file states (BCP 47). `created`
     and `modified` are the times that the file itself states, in ISO 8601. `parent` is the uri of the archive or mail
-    that contains the document. `content_types` are those of its regions; `regions` describes each region in the
-    fields of `REGION`: what it is, why, and how it was split.
+    that contains the document. `source_url` is where a person opens the original, that of the archive or mail for
+    what is in one; "" for a file on a disk, as its path says nothing on another machine. `content_types` are those
+    of its regions; `regions` describes each region in the fields of `REGION`: what it is, why, and how it was split.
+    `reader` is the name and version of the parser that [parse] readers or a plugin chose, or "" for docmill's own.
     """
 
     document_id: str
@@ -170,6 +172,8 @@ class DocumentRow:
     modified: str = ""
     lang: str = ""
     parent: str = ""
+    reader: str = ""
+    source_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +322,7 @@ class StagedDocument:
     created: str = ""
     modified: str = ""
     lang: str = ""
+    reader: str = ""
 
 
 Row = DocumentRow | ChunkRow | RejectRow | RunRow | CostRow

@@ -24,6 +24,8 @@ _DOCUMENT = {
     "modified": "When it was changed, as the file states, in ISO 8601.",
     "lang": "Natural language that the file states (BCP 47).",
     "parent": "Uri of the archive or mail that contains it.",
+    "reader": "Parser that [parse] readers or a plugin chose, with its version; empty if docmill's own.",
+    "source_url": "URL where a person opens the original; empty for a file on a disk.",
 }
 _CHUNK = {
     "chunk_id": "Id of the chunk.",

@@ -170,6 +170,8 @@ def _document(file: SourceFile, known: Result) -> DocumentRow:
         modified=known.modified,
         lang=known.lang,
         parent=file.parent,
+        reader=known.reader,
+        source_url=file.link,
     )
 
 
@@ -182,7 +184,7 @@ def _reject(file: SourceFile, staged: StagedDocument, before: RejectRow | None, 
         reason=staged.reason,
         message=staged.message,
         parser=staged.parser,
-        attempt_key=recipe.attempt_key(staged.reason, staged.parser),
+        attempt_key=recipe.attempt_key(staged.reason, staged.parser, file.uri),
         first_seen=before.first_seen if before else now,
         last_seen=now,
     )

@@ -25,7 +25,7 @@ def _tokens_of(query: Query, rows: Sequence[ChunkRow]) -> tuple[TokenVectors, li
     parts = [
         [indexed_text(row.context, read) for read in part_readings(row.text, row.parts, row.unread)] for row in rows
     ]
-    question = query.sources.encoder.encode_query_tokens(query.text)
+    question = _joined([query.sources.encoder.encode_query_tokens(window) for window in query.windows])
     left = iter(query.sources.tokens.of(list(chain.from_iterable(parts))))
     return question, [_joined(list(islice(left, len(own)))) for own in parts]
 

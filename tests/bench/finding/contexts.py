@@ -50,7 +50,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.split.spans.span import Span
 from tests.bench.finding.quality import LIMIT, LONGEST, MODEL, TOKENIZER, Store, truncated
-from tests.bench.sets import read_beir, read_excerpts
+from tests.bench.sets.public import read_beir, read_excerpts
 
 TOP = (3, 5, 10)
 STRETCH = 2666
@@ -263,7 +263,8 @@ def by_keyword(kept: Collection, texts: Sequence[str]) -> dict[str, list[tuple[s
         state = rebuild(Path(folder), ((str(i), text) for i, text in enumerate(texts)))
         postings = KeywordIndex(Path(folder), state)
         return {
-            one.id: [(key, score) for key, score, _ in postings.search(one.text, _CANDIDATES)] for one in kept.questions
+            one.id: [(key, score) for key, score, *_ in postings.search(one.text, _CANDIDATES)]
+            for one in kept.questions
         }
 
 
