@@ -22,6 +22,14 @@ With more, every chunk that is asked about costs more; with less, fewer document
 window_tokens` sets another number.
 """
 
+TOPIC_REACH = 4_000
+"""The characters, some 1,000 tokens, after its first sentence for which that sentence tells the topic of a text.
+
+A docstring tells the topic of a whole source file. A long text without a title goes on to other topics: one file may
+hold twenty articles, and the first sentence of the first is noise in the contexts of the others, all of which an edit
+of it would change. With less, the second page of an article would not know what it is about.
+"""
+
 Lead = Callable[[Span], str]
 """What a strategy adds to a chunk's context besides the headings, such as the question that it answers."""
 
@@ -65,10 +73,17 @@ class ContextInput:
         return about(self.parsed)
 
     def about(self, span: Span) -> str:
-        """Return the document's topic line for a span after it, "" for a span that contains it."""
+        """Return the document's topic line for a span that it reaches and that does not contain it, else ""."""
         line, end = self.own_line
         # A chunk that holds the line need not have it repeated above itself.
-        return line if span.start >= end else ""
+        return line if end <= span.start <= end + self._topic_reach else ""
+
+    @cached_property
+    def _topic_reach(self) -> int:
+        """Return how many characters after the topic line it tells the topic."""
+        text, elements = self.parsed.text, self.parsed.elements
+        stated = not self.own_line[1]  # by the file's own description
+        return len(text) if stated or (elements and elements[0].kind == "code") else TOPIC_REACH
 
     def rows_of(self, table: Element) -> list[int]:
         """Return the starts of a table's rows, without the first."""

@@ -5,6 +5,7 @@ import pytest
 from docmill.storage.schema import Draft, Element, Parsed, indexed_text
 from docmill.tasks.chunking.chunk import ChunkOptions, chunk
 from docmill.tasks.chunking.route import Route
+from docmill.tasks.context.context_input import TOPIC_REACH
 from docmill.tasks.context.topic_line import about
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
@@ -167,3 +168,14 @@ def test_no_context_where_the_budget_is_nothing() -> None:
 
 def test_a_file_of_one_long_comment_is_read_at_once() -> None:
     assert about(parsed("a.c", "/*" + "*" * 1_000_000)) == ("", 0)
+
+
+def test_a_first_sentence_reaches_no_further_than_its_topic() -> None:
+    first = "We meet today to open the new bridge."
+    before, after = (chunks(parsed("speech.txt", f"{line} {LONG * 40}")) for line in (first, f"{first[:-1]} again."))
+    told = [one for one in before if one.context]
+    assert {one.context for one in told} == {first}
+    assert 2 < len(told) < len(before) / 4
+    assert max(one.start_char for one in told) <= len(first) + TOPIC_REACH
+    changed = {(one.context, one.text) for one in after} - {(one.context, one.text) for one in before}
+    assert len(changed) <= len(told) + 2
