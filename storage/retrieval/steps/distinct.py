@@ -21,11 +21,11 @@ _OVERLAP = 0.5
 overlap by design hide each other; with a larger one, the same passage fills several hits."""
 _LIKENESS = 0.9
 """Share of all words of two hits that both contain, from which on one may repeat the other, if both state the same."""
-_SAME_SCORE, _SAME_COSINE = 0.1, 0.05
+_SAME_SCORE, _SAME_COSINE = 0.05, 0.05
 """Share of the score and difference of cosines up to which a chunk of the same matched terms may be a copy, as
 contexts make the scores of copies differ. Once there are enough hits, only the rows of such chunks are read: reading
 rows takes most of the time of a search."""
-_MOST_ALIKE = 10  # rows of possible copies that are read for a search; each takes a third of a millisecond
+_MOST_ALIKE = 5  # rows of possible copies that are read for a search; each takes half a millisecond
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
 _WORD = re.compile(r"\w+")
 
