@@ -84,12 +84,12 @@ class Query:
         found: dict[str, Candidate] = {}
         for rank, (key, score) in enumerate(near, start=1):
             found[key] = Candidate(key, score, vector_score=score, vector_rank=rank)
-        for rank, (key, score, terms) in enumerate(held, start=1):
+        for rank, (key, score, terms, fields) in enumerate(held, start=1):
             one = found.setdefault(key, Candidate(key, score))
-            one.keyword_score, one.keyword_rank, one.terms = score, rank, terms
+            one.keyword_score, one.keyword_rank, one.terms, one.fields = score, rank, terms, fields
         if options.mode == "hybrid":
             pending = self.sources.without_vectors([key for key, *_ in held])
-            ranking = [(key, score) for key, score, _ in held]
+            ranking = [(key, score) for key, score, *_ in held]
             parts = fuse(near, ranking, options.fusion, options.weight, pending)
             for key, (left, right) in parts.items():
                 origin = "the keywords instead of pending vectors" if key in pending else "the vectors"

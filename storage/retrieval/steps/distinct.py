@@ -109,7 +109,7 @@ class _KeptHits:
         facts = facts_of(row.text) if like else None
         better = next((kept.one for kept in like if facts and kept.facts.same(facts)), None)
         if better is not None:
-            place = OtherPlace(row.chunk_id, row.uri, row.start_char, row.end_char, row.page)
+            place = OtherPlace(row.chunk_id, row.uri, row.start_char, row.end_char, row.page, row.line)
             better.also_at.append(place)
             better.note(
                 "distinct", f"stands for {place.uri} {place.start_char}-{place.end_char}, too, which repeats it"

@@ -24,7 +24,7 @@ def by_feedback(query: Query) -> list[Candidate]:
     """Return the candidates for the query expanded by words and vectors of its first hits."""
     first = query.ask()
     rows = query.rows([one.key for one in first[:_HITS]])
-    texts = [indexed_text(row.context, row.text) for row in rows.values()]
+    texts = [indexed_text(row.context, row.text, row.unread) for row in rows.values()]
     if not texts:
         return first
     vector, words, mode = None, "", query.options.mode
