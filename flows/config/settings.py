@@ -130,7 +130,7 @@ class SearchSettings(ConfigSection):
         default=0.0,
         ge=0,
         le=1,
-        description="Share of its neighbours' scores that is added to a chunk's score in hybrid search.",
+        description="Share of the scores of its neighbours in running text that a chunk gets in hybrid search.",
     )
     candidates: Hits = Field(default=200, ge=1, description="Number of candidates that each index gives to the fusion.")
     distinct: bool = Field(default=True, description="Drop hits that overlap or repeat a better hit.")

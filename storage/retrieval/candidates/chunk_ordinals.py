@@ -1,59 +1,65 @@
-"""Chunk ordinals: the document and the position of each chunk, so that a search finds the neighbours of a chunk."""
+"""Chunk ordinals: the section and the position of each chunk, so that a search finds the neighbours of a chunk."""
 
 from collections.abc import Collection
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.history.folder import StoredSnapshot
-from docmill.storage.keys import bucket_of
-from docmill.storage.tables.tables import read_stored_file
+from docmill.storage.tables.tables import read_table
 
-_COLUMNS = ["chunk_id", "document_id", "ordinal"]
+RUNNING = ("narrative", "structured", "technical", "legal", "transcript")
+"""Content types whose chunks go on where the one before ends. Elsewhere one stands beside another by chance: rows of a
+table, questions with their answers, turns of a chat, mails of a box, entries of a log, fields, signatures, slides."""
+_SERIES = ["document_id", "strategy", "role"]
+_COLUMNS = ["chunk_id", "ordinal", "depth", "content_type", "headings", *_SERIES]
+_ID_BYTES = "S32"
 
 
 class Place(NamedTuple):
-    """The id of a document and the position of a chunk in it, from 0."""
+    """The number of a section and the position of a chunk in its document, from 0."""
 
-    document: str
+    section: int
     ordinal: int
 
     def beside(self, step: int) -> "Place":
         """Return the place `step` chunks further on."""
-        return Place(self.document, self.ordinal + step)
+        return Place(self.section, self.ordinal + step)
 
 
 class ChunkOrdinals:
-    """The places of a snapshot's chunks; each bucket is read on first use and cached."""
+    """The places of a snapshot's chunks of running text, read on first use.
+
+    A section is a document's text under the same headings, cut by the same strategy into chunks of one role and depth.
+    """
 
     def __init__(self, stored: StoredSnapshot) -> None:
-        self._root = stored.root
-        self._buckets = stored.snapshot.buckets
-        self._pieces = {piece.bucket: piece for piece in stored.pieces("chunks")}
-        self._read: dict[int, pa.Table] = {}
+        self._stored = stored
 
     def of(self, ids: Collection[str]) -> dict[str, Place]:
-        """Return the places of chunks."""
-        wanted: dict[int, list[str]] = {}
-        for key in ids:
-            wanted.setdefault(bucket_of(key, self._buckets), []).append(key)
-        return {key: place for bucket, keys in wanted.items() for key, place in self._of(bucket, keys)}
+        """Return the places of those of some chunks that are running text."""
+        keys, sections, ordinals = self._rows
+        if not len(keys):
+            return {}
+        asked = np.array(list(ids), _ID_BYTES)
+        rows = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
+        places = zip(asked, sections[rows].tolist(), ordinals[rows].tolist(), keys[rows] == asked, strict=True)
+        return {key.decode(): Place(section, ordinal) for key, section, ordinal, known in places if known}
 
-    def _of(self, bucket: int, keys: list[str]) -> list[tuple[str, Place]]:
-        table = self._table(bucket)
-        rows = pc.index_in(pa.array(keys, pa.string()), value_set=table.column("chunk_id")).drop_null()
-        return _places(table.take(rows))
-
-    def _table(self, bucket: int) -> pa.Table:
-        if bucket not in self._read:
-            piece = self._pieces.get(bucket)
-            empty = pa.table({"chunk_id": pa.array([], pa.string()), "document_id": [], "ordinal": []})
-            self._read[bucket] = read_stored_file(self._root, piece, _COLUMNS).combine_chunks() if piece else empty
-        return self._read[bucket]
-
-
-def _places(table: pa.Table) -> list[tuple[str, Place]]:
-    ids, documents, ordinals = (table.column(name).to_pylist() for name in _COLUMNS)
-    return [(key, Place(*place)) for key, *place in zip(ids, documents, np.array(ordinals).tolist(), strict=True)]
+    @cached_property
+    def _rows(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The ids of all chunks of running text in order, and the section and the ordinal of each."""
+        table = read_table(self._stored, "chunks", _COLUMNS)
+        table = table.filter(pc.is_in(table.column("content_type"), value_set=pa.array(RUNNING)))
+        headings = pc.binary_join(table.column("headings"), "\n")
+        depth = table.column("depth").cast(pa.string())
+        named = pc.binary_join_element_wise(*(table.column(name) for name in _SERIES), depth, headings, "\n")
+        sections = named.combine_chunks().dictionary_encode().indices
+        keys = np.asarray(table.column("chunk_id").to_numpy(), _ID_BYTES)
+        order = np.argsort(keys)
+        ordinals = table.column("ordinal").to_numpy()
+        return keys[order], np.asarray(sections, np.int32)[order], np.asarray(ordinals, np.int32)[order]

@@ -4,6 +4,7 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +21,11 @@ _OVERLAP = 0.5
 overlap by design hide each other; with a larger one, the same passage fills several hits."""
 _LIKENESS = 0.9
 """Share of all words of two hits that both contain, from which on one may repeat the other, if both state the same."""
-_SAME_SCORE = 0.1
-"""Difference of scores up to which a chunk of the same matched terms may be a copy. Once there are enough hits, only
-such rows are read, because they take most of the time of a search; contexts make the scores of copies differ."""
+_SAME_SCORE, _SAME_COSINE = 0.05, 0.05
+"""Share of the score and difference of cosines up to which a chunk of the same matched terms may be a copy, as
+contexts make the scores of copies differ. Once there are enough hits, only the rows of such chunks are read: reading
+rows takes most of the time of a search."""
+_MOST_ALIKE = 5  # rows of possible copies that are read for a search; each takes half a millisecond
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
 _WORD = re.compile(r"\w+")
 
@@ -46,7 +49,7 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
         seen += 1
         if len(kept.hits) == query.options.wanted:  # here, as the next row would be read first
             break
-    alike = [one for one in candidates[seen:] if kept.ranks_like(one)][: query.options.wanted]
+    alike = list(islice(filter(kept.ranks_like, candidates[seen:]), _MOST_ALIKE))
     for _, row in _rows(alike, query):
         if not kept.overlapped(row):
             kept.copied(row)
@@ -86,11 +89,8 @@ class _KeptHits:
             self._like[sign].append(kept)
 
     def ranks_like(self, other: Candidate) -> bool:
-        """Return whether a chunk matches the same terms as a kept one with nearly its score, as copies of it do."""
-        return any(
-            abs(one.score - other.score) <= _SAME_SCORE * abs(one.score) and one.terms.keys() == other.terms.keys()
-            for one in self.hits
-        )
+        """Return whether both indexes gave a chunk nearly the scores of a kept one, as they do to copies of it."""
+        return any(_alike(one, other) for one in self.hits)
 
     def overlapped(self, row: ChunkRow) -> bool:
         """Return whether a chunk overlaps a kept one, which then says so."""
@@ -115,6 +115,13 @@ class _KeptHits:
                 "distinct", f"stands for {place.uri} {place.start_char}-{place.end_char}, too, which repeats it"
             )
         return better is not None
+
+
+def _alike(one: Candidate, other: Candidate) -> bool:
+    if abs(one.score - other.score) > _SAME_SCORE * abs(one.score) or one.terms.keys() != other.terms.keys():
+        return False
+    meanings = [found.vector_score for found in (one, other) if found.vector_score is not None]
+    return len(meanings) != 1 and max(meanings, default=0.0) - min(meanings, default=0.0) <= _SAME_COSINE
 
 
 def _words(text: str) -> frozenset[str]:
