@@ -66,7 +66,9 @@ class DiscoverSettings(ConfigSection):
     """Which files of a source become documents."""
 
     include: Texts = Field(default=(), description="Include only files that match one of these patterns.")
-    exclude: Texts = Field(default=(), description="Exclude files that match one of these patterns, as in .gitignore.")
+    exclude: Texts = Field(
+        default=(), description="Exclude files that match one of these patterns, in the syntax of .gitignore."
+    )
     ignore_file: str = Field(
         default=".docmillignore",
         description="Name of files with patterns that exclude files in the same folder and below.",
@@ -74,9 +76,11 @@ class DiscoverSettings(ConfigSection):
     hidden: bool = Field(default=False, description="Include hidden files and folders (names that begin with a dot).")
     follow_links: Literal["inside", "none", "all"] = Field(
         default="inside",
-        description="Follow links to what is inside the source, each file and folder once; or none; or all.",
+        description="Symbolic links to follow: inside (to files of the same source, each file once), none or all.",
     )
-    max_file_bytes: Bytes = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
+    max_file_bytes: Bytes = Field(
+        default=100_000_000, gt=0, description="Reject files larger than this without reading them."
+    )
 
 
 class ParseSettings(ConfigSection):
@@ -86,7 +90,7 @@ class ParseSettings(ConfigSection):
     memory_mb: Megabytes = Field(default=2048, ge=256, description="Memory limit of one worker process, in megabytes.")
     workers: Processes = Field(default=0, ge=0, description="Number of worker processes; 0 starts one per CPU.")
     max_characters: Characters = Field(
-        default=50_000_000, gt=0, description="Reject documents with more characters of text."
+        default=50_000_000, gt=0, description="Reject documents with more characters of text than this."
     )
     passwords: Texts = Field(default=(), description="Passwords to try on encrypted files.", repr=False)
     ocr: bool = Field(default=False, description="Read scanned PDF pages and images with Tesseract.")
@@ -100,9 +104,13 @@ class ParseSettings(ConfigSection):
 class ArchivesSettings(ConfigSection):
     """Limits for one archive or mail, including everything nested in it."""
 
-    max_members: Files = Field(default=10_000, gt=0, description="Reject archives with more files.")
-    max_bytes: Bytes = Field(default=1_000_000_000, gt=0, description="Reject archives that unpack to more bytes.")
-    max_ratio: Times = Field(default=200.0, gt=0, description="Reject archives with a higher compression ratio.")
+    max_members: Files = Field(default=10_000, gt=0, description="Reject archives with more files than this.")
+    max_bytes: Bytes = Field(
+        default=1_000_000_000, gt=0, description="Reject archives that unpack to more bytes than this."
+    )
+    max_ratio: Times = Field(
+        default=200.0, gt=0, description="Reject archives with a higher compression ratio than this."
+    )
     max_depth: Levels = Field(default=4, gt=0, description="Maximum depth of nested archives.")
 
 
@@ -138,10 +146,10 @@ class ChunkSettings(ConfigSection):
     )
     summed_up_by: Literal["extract", "model"] = Field(
         default="extract",
-        description="Source of summaries and window sentences: extract (central sentences) or model ([model]).",
+        description="Origin of summaries and window sentences: extract (central sentences) or model (that of [model]).",
     )
     context_tokens: Tokens = Field(
-        default=48, ge=0, description="Maximum tokens of a chunk's context, out of the model's token limit."
+        default=48, ge=0, description="Maximum tokens of a chunk's context; they count towards the model's token limit."
     )
     tokenizer: str = Field(
         default="",
@@ -168,9 +176,11 @@ class ModelSettings(ConfigSection):
         default=0, ge=0, description="Extra tokens for the reasoning of a model that thinks before it answers."
     )
     max_calls: Calls = Field(
-        default=-1, ge=-1, description="Maximum calls a run; the run then commits what it has. -1 is no limit."
+        default=-1,
+        ge=-1,
+        description="Maximum number of calls in a run, which then commits what it has; -1 means no limit.",
     )
-    max_cost: Money = Field(default=-1.0, ge=-1, description="Maximum cost of a run, by `prices`; -1 is no limit.")
+    max_cost: Money = Field(default=-1.0, ge=-1, description="Maximum cost of a run, by `prices`; -1 means no limit.")
     prices: Prices = Field(
         default={},
         description="Cost of a million tokens: input, cached (read from cache), written (to cache), output.",
@@ -214,13 +224,15 @@ class SearchSettings(ConfigSection):
 
 
 class RunSettings(ConfigSection):
-    """When a run commits: a long one commits tables and keywords first, and vectors step by step, unless gated."""
+    """When a run commits. A long run commits tables and keywords first, then vectors in steps, unless it has a gate."""
 
     commit_every: Minutes = Field(
         default=10.0, ge=0, description="Minutes between the commits of a long run; 0 commits once, at the end."
     )
     early_commit: Minutes = Field(
-        default=5.0, ge=0, description="Minutes of embedding above which a run commits before it embeds."
+        default=5.0,
+        ge=0,
+        description="Commit before embedding if the embedding is expected to take more minutes than this.",
     )
 
 
@@ -236,7 +248,7 @@ class RetentionSettings(ConfigSection):
         description="Hours before removed files are deleted from an object store, so that running readers can finish.",
     )
     keep_steps: bool = Field(
-        default=False, description="Keep the snapshots that a long run commits before its last one, too."
+        default=False, description="Also keep the snapshots that a long run commits before its last one."
     )
 
 
@@ -294,7 +306,7 @@ class Settings(ConfigSection):
     store: Store = Field(default=Path("store"), description="The folder of the store, or s3://BUCKET/PREFIX.")
     sources: Texts = Field(
         default=(),
-        description="Default sources: folders, globs, files or s3://BUCKET/PREFIX. NAME=PATH names a source.",
+        description="Default sources: folders, globs, files or s3://BUCKET/PREFIX. NAME=PATH gives a source a name.",
     )
     engine: Literal["auto", "local", "prefect"] = Field(
         default="auto",
@@ -304,7 +316,7 @@ class Settings(ConfigSection):
         default=0.30,
         ge=0,
         le=1,
-        description="Refuse a run that would delete a larger fraction of a source's documents.",
+        description="Refuse a run that would delete a larger fraction of a source's documents than this.",
     )
     wait_s: Seconds = Field(
         default=0.0, ge=0, description="Seconds to wait for another process that writes to the store."
@@ -325,7 +337,7 @@ class Settings(ConfigSection):
     gate: GateSettings = GateSettings()
     routes: Routes = Field(
         default=(),
-        description="How documents are split. The first matching glob wins; a glob wins over a type.",
+        description="How documents are split. The first glob that matches applies; types count where no glob matches.",
         examples=['[[routes]]\nglob = "manuals/**"\nstrategy = "structure"\noptions = { size = 200 }'],
     )
     split: SplitOptions = Field(
