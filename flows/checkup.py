@@ -44,7 +44,7 @@ _EXTRAS = {
     "evaluate": "no `docmill evaluate` and `docmill tune`",
     "openai": "no contexts by models of OpenAI, or of servers like its",
     "s3": "no stores and sources in buckets",
-    "unstructured": "Word documents that pandoc rejects are not read",
+    "unstructured": "no reader `unstructured`, and Word documents that pandoc rejects are not read",
     "xlsx": "no Excel files by `docmill sql --output`",
 }
 """What is missing without an extra."""

@@ -10,8 +10,8 @@ import pytest
 
 import docmill
 from docmill import __all__ as public
+from tests.installed.wheel import Installed, install_wheel
 from tests.kit.house import ROOT
-from tests.kit.wheel import Installed, install_wheel
 
 FOREIGN = {  # what a project of Prefect flows, or of Django, has at its top
     "flows/etl.py": "NAME = 'etl of the user'\n",

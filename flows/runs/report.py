@@ -132,10 +132,7 @@ class Report:
             *(f"  ! {one_line(problem)}" for problem in self.problems),
         ]
         if self.pending:
-            chunks = counted(self.pending, "chunks")
-            lines.insert(
-                4, f"  pending    {chunks} of the store {'has' if self.pending == 1 else 'have'} no vectors yet"
-            )
+            lines.insert(4, f"  pending    {self._some_pending()}")
         if self.model:
             lines.insert(4, f"  model      {', '.join(f'{count:g} {name}' for name, count in self.model.items())}")
         if self.gate:
@@ -149,6 +146,10 @@ class Report:
         documents = _counts({name: getattr(self.documents, name) for name in _MOVES})
         chunks = _counts({"added": self.chunks.added, "removed": self.chunks.removed})
         return f"{self.headline}; documents: {documents}; chunks: {chunks}"
+
+    def _some_pending(self) -> str:
+        have = "has" if self.pending == 1 else "have"
+        return f"{counted(self.pending, 'chunks')} of the store {have} no vectors yet"
 
     def _some_rechunked(self) -> str:
         """Return the uris of the rechunked documents in a plan, else their number."""

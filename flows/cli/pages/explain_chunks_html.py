@@ -72,12 +72,11 @@ def page(found: "Explanation") -> str:
 
 
 def _head(found: "Explanation") -> Iterator[str]:
-    whole, file_type = found.document.verdict, found.document.file_type
+    whole = found.document.verdict
     source = f" of source {escape(found.source)}" if found.source else ""
     globs = f"; the globs {escape(', '.join(found.globs))} match it" if found.globs else ""
-    language = f" ({escape(file_type.language)})" if file_type.language else ""
     yield f"<h1>{escape(found.uri)}</h1>\n<p>{escape(found.document.parsed.title)}</p>\n"
-    yield f'<p class="soft">{file_type.format}{language}, {len(found.document.parsed.text):,} characters{source}{globs}'
+    yield f'<p class="soft">{escape(found.format)}, {len(found.document.parsed.text):,} characters{source}{globs}'
     yield f"; as a whole {whole.content_type} {whole.score:.2f}, "
     yield f"else {whole.runner_up} {whole.runner_up_score:.2f}.</p>\n"
     yield from (f"<p><b>Warning:</b> {escape(warning)}</p>\n" for warning in found.warnings)

@@ -48,10 +48,9 @@ def _lines(found: "Explanation", limit: int) -> Iterator["Text"]:
 
 def _facts(found: "Explanation") -> Iterator[str]:
     document = found.document
-    language = f" ({document.file_type.language})" if document.file_type.language else ""
     whole = document.verdict
     yield f"  uri       {plain(found.uri)}" + (f" of source {plain(found.source)}" if found.source else "")
-    yield f"  format    {document.file_type.format}{language}, {len(document.parsed.text):,} characters"
+    yield f"  format    {plain(found.format)}, {len(document.parsed.text):,} characters"
     yield f"  is        {whole.content_type} {whole.score:.2f}, else {whole.runner_up} {whole.runner_up_score:.2f}"
     yield from (f"  warning   {plain(warning)}" for warning in found.warnings)
     if found.globs:
