@@ -32,7 +32,9 @@ class DiscoverSettings(ConfigSection):
     """Which files of a source become documents."""
 
     include: Texts = Field(default=(), description="Include only files that match one of these patterns.")
-    exclude: Texts = Field(default=(), description="Exclude files that match one of these patterns, as in .gitignore.")
+    exclude: Texts = Field(
+        default=(), description="Exclude files that match one of these patterns, in the syntax of .gitignore."
+    )
     ignore_file: str = Field(
         default=".docmillignore",
         description="Name of files with patterns that exclude files in the same folder and below.",
@@ -40,9 +42,11 @@ class DiscoverSettings(ConfigSection):
     hidden: bool = Field(default=False, description="Include hidden files and folders (names that begin with a dot).")
     follow_links: Literal["inside", "none", "all"] = Field(
         default="inside",
-        description="Follow links to what is inside the source, each file and folder once; or none; or all.",
+        description="Symbolic links to follow: inside (to files of the same source, each file once), none or all.",
     )
-    max_file_bytes: Bytes = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
+    max_file_bytes: Bytes = Field(
+        default=100_000_000, gt=0, description="Reject files larger than this without reading them."
+    )
 
 
 class ReaderRule(ConfigSection):
@@ -60,7 +64,7 @@ class ParseSettings(ConfigSection):
     memory_mb: Megabytes = Field(default=2048, ge=256, description="Memory limit of one worker process, in megabytes.")
     workers: Processes = Field(default=0, ge=0, description="Number of worker processes; 0 starts one per CPU.")
     max_characters: Characters = Field(
-        default=50_000_000, gt=0, description="Reject documents with more characters of text."
+        default=50_000_000, gt=0, description="Reject documents with more characters of text than this."
     )
     passwords: Texts = Field(default=(), description="Passwords to try on encrypted files.", repr=False)
     ocr: bool = Field(default=False, description="Read scanned PDF pages and images with Tesseract.")
@@ -79,7 +83,11 @@ class ParseSettings(ConfigSection):
 class ArchivesSettings(ConfigSection):
     """Limits for one archive or mail, including everything nested in it."""
 
-    max_members: Files = Field(default=10_000, gt=0, description="Reject archives with more files.")
-    max_bytes: Bytes = Field(default=1_000_000_000, gt=0, description="Reject archives that unpack to more bytes.")
-    max_ratio: Times = Field(default=200.0, gt=0, description="Reject archives with a higher compression ratio.")
+    max_members: Files = Field(default=10_000, gt=0, description="Reject archives with more files than this.")
+    max_bytes: Bytes = Field(
+        default=1_000_000_000, gt=0, description="Reject archives that unpack to more bytes than this."
+    )
+    max_ratio: Times = Field(
+        default=200.0, gt=0, description="Reject archives with a higher compression ratio than this."
+    )
     max_depth: Levels = Field(default=4, gt=0, description="Maximum depth of nested archives.")

@@ -76,10 +76,10 @@ class ChunkSettings(ConfigSection):
     )
     summed_up_by: Literal["extract", "model"] = Field(
         default="extract",
-        description="Source of summaries and window sentences: extract (central sentences) or model ([model]).",
+        description="Origin of summaries and window sentences: extract (central sentences) or model (that of [model]).",
     )
     context_tokens: Tokens = Field(
-        default=48, ge=0, description="Maximum tokens of a chunk's context, out of the model's token limit."
+        default=48, ge=0, description="Maximum tokens of a chunk's context; they count towards the model's token limit."
     )
     tokenizer: str = Field(
         default="",
@@ -106,9 +106,11 @@ class ModelSettings(ConfigSection):
         default=0, ge=0, description="Extra tokens for the reasoning of a model that thinks before it answers."
     )
     max_calls: Calls = Field(
-        default=-1, ge=-1, description="Maximum calls a run; the run then commits what it has. -1 is no limit."
+        default=-1,
+        ge=-1,
+        description="Maximum number of calls in a run, which then commits what it has; -1 means no limit.",
     )
-    max_cost: Money = Field(default=-1.0, ge=-1, description="Maximum cost of a run, by `prices`; -1 is no limit.")
+    max_cost: Money = Field(default=-1.0, ge=-1, description="Maximum cost of a run, by `prices`; -1 means no limit.")
     prices: Prices = Field(
         default={},
         description="Cost of a million tokens: input, cached (read from cache), written (to cache), output.",
@@ -153,13 +155,15 @@ class SearchSettings(ConfigSection):
 
 
 class RunSettings(ConfigSection):
-    """When a run commits: a long one commits tables and keywords first, and vectors step by step, unless gated."""
+    """When a run commits. A long run commits tables and keywords first, then vectors in steps, unless it has a gate."""
 
     commit_every: Minutes = Field(
         default=10.0, ge=0, description="Minutes between the commits of a long run; 0 commits once, at the end."
     )
     early_commit: Minutes = Field(
-        default=5.0, ge=0, description="Minutes of embedding above which a run commits before it embeds."
+        default=5.0,
+        ge=0,
+        description="Commit before embedding if the embedding is expected to take more minutes than this.",
     )
 
 
@@ -175,7 +179,7 @@ class RetentionSettings(ConfigSection):
         description="Hours before removed files are deleted from an object store, so that running readers can finish.",
     )
     keep_steps: bool = Field(
-        default=False, description="Keep the snapshots that a long run commits before its last one, too."
+        default=False, description="Also keep the snapshots that a long run commits before its last one."
     )
 
 
@@ -238,7 +242,7 @@ class Settings(ConfigSection):
     sources: Texts = Field(
         default=(),
         description="Default sources: folders, globs, files, s3://BUCKET/PREFIX or PLUGIN://SOURCE."
-        " NAME=PATH names a source.",
+        " NAME=PATH gives a source a name.",
     )
     engine: Literal["auto", "local", "prefect"] = Field(
         default="auto",
@@ -248,7 +252,7 @@ class Settings(ConfigSection):
         default=0.30,
         ge=0,
         le=1,
-        description="Refuse a run that would delete a larger fraction of a source's documents.",
+        description="Refuse a run that would delete a larger fraction of a source's documents than this.",
     )
     wait_s: Seconds = Field(
         default=0.0, ge=0, description="Seconds to wait for another process that writes to the store."
@@ -275,7 +279,7 @@ class Settings(ConfigSection):
     )
     routes: Routes = Field(
         default=(),
-        description="How documents are split. The first matching glob wins; a glob wins over a type.",
+        description="How documents are split. The first glob that matches applies; types count where no glob matches.",
         examples=['[[routes]]\nglob = "manuals/**"\nstrategy = "structure"\noptions = { size = 200 }'],
     )
     split: SplitOptions = Field(

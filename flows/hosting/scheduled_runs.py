@@ -45,7 +45,7 @@ def serve(settings: Settings, sources: Sequence[str], cron: str, lookout: Lookou
         schedule = _schedule(cron)
         if url is None:
             page = stack.enter_context(embedded_server(PORT)).removesuffix("/api")
-            page += f", which asks for the line in {prefect_home() / SECRET}"
+            page += f", which asks for a password: the content of {prefect_home() / SECRET}"
         else:
             check_reachable(url, "or unset PREFECT_API_URL")
             page = url.removesuffix("/api")

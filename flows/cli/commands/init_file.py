@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from docmill.flows.config.configuration import Key
 
 HEAD = """\
-# Settings of docmill. A line that begins with # and a letter holds a default; take the # away to change it.
+# The settings of docmill. A line such as #store = "store" shows a default: remove the # and change the value.
 # Each key is also an environment variable (DOCMILL_CHUNK__CONTEXT_TOKENS) and a flag (--set chunk.context_tokens=60).
-# `docmill settings` shows what each key is now, and where that comes from.
-# A flag wins over the environment, and the environment over this file. Relative paths start at its folder."""
+# Flags override the environment, and the environment overrides this file.
+# Relative paths start at the folder of this file.
+# `docmill settings` shows the value of each key, and where it comes from."""
 NEXT = "next: set `sources` in {file}, then type: docmill plan"
 NEXT_OF_PROJECT = "next: put documents into {folder}, then type the commands of {readme}"
 FOLDER = typer.Argument(help="The folder for the docmill.toml.")

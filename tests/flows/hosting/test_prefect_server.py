@@ -218,7 +218,10 @@ def test_serve_runs_the_flow_on_its_schedule_until_it_is_stopped(place: Path, ow
         server = server_of(place)
         serving.terminate()
         assert serving.wait(60) == 0, (place / "serve.log").read_text()
-    assert f"which asks for the line in {place / 'prefect home' / SECRET}\n" in (place / "serve.log").read_text()
+    assert (
+        f"which asks for a password: the content of {place / 'prefect home' / SECRET}\n"
+        in (place / "serve.log").read_text()
+    )
     assert server is not None
     assert not is_running(server)
     assert numbers(place / "store") == [1]

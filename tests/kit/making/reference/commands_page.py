@@ -17,12 +17,12 @@ HEAD = """\
 output, and everything else on standard error.
 
 **Settings on the command line.** A command that lists `--set KEY=VALUE` takes every [setting](settings.md): as
-`--set chunk.context_tokens=60`, or as a flag of its own name, `--chunk-context-tokens 60`. A flag wins over the
-environment, that over `docmill.toml`, and that over the default.
+`--set chunk.context_tokens=60`, or as a flag of its own name, `--chunk-context-tokens 60`. Flags override
+the environment, and the environment overrides `docmill.toml`.
 
 **Every command** takes `--help`, `--config FILE` (the settings file to use instead of the nearest `docmill.toml`) and
-`--debug` (show the traceback of an error), and ends with status 1 for an error that its message explains, 2 for a wrong
-command line; all are on the page on [exit statuses](exit-statuses.md)."""
+`--debug` (show the traceback of an error). It ends with status 1 after an error, which its message explains, and with 2
+after a wrong command line. [Exit statuses](exit-statuses.md) lists them all."""
 EVERYWHERE = ("help", "config", "debug")
 _STATED = re.compile(r"\s*\[(?:default: )?([^\]]*)\]$")
 """What help says at the end of an option: its default and its bounds."""
@@ -66,7 +66,7 @@ def _overview() -> str:
         for title, names in GROUPS.items()
         for name in names
     ]
-    return table(("", "command", "does"), rows)
+    return table(("group", "command", "does"), rows)
 
 
 def _own(program: Any) -> list[tuple[str, str]]:
