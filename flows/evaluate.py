@@ -34,13 +34,13 @@ def evaluate(
     """Measure search on snapshots by questions, and keep the results as rows of `evaluations`.
 
     Args:
-        questions: A CSV, TREC topics, or a BEIR folder.
+        questions: A CSV or Excel table, TREC topics, or a BEIR folder.
         store: The folder of the store. The default is `store` in docmill.toml.
         qrels: The right answers, in TREC or BEIR format, if the questions do not name them.
         at: Kept snapshots and candidates, by number or tag. The default is the newest.
         modes: Search modes; each is compared to the first.
         weights: Weights of the vectors in hybrid search. The default is `search.weight` in docmill.toml.
-        measures: Measures such as nDCG@10, R@5, RR, AP, Success@5, recall@5, IoU@5.
+        measures: Measures such as nDCG@10, R@5, RR, AP, Success@5, recall@5, half@5, IoU@500tokens.
         depth: Length of a ranking.
         keep: Save the results, with the value of each question.
         config: A docmill.toml. The default is the one in the working folder or in the nearest folder above it.
@@ -52,9 +52,10 @@ def evaluate(
     found = evaluation.evaluate(settings.store, at or [None], ways, asked, measures, depth)
     if keep:
         evaluation.keep(settings.store, found, evaluation.subject_of(Path(questions), judged, {"depth": depth}))
+    left_out = "".join(f"; left out: {one.spelled()}" for one in found[0].evaluation.left_out)
     create_table_artifact(
         evaluation.compared(found),
         key=artifact_key("evaluate", settings.store),
-        description=f"{Path(questions).name}: {len(asked)} questions, the first {depth} hits",
+        description=f"{Path(questions).name}: {len(asked)} questions, the first {depth} hits{left_out}",
     )
     return found

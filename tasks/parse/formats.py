@@ -203,15 +203,15 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="json",
-            version=2,
+            version=3,
             parse=_by("records.json_values.parse_json"),
             suffixes=frozenset({".json", ".geojson"}),
-            files="JSON, chats exported as JSON",
+            files="JSON, chats exported as JSON or printed as Python dicts",
             by="records as lines of key and value; turns with speaker and time",
         ),
         Format(
             name="jsonl",
-            version=2,
+            version=3,
             parse=_by("records.json_values.parse_json_lines"),
             suffixes=frozenset({".jsonl", ".ndjson"}),
             files="JSON lines",

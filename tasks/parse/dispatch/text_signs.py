@@ -7,6 +7,7 @@ from itertools import islice
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import FileType
 from docmill.tasks.parse.languages import language_of_interpreter, signs
+from docmill.tasks.parse.records.chat_repr import messages_in
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter
 
 MAX_JSON = 20_000_000
@@ -139,7 +140,9 @@ def _json_type(text: str, data: bytes) -> FileType | None:
     whole = decode(data).text
     if _loads(whole):
         return FileType("ipynb" if begin == "{" and _is_notebook(whole) else "json")
-    return FileType("jsonl") if _is_json_lines(whole) else None
+    if _is_json_lines(whole):
+        return FileType("jsonl")
+    return FileType("json") if messages_in(whole) else None
 
 
 def _is_notebook(whole: str) -> bool:

@@ -12,7 +12,18 @@ _HOLDERS = ("chats", "list", "channels")  # keys that hold lists of chats
 _SPEAKERS = ("user", "author", "from", "sender", "sender_name", "speaker", "role", "username", "nickname", "user_name")
 _WITH_TIME = ("name", "nick", "actor", "by")  # names of speakers only beside a time
 _TEXTS = ("text", "content", "message", "body", "msg", "value", "parts")
-_TIMES = ("ts", "timestamp", "date", "time", "created_at", "createdAt", "timestamp_ms", "sent_at", "datetime")
+_TIMES = (
+    "ts",
+    "timestamp",
+    "date",
+    "time",
+    "created_at",
+    "createdAt",
+    "create_time",
+    "timestamp_ms",
+    "sent_at",
+    "datetime",
+)
 _NOT_MESSAGES = frozenset(("title", "url", "link", "price", "headline"))
 _PERSON = ("real_name", "display_name", "global_name", "nickname", "name", "username", "role", "id")
 _MOST = 0.8
@@ -45,8 +56,18 @@ def _is_chat_object(value: Any) -> bool:
     return isinstance(value, dict) and _holds_messages(value)
 
 
+def _messages_of(value: dict[str, Any]) -> Iterator[Any]:
+    """Yield what may be lists of messages; ChatGPT's export keeps them in nodes, in the order of the conversation."""
+    yield from (value.get(key) for key in _LISTS)
+    nodes = value.get("mapping")
+    if isinstance(nodes, dict):
+        held = (node.get("message") for node in nodes.values() if isinstance(node, dict))
+        # Its first nodes are empty, for the program's own use.
+        yield [one for one in held if isinstance(one, dict) and _words(one.get("content")).strip()]
+
+
 def _holds_messages(value: dict[str, Any]) -> bool:
-    messages = any(_are_messages(value.get(key)) for key in _LISTS)
+    messages = any(map(_are_messages, _messages_of(value)))
     return messages or any(_holds_chats(value.get(key)) for key in _HOLDERS)
 
 
@@ -75,9 +96,9 @@ def _draw_object(canvas: Canvas, value: dict[str, Any]) -> None:
     name = value.get("name") or value.get("title")
     if isinstance(name, str):
         canvas.heading(name, 1)
-    for key in _LISTS:
-        if _are_messages(value.get(key)):
-            draw_chat(canvas, value[key])
+    for messages in _messages_of(value):
+        if _are_messages(messages):
+            draw_chat(canvas, messages)
     for key in _HOLDERS:
         if _holds_chats(value.get(key)):
             draw_chat(canvas, value[key])

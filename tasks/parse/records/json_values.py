@@ -16,6 +16,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.parse.records.chat_json import draw_chat, is_chat
+from docmill.tasks.parse.records.chat_repr import messages_in
 
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])')
@@ -58,9 +59,10 @@ _MAX_NAME = 100
 def parse_json(data: bytes, _: ParseOptions) -> Parsed:
     """Return the values of a JSON document, or the turns of an exported chat; the file may hold comments."""
     found = decode(data)
-    value = _load(found.text)
+    said = messages_in(found.text)
+    value = said or _load(found.text)
     canvas = Canvas()
-    if is_chat(value):
+    if said or is_chat(value):
         draw_chat(canvas, value)
     else:
         ValueWriter(canvas).value(value, "$", 1)
@@ -71,8 +73,9 @@ def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
     """Return one record for every line; a few damaged lines are kept as they are and counted."""
     found = decode(data)
     canvas = Canvas()
-    values, bad = _load_lines(found.text)
-    if is_chat([value for value in values if not isinstance(value, BadLine)]):
+    said = messages_in(found.text)
+    values, bad = (said, 0) if said else _load_lines(found.text)
+    if said or is_chat([value for value in values if not isinstance(value, BadLine)]):
         draw_chat(canvas, values)
     else:
         writer = ValueWriter(canvas)
