@@ -4,7 +4,7 @@ Readers see nothing before the snapshot file is written. No snapshot names what 
 next writer finds again by content, and a LanceDB version, which it reverts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -130,12 +130,17 @@ def compare_chunks(base: StoredSnapshot | None, changes: Changes) -> ChunkMoves:
         rows = [*_compared(part)]
         new = [key for key, (vectors, _), _ in rows if key not in old or old[key][0] != vectors]
         stay = old.keys() & {key for key, *_ in rows} - set(new)
-        names = [key for key, own, document in rows if key in stay and (own != old[key] or document in retitled)]
+        names = _renamed(rows, {key: old[key] for key in stay}, retitled)
         staying |= stay
         entering.append(pa.array(new, pa.string()))
         renamed.append(pa.array(names, pa.string()))
     leaving, added = frozenset(old.keys() - staying), pa.concat_arrays(entering)
     return ChunkMoves(leaving, added, before + len(staying), pa.concat_arrays(renamed))
+
+
+def _renamed(rows: Sequence[tuple[str, _Own, str]], staying: Mapping[str, _Own], retitled: set[str]) -> list[str]:
+    """Return the ids of the staying chunks whose title or headings have changed."""
+    return [key for key, own, document in rows if key in staying and (own != staying[key] or document in retitled)]
 
 
 def _retitled(base: StoredSnapshot | None, changes: Changes) -> set[str]:
