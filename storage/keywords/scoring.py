@@ -38,12 +38,14 @@ class FieldScoring(NamedTuple):
 
 
 FIELD_SCORING: dict[str, FieldScoring] = {
-    "text": FieldScoring(1.0, 0.75),
-    "context": FieldScoring(1.0, 0.75),
-    "headings": FieldScoring(1.0, 0.75),
-    "title": FieldScoring(1.0, 0.75),
-    "path": FieldScoring(0.5, 0.75),
+    "text": FieldScoring(1.0, 0.75),  # as in `rank_bm25`, so that a chunk without other fields scores as there
+    "context": FieldScoring(0.5, 0.75),  # with 1, a line that many chunks share costs: untitled articles -1.0
+    "headings": FieldScoring(1.0, 0.75),  # with 2, a section's name beats what it says: filings -1.0, abstracts -0.6
+    "title": FieldScoring(1.0, 0.75),  # with 0.5 and headings so, too, abstracts -1.2; with 2 -0.6
+    "path": FieldScoring(1.0, 0.75),  # with 0, code -2.8; with 0.5, code -0.4; with 2, other sets gain no more
 }
+"""The reasons are changes of what keyword search found, in % of a set, with one field changed at a time. The b of
+`rank_bm25` serves all fields: 0.3 for the context or the path changes nothing that can be told from chance."""
 
 
 @dataclass(frozen=True, slots=True)
