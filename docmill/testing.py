@@ -1,4 +1,4 @@
-"""Properties that every strategy, contextualizer and reranker keeps, for the tests of a plugin; needs hypothesis.
+"""Properties that each parser, strategy, contextualizer and reranker keeps, for tests of a plugin; needs hypothesis.
 
     from docmill.testing import SplitterSuite
 
@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from docmill.parser_suite import ParserSuite
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
@@ -34,7 +35,7 @@ from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
-__all__ = ["ContextualizerSuite", "RerankerSuite", "SplitterSuite", "documents", "texts"]
+__all__ = ["ContextualizerSuite", "ParserSuite", "RerankerSuite", "SplitterSuite", "documents", "texts"]
 
 KINDS = ("paragraph", "title", "list_item", "table", "code", "quote", "text", "furniture", "question", "answer", "turn")
 WORDS = (

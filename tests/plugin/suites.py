@@ -1,6 +1,15 @@
 """The properties that docmill tests of its own parts, tested of these plugins."""
 
-from docmill.testing import ContextualizerSuite, RerankerSuite, SplitterSuite
+from typing import ClassVar
+
+from docmill.testing import ContextualizerSuite, ParserSuite, RerankerSuite, SplitterSuite
+
+
+class TestCooklang(ParserSuite):
+    """The parser `cooklang`."""
+
+    parser = "cooklang"
+    samples: ClassVar = {"bread.cook": b">> title: Mill bread\nMix @wheat flour{500%g} and @water.\n"}
 
 
 class TestParagraphs(SplitterSuite):

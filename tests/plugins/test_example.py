@@ -179,7 +179,7 @@ def test_the_example_passes_the_suites_of_docmill(made: Project) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (made.site, ROOT)))}
     code = [*pytest_of_the_author, str(EXAMPLE / "suites.py")]
     done = subprocess.run(code, cwd=made.folder, env=environment, capture_output=True, text=True, check=False)
-    assert "7 passed" in done.stdout, done.stdout
+    assert "9 passed" in done.stdout, done.stdout
 
 
 def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project: Project) -> None:
