@@ -1,13 +1,9 @@
 """docmill as others have it: a wheel in an environment of its own, beside a project with names like ours."""
 
 import doctest
-import os
 import subprocess
 import sys
-import sysconfig
-import venv
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,6 +11,7 @@ import pytest
 import docmill
 from docmill import __all__ as public
 from tests.kit.house import ROOT
+from tests.kit.wheel import Installed, install_wheel
 
 FOREIGN = {  # what a project of Prefect flows, or of Django, has at its top
     "flows/etl.py": "NAME = 'etl of the user'\n",
@@ -47,42 +44,10 @@ with open_store("store") as store:
 """
 
 
-@dataclass(frozen=True)
-class Installed:
-    """A virtual environment with the wheel, and with the packages that this one has."""
-
-    folder: Path
-    wheel: Path
-
-    @property
-    def python(self) -> str:
-        return str(self.folder / "bin" / "python")
-
-    def run(self, *arguments: str, cwd: Path) -> str:
-        """Run its interpreter in a project of a user, as `PYTHONPATH=.` has it."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DOCMILL_", "PREFECT_"))}
-        environment = {**kept, "PYTHONPATH": ".", "PREFECT_HOME": str(cwd / "prefect"), "DO_NOT_TRACK": "1"}
-        done = subprocess.run(
-            [self.python, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr or done.stdout
-        return done.stdout
-
-
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Build the wheel and install it into an environment that knows the packages of this one, but not the checkout."""
-    folder = tmp_path_factory.mktemp("installed")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)], check=True)
-    wheel = next(folder.glob("docmill-*.whl"))
-    venv.create(folder / "venv", symlinks=True)
-    site = next((folder / "venv").glob("lib/python*/site-packages"))
-    # A folder named by a .pth file is a path entry and nothing more: the editable install stays unknown.
-    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    return Installed(folder / "venv", wheel)
+    """The wheel in an environment of its own."""
+    return install_wheel(tmp_path_factory.mktemp("installed"))
 
 
 def test_the_wheel_has_one_top_level(installed: Installed) -> None:

@@ -1,0 +1,54 @@
+"""docmill's wheel in an environment of its own, which has the packages of this one and not the checkout."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.kit.house import ROOT
+
+_PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A virtual environment with the wheel."""
+
+    folder: Path
+    wheel: Path
+
+    @property
+    def python(self) -> str:
+        return str(self.folder / "bin" / "python")
+
+    def run(self, *arguments: str, cwd: Path, status: int = 0) -> str:
+        """Run its interpreter in a project of a user, as `PYTHONPATH=.` has it; return what it says."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DOCMILL_", "PREFECT_"))}
+        environment = {**kept, "PYTHONPATH": ".", "PREFECT_HOME": str(cwd / "prefect"), "DO_NOT_TRACK": "1"}
+        done = subprocess.run(
+            [self.python, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == status, done.stderr or done.stdout
+        return done.stderr if status else done.stdout
+
+    def pip(self, *arguments: str) -> None:
+        """Have pip work on this environment, without a network."""
+        # It has no pip of its own: to copy one takes longer than all else.
+        subprocess.run([*_PIP, "--python", self.python, *arguments], check=True)
+
+
+def install_wheel(folder: Path) -> Installed:
+    """Build the wheel and install it into a new environment below a folder."""
+    subprocess.run([*_PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)], check=True)
+    wheel = next(folder.glob("docmill-*.whl"))
+    venv.create(folder / "venv", symlinks=True)
+    site = next((folder / "venv").glob("lib/python*/site-packages"))
+    # A folder named by a .pth file is a path entry and nothing more: the editable install stays unknown.
+    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    return Installed(folder / "venv", wheel)
