@@ -20,6 +20,7 @@ from packaging.specifiers import SpecifierSet
 from docmill.flows.config.configuration import KeyPath, chosen_file, load
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import configured_api
+from docmill.flows.runs.phases import counted
 from docmill.storage.address import url_of
 from docmill.storage.embedding.plugin_encoder import plugin_encoder
 from docmill.storage.embedding.space import model_dir
@@ -233,7 +234,7 @@ def _quick_look(name: str, root: Path) -> Checked:
     if faults:
         more = f" and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
         return Checked("store", "broken", f"{name}: {'; '.join(faults[:_NAMED])}{more}", _repair(name))
-    counts = f"{newest.rows('documents')} documents, {newest.rows('chunks')} chunks"
+    counts = ", ".join(counted(newest.rows(kind), kind) for kind in ("documents", "chunks"))
     return Checked("store", "ok", f"{name}: snapshot {newest.number}, {counts}; files present, by size")
 
 

@@ -160,8 +160,8 @@ def _place(settings: Settings, path: Path) -> tuple[str, str]:
             source = open_source(argument)
         except SourceError:
             continue
-        if path.resolve().is_relative_to(source.root.resolve()):
-            uri = source.prefix + path.resolve().relative_to(source.root.resolve()).as_posix()
+        if source.folder and path.resolve().is_relative_to(source.folder):
+            uri = source.prefix + path.resolve().relative_to(source.folder).as_posix()
             if source.covers(uri):
                 return uri, source.name
     return path.name, ""

@@ -6,9 +6,10 @@ from functools import partial
 from docmill.flows.config.from_settings import model_of, readers_of, routes_of
 from docmill.flows.config.key_lines import KeyPlace
 from docmill.flows.config.settings import Settings
-from docmill.storage.errors import ConfigError
+from docmill.storage.errors import ConfigError, SourceError
 from docmill.tasks.context.contextualizers import contextualizer_of
 from docmill.tasks.counting.encodings import counting_folder
+from docmill.tasks.sources.discover import wrong_settings
 from docmill.tasks.split.strategies import options_of
 
 
@@ -19,6 +20,14 @@ def wrong_values(settings: Settings) -> Iterator[tuple[KeyPlace, str]]:
             check()
         except ConfigError as error:
             yield place, str(error)
+    yield from _wrong_sources(settings)
+
+
+def _wrong_sources(settings: Settings) -> Iterator[tuple[KeyPlace, str]]:
+    try:
+        yield from wrong_settings(settings.sources, settings.source)
+    except (ConfigError, SourceError) as error:
+        yield ("sources",), str(error)
 
 
 def _checks(settings: Settings) -> Iterator[tuple[KeyPlace, Callable[[], object]]]:

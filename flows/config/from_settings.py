@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
-from docmill.flows.config.settings import ReaderRule, RouteRule, Settings
+from docmill.flows.config.settings import RouteRule, Settings
 from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, late_space, tokenizer_dir
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
@@ -222,10 +223,11 @@ def search_method_of(settings: Settings, mode: Mode = "hybrid") -> SearchMethod:
 def gate_of(settings: Settings) -> Gate | None:
     """Return the test that a new snapshot has to pass, or None; raise if its questions cannot be read."""
     chosen = settings.gate
-    if not chosen.questions:
+    if not (chosen.questions or chosen.made_from):
         return None
-    questions = tuple(load_questions(Path(chosen.questions), Path(chosen.qrels) if chosen.qrels else None))
-    return Gate(questions, chosen.metric, chosen.max_drop, search_method_of(settings))
+    qrels = Path(chosen.qrels) if chosen.qrels else None
+    questions = tuple(load_questions(Path(chosen.questions), qrels)) if chosen.questions else ()
+    return Gate(questions, chosen.metric, chosen.max_drop, search_method_of(settings), chosen.made_from)
 
 
 def limits_of(settings: Settings) -> Limits:

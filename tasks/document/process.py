@@ -194,9 +194,11 @@ def _document(
 
 
 def _read(work: WorkItem, limit: int) -> bytes:
-    if work.size > limit:
-        raise Rejected("too_large", f"{work.size} bytes, the limit is {limit} (discover.max_file_bytes)")
     try:
+        # A source need not know the size of what it lists.
+        size = work.size or Path(work.path).stat().st_size
+        if size > limit:
+            raise Rejected("too_large", f"{size} bytes, the limit is {limit} (discover.max_file_bytes)")
         return Path(work.path).read_bytes()
     except FileNotFoundError as error:
         raise why_missing(Path(work.path)) if work.place else Rejected("unreadable", "the file is gone") from error

@@ -171,6 +171,7 @@ def _document(file: SourceFile, known: Result) -> DocumentRow:
         lang=known.lang,
         parent=file.parent,
         reader=known.reader,
+        source_url=file.link,
     )
 
 
@@ -232,7 +233,7 @@ def _order(runs: Iterable[_OwnedRun]) -> "np.ndarray[tuple[int], np.dtype[np.int
 
 def _chunk_ids(table: pa.Table, runs: Iterable[_OwnedRun]) -> list[str]:
     """Return the id of each row of a table of consecutive runs, a hash of the document and the chunk."""
-    indexed = map(indexed_text, table.column("context").to_pylist(), table.column("text").to_pylist())
+    indexed = map(indexed_text, *(table.column(name).to_pylist() for name in ("context", "text", "unread")))
     found = (chunk_keys(run.owner.document_id, itertools.islice(indexed, run.length)) for run in runs)
     return list(itertools.chain.from_iterable(found))
 

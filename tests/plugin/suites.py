@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from docmill.testing import ContextualizerSuite, ParserSuite, RerankerSuite, SplitterSuite
+from docmill.testing import ContextualizerSuite, ParserSuite, RerankerSuite, SourceSuite, SplitterSuite
 
 
 class TestCooklang(ParserSuite):
@@ -28,3 +28,10 @@ class TestSharedWords(RerankerSuite):
     """The reranker `shared_words`."""
 
     reranker = "shared_words"
+
+
+class TestPages(SourceSuite):
+    """The source `pages`, of the database of this folder."""
+
+    source = "pages://wiki"
+    settings: ClassVar = {"database": "wiki.db"}

@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -20,8 +22,12 @@ MILL = "# The mill\n\nIt grinds the wheat of the valley.\n\n## Water\n\nThe rive
 SNOW = "# Snow\n\nIt snows in the mountains from November on.\n"
 BREAD = ">> title: Mill bread\n\nMix @wheat flour{500%g} and @water.\n\nBake for ~{40%minutes}.\n"
 SETTINGS = """
-sources = ["docs"]
+sources = ["docs", "pages://wiki"]
 engine = "local"
+
+[source.wiki]
+database = "./wiki.db"
+url = "https://wiki.example.org/"
 
 [parse]
 workers = 2
@@ -49,7 +55,10 @@ GIVEN = {
     "contextualizers": "trail",
     "encoders": "letter_pairs",
     "rerankers": "shared_words",
+    "sources": "pages",
 }
+PAGES = "CREATE TABLE pages (name TEXT PRIMARY KEY, text TEXT, revision INTEGER, deleted INTEGER DEFAULT 0)"
+FROM_WIKI = "SELECT uri, source, source_url FROM documents WHERE source = 'wiki' ORDER BY uri"
 RETURN = "        return spans"
 FAILS = "        if 'snows' in part.text: raise RuntimeError('snow')\n"
 FAILED = "strategy 'paragraphs' of docmill-example 1.0 failed"
@@ -84,6 +93,11 @@ class Project:
         with docmill.open_store(self.folder / "store") as store:
             return list(store.sql(statement).to_pylist())
 
+    def wiki(self, statement: str, *values: object) -> None:
+        """Change the database that is the source of the example."""
+        with closing(sqlite3.connect(self.folder / "wiki.db")) as database, database:
+            database.execute(statement, values)
+
     def edit(self, module: str, *changes: tuple[str, str]) -> None:
         """Change a module of the installed plugin."""
         path = self.site / "docmill_example" / f"{module}.py"
@@ -105,7 +119,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (folder / "docs" / "bread.cook").write_text(BREAD)
     (folder / "docmill.toml").write_text(SETTINGS)
     project = Project(folder, site)
-    assert project.json("ingest")["documents"]["added"] == 3
+    project.wiki(PAGES)
+    project.wiki("INSERT INTO pages VALUES ('ice.md', ?, 1, 0)", "# Ice\n\nThe pond is frozen until March.\n")
+    assert project.json("ingest")["documents"]["added"] == 4
     return project
 
 
@@ -146,7 +162,7 @@ def test_a_file_of_a_new_format_is_read_and_read_again_by_the_next_version(proje
     broken = ("facts = dict", "if b'Bake' in data: raise RuntimeError('burnt')\n        facts = dict")
     project.edit("cooklang", ("version = 1", "version = 2"), broken)
     report = project.json("ingest", status=3)
-    assert (report["parsed"], report["documents"]["stale"], report["documents"]["unchanged"]) == (1, 1, 2)
+    assert (report["parsed"], report["documents"]["stale"], report["documents"]["unchanged"]) == (1, 1, 3)
     (row,) = project.rows("SELECT uri, reason, message, parser FROM rejects")
     assert (row["uri"], row["reason"]) == ("bread.cook", "crashed")
     assert row["message"].startswith(
@@ -166,7 +182,7 @@ def test_a_document_stays_as_it_is_while_its_parser_is_gone(project: Project) ->
     before = read_by_the_example(project)
     project.edit("cooklang", ("class Cooklang:", "class Gone:"))
     report = project.json("ingest")
-    assert (report["snapshot"], report["parsed"], report["documents"]["unchanged"]) == (None, 0, 3)
+    assert (report["snapshot"], report["parsed"], report["documents"]["unchanged"]) == (None, 0, 4)
     assert read_by_the_example(project) == before
     (project.folder / "docs" / "other.cook").write_bytes(b"\0\1\2" * 20)
     assert project.json("ingest", status=3)["documents"]["rejected"] == 1
@@ -179,7 +195,18 @@ def test_the_example_passes_the_suites_of_docmill(made: Project) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (made.site, ROOT)))}
     code = [*pytest_of_the_author, str(EXAMPLE / "suites.py")]
     done = subprocess.run(code, cwd=made.folder, env=environment, capture_output=True, text=True, check=False)
-    assert "9 passed" in done.stdout, done.stdout
+    assert "14 passed" in done.stdout, done.stdout
+
+
+def test_the_source_of_the_example_is_asked_for_changes(project: Project) -> None:
+    ice = {"uri": "wiki/ice.md", "source": "wiki", "source_url": "https://wiki.example.org/ice.md"}
+    assert project.rows(FROM_WIKI) == [ice]
+    project.wiki("INSERT INTO pages VALUES ('new/dew.md', ?, 2, 0)", "# Dew\n\nThe grass is wet at dawn.\n")
+    report = project.json("ingest")
+    assert (report["documents"]["added"], report["documents"]["unchanged"], report["parsed"]) == (1, 4, 1)
+    project.wiki("UPDATE pages SET deleted = 1, revision = 3 WHERE name = 'new/dew.md'")
+    assert project.json("ingest", "--allow-delete")["documents"]["deleted"] == 1
+    assert project.rows(FROM_WIKI) == [ice]
 
 
 def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project: Project) -> None:
@@ -187,12 +214,12 @@ def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project:
     project.edit("paragraphs", ("version = 1", "version = 2"), (RETURN, FAILS + RETURN))
     report = project.json("ingest", status=3)
     assert (report["documents"]["stale"], report["parsed"], report["embedded"]) == (1, 0, 0)
-    assert set(report["rechunked"]) == {"mill.md", "snow.md"}
+    assert set(report["rechunked"]) == {"mill.md", "snow.md", "wiki/ice.md"}
     assert project.rows(CHUNKS) == before
     assert project.rows(REJECTS) == [
         {
             "uri": "snow.md",
-            "reason": "crashed",
+            "reason": "plugin_failed",
             "message": f"{FAILED}: RuntimeError: snow (paragraphs.py, line 37)",
             "with": "paragraphs (docmill-example 1.0, 2) with trail (docmill-example 1.0, 1)",
         }

@@ -10,6 +10,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from docmill.flows.cli.pages.explain_chunks_text import sizes_spelled
 from docmill.flows.cli.pages.html_page import CLOSING, opening
 
 if TYPE_CHECKING:
@@ -107,9 +108,7 @@ def _way(text: str, split: "Split") -> str:
     sizes = sorted(chunk.tokens for chunk in split.chunks)
     covered = sum(chunk.end_char - chunk.start_char for chunk in split.chunks)
     once = _covered_once(split.chunks)
-    facts = (
-        f"{len(sizes)} chunks of {sizes[0]} to {sizes[-1]} tokens, half below {sizes[len(sizes) // 2]}" if sizes else ""
-    )
+    facts = sizes_spelled(sizes) if sizes else ""
     said_twice = f", {100 * (covered - once) / max(1, len(text)):.0f} % of the text twice" if covered > once else ""
     return f'<div class="head"><b>{escape(split.spelled())}</b><span class="soft">{facts}{said_twice}</span></div>\n'
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from docmill.storage.plugins.origin import Origin, crashed
+from docmill.storage.plugins.origin import Origin, plugin_failed
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.span_checks import faults
@@ -115,7 +115,7 @@ def parser_of_plugin(origin: Origin, plugin: ParserPlugin) -> Parser:
         origin.name,
         origin.version(plugin.version),
         {name: _signs(name, signs) for name, signs in _named(plugin.formats)},
-        origin.guarded(parse, crashed),
+        origin.guarded(parse, plugin_failed),
         plugin.options,
     )
 
