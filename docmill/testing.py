@@ -1,4 +1,4 @@
-"""Properties that every strategy, contextualizer, reranker and source keeps, for the tests of a plugin.
+"""Properties that every parser, strategy, contextualizer, reranker and source keeps, for the tests of a plugin.
 
     from docmill.testing import SplitterSuite
 
@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from docmill.parser_suite import ParserSuite
 from docmill.source_suite import SourceSuite
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.retrieval.candidates.query import Query
@@ -35,7 +36,15 @@ from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
-__all__ = ["ContextualizerSuite", "RerankerSuite", "SourceSuite", "SplitterSuite", "documents", "texts"]
+__all__ = [
+    "ContextualizerSuite",
+    "ParserSuite",
+    "RerankerSuite",
+    "SourceSuite",
+    "SplitterSuite",
+    "documents",
+    "texts",
+]
 
 KINDS = ("paragraph", "title", "list_item", "table", "code", "quote", "text", "furniture", "question", "answer", "turn")
 WORDS = (

@@ -201,6 +201,7 @@ CHANGES: dict[str, Callable[[Workbench], Work]] = {
     "`embedding.model`, by `docmill reembed`": reembedded,
     "`discover.exclude` leaves files out": excluded,
     "`parse.timeout_s`, `parse.passwords` and other limits": limits,
+    "`parse.readers`": lambda bench: set_to(bench, "parse", readers=[{"glob": "guide.*", "reader": "unstructured"}]),
     "`search`, `retention`, `run` and `gate`": irrelevant,
     "a new version of a parser": newer_parser,
     "a new version of a strategy": newer_strategy,

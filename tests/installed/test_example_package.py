@@ -8,7 +8,7 @@ import pytest
 
 from tests.installed.wheel import install_wheel
 from tests.plugins.distributions import EXAMPLE
-from tests.plugins.test_example import GIVEN, MILL, SETTINGS, WHEEL, make_wiki
+from tests.plugins.test_example import BREAD, GIVEN, MILL, SETTINGS, WHEEL, make_wiki
 
 DOCMILL = ["-m", "docmill.flows.cli.app"]
 QUERY = ["search", "wheel river", "-k", "1", "--json"]
@@ -22,6 +22,7 @@ def test_the_example_comes_and_goes(tmp_path: Path) -> None:
     user = tmp_path / "user"
     (user / "docs").mkdir(parents=True)
     (user / "docs" / "mill.md").write_text(MILL)
+    (user / "docs" / "bread.cook").write_text(BREAD)
     (user / "docmill.toml").write_text(SETTINGS)
     make_wiki(user)
 
@@ -30,6 +31,9 @@ def test_the_example_comes_and_goes(tmp_path: Path) -> None:
         (f"docmill.{group}", name, "") for group, name in GIVEN.items()
     }
     installed.run(*DOCMILL, "ingest", cwd=user)
+    titles = "SELECT title FROM documents WHERE reader <> ''"
+    read_by = json.loads(installed.run(*DOCMILL, "sql", "--json", titles, cwd=user))
+    assert [row["title"] for row in read_by] == ["Mill bread"]
     (best,) = json.loads(installed.run(*DOCMILL, *QUERY, cwd=user))
     assert WHEEL.items() <= best.items()
     assert "shared_words gives 1.000" in json.dumps(best)

@@ -2,7 +2,14 @@
 
 from typing import ClassVar
 
-from docmill.testing import ContextualizerSuite, RerankerSuite, SourceSuite, SplitterSuite
+from docmill.testing import ContextualizerSuite, ParserSuite, RerankerSuite, SourceSuite, SplitterSuite
+
+
+class TestCooklang(ParserSuite):
+    """The parser `cooklang`."""
+
+    parser = "cooklang"
+    samples: ClassVar = {"bread.cook": b">> title: Mill bread\nMix @wheat flour{500%g} and @water.\n"}
 
 
 class TestParagraphs(SplitterSuite):

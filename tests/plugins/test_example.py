@@ -168,7 +168,7 @@ def test_a_file_of_a_new_format_is_read_and_read_again_by_the_next_version(proje
     broken = ("facts = dict", "if b'Bake' in data: raise RuntimeError('burnt')\n        facts = dict")
     project.edit("cooklang", ("version = 1", "version = 2"), broken)
     report = project.json("ingest", status=3)
-    assert (report["parsed"], report["documents"]["stale"], report["documents"]["unchanged"]) == (1, 1, 2)
+    assert (report["parsed"], report["documents"]["stale"], report["documents"]["unchanged"]) == (1, 1, 3)
     (row,) = project.rows("SELECT uri, reason, message, parser FROM rejects")
     assert (row["uri"], row["reason"]) == ("bread.cook", "crashed")
     assert row["message"].startswith(
@@ -188,7 +188,7 @@ def test_a_document_stays_as_it_is_while_its_parser_is_gone(project: Project) ->
     before = read_by_the_example(project)
     project.edit("cooklang", ("class Cooklang:", "class Gone:"))
     report = project.json("ingest")
-    assert (report["snapshot"], report["parsed"], report["documents"]["unchanged"]) == (None, 0, 3)
+    assert (report["snapshot"], report["parsed"], report["documents"]["unchanged"]) == (None, 0, 4)
     assert read_by_the_example(project) == before
     (project.folder / "docs" / "other.cook").write_bytes(b"\0\1\2" * 20)
     assert project.json("ingest", status=3)["documents"]["rejected"] == 1
@@ -201,7 +201,7 @@ def test_the_example_passes_the_suites_of_docmill(made: Project) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (made.site, ROOT)))}
     code = [*pytest_of_the_author, str(EXAMPLE / "suites.py")]
     done = subprocess.run(code, cwd=made.folder, env=environment, capture_output=True, text=True, check=False)
-    assert "12 passed" in done.stdout, done.stdout
+    assert "14 passed" in done.stdout, done.stdout
 
 
 def test_the_source_of_the_example_is_asked_for_changes(project: Project) -> None:
@@ -209,7 +209,7 @@ def test_the_source_of_the_example_is_asked_for_changes(project: Project) -> Non
     assert project.rows(FROM_WIKI) == [ice]
     wiki(project.folder, "INSERT INTO pages VALUES ('new/dew.md', ?, 2, 0)", "# Dew\n\nThe grass is wet at dawn.\n")
     report = project.json("ingest")
-    assert (report["documents"]["added"], report["documents"]["unchanged"], report["parsed"]) == (1, 3, 1)
+    assert (report["documents"]["added"], report["documents"]["unchanged"], report["parsed"]) == (1, 4, 1)
     wiki(project.folder, "UPDATE pages SET deleted = 1, revision = 3 WHERE name = 'new/dew.md'")
     assert project.json("ingest", "--allow-delete")["documents"]["deleted"] == 1
     assert project.rows(FROM_WIKI) == [ice]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -165,6 +166,13 @@ def test_a_word_document_that_pandoc_refuses_is_read_by_unstructured(monkeypatch
     parsed = read("docx", saved(document))
     assert (parsed.text, parsed.title) == ("# Report", "Report")
     assert "pip install pypandoc_binary" in parsed.metadata["read_as"]
+
+
+def test_a_word_document_that_pandoc_refuses_names_the_extra_that_may_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "_program", lambda: "")
+    monkeypatch.setitem(sys.modules, "unstructured.partition.docx", None)
+    with pytest.raises(Rejected, match=r"^not_installed: pandoc cannot .*'docmill\[unstructured\]'"):
+        read("docx", saved(Document()))
 
 
 def test_without_pandoc_the_reason_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
