@@ -1,8 +1,8 @@
-"""Keyword search: exact BM25 over one state of the memory-mapped keyword index, reading only postings that matter."""
+"""Keyword search: exact BM25F over one state of the memory-mapped keyword index, reading only postings that matter."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,27 +14,30 @@ from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.keywords.document_frequencies import read_spectrum
 from docmill.storage.keywords.keyword_writer import open_segment
 from docmill.storage.keywords.scoring import Floats, Scoring
-from docmill.storage.keywords.segments.state import KeywordState, check_analyser
-from docmill.storage.keywords.topk import Rows, Slice, Term, all_scores, best_rows
+from docmill.storage.keywords.segments.chunk_fields import FIELDS
+from docmill.storage.keywords.segments.postings import Postings
+from docmill.storage.keywords.segments.state import SEARCHED, KeywordState, check_analyser
+from docmill.storage.keywords.topk import Factors, Rows, Slice, Term, all_scores, best_rows
 
-_LONGEST = 2**31 - 1  # the greatest int32, the start value of a minimum
+_NAMED = [tuple(compress(FIELDS, (bits >> n & 1 for n in range(len(FIELDS))))) for bits in range(1 << len(FIELDS))]
+"""The names of fields by their bits."""
 
 
 class KeywordHit(NamedTuple):
-    """A chunk, its BM25 score, and the share of each matched query term in it."""
+    """A chunk, its BM25 score, the share of each matched query term in it, and the fields that have the term."""
 
     chunk_id: str
     score: float
     terms: dict[str, float]
+    fields: dict[str, tuple[str, ...]]
 
 
 class _FoundTerm(NamedTuple):
-    """A term of the query as found in the dictionaries, before it has a weight."""
+    """A term of the query as found in the dictionaries, before it has a weight; its T is at most `highest`."""
 
     text: str
     frequency: int
-    highest: int
-    shortest: int
+    highest: float
     slices: tuple[Slice, ...]
 
 
@@ -42,14 +45,14 @@ class KeywordIndex:
     """A reader of one state of the index; writers do not affect it."""
 
     def __init__(self, root: Path, state: KeywordState, scoring: Scoring | None = None) -> None:
-        check_analyser(state)
+        check_analyser(state, SEARCHED)
         self.state = state
         self._scoring = scoring or Scoring()
         self._parts = [open_segment(root, segment) for segment in state.segments]
         self._average_idf = read_spectrum(root, state.spectrum).average_idf(state.rows)
-        self._average_length = state.tokens / state.rows if state.rows else 0.0
+        self._averages = state.average_lengths
         self._bases = [0, *accumulate(len(part.postings.lengths) for part in self._parts)]
-        self._norms = self._norms_of_alive()
+        self._factors = self._factors_of_alive()
 
     def search(self, query: str, k: int, allowed: Collection[str] | pa.Array | None = None) -> list[KeywordHit]:
         """Return the best `k` chunks that contain a term of the query, by score descending, then by chunk id.
@@ -57,10 +60,10 @@ class KeywordIndex:
         `allowed` restricts the hits and does not change their scores. A query without terms has no hits.
         """
         terms = self._terms(query)
-        # A filter is a set of infinite norms, so it costs nothing per posting, and idfs stay those of the whole corpus.
-        norms = self._norms if allowed is None else self._norms_of(allowed)
-        rows = best_rows(terms, norms, k) if k > 0 and terms else np.zeros(0, np.intp)
-        return self._hits(terms, rows, norms, k) if len(rows) else []
+        # A filter is a set of factors of 0, so it costs nothing per posting, and idfs stay those of the whole corpus.
+        factors = self._factors if allowed is None else self._factors_of(allowed)
+        rows = best_rows(terms, factors, k) if k > 0 and terms else np.zeros(0, np.intp)
+        return self._hits(terms, rows, factors, k) if len(rows) else []
 
     def frequency(self, term: str) -> int:
         """Return the number of chunks that contain a term; the analyser must have made the term."""
@@ -68,29 +71,32 @@ class KeywordIndex:
 
     def scores(self, query: str) -> Floats:
         """Return the score of every chunk, in the order of `chunk_ids`."""
-        return all_scores(self._terms(query), self._norms)[np.isfinite(self._norms)]
+        return all_scores(self._terms(query), self._factors)[self._factors.included]
 
     def chunk_ids(self) -> pa.ChunkedArray:
         """Return the ids of the chunks in the index."""
         ids = pa.chunked_array([part.postings.chunk_ids for part in self._parts], pa.string())
-        return ids.filter(pa.array(np.isfinite(self._norms)))
+        return ids.filter(pa.array(self._factors.included))
 
-    def _hits(self, terms: Sequence[Term], rows: Rows, norms: Floats, k: int) -> list[KeywordHit]:
-        columns = [(term.text, *term.gains_at(rows, norms)) for term in terms]
+    def _hits(self, terms: Sequence[Term], rows: Rows, factors: Factors, k: int) -> list[KeywordHit]:
+        columns = [(term.text, *term.gains_and_fields_at(rows, factors)) for term in terms]
         scores = np.zeros(len(rows))
-        for _, gains, _ in columns:  # one by one, so that equal chunks have bit-equal scores
-            scores += gains
+        for _, own, _ in columns:  # one by one, so that equal chunks have bit-equal scores
+            scores += own
         table = pa.table({"score": scores, "chunk_id": self._ids_of(rows)})
         # By id among equals, so that the order does not depend on which segment a chunk lies in.
         best = pc.select_k_unstable(table, min(k, len(rows)), [("score", "descending"), ("chunk_id", "ascending")])
         ids = table.column("chunk_id").take(best).to_pylist()
+        places = best.to_numpy()
+        held = [(text, own[places].tolist(), fields[places].tolist()) for text, own, fields in columns]
         return [
             KeywordHit(
                 chunk_id,
-                float(scores[place]),
-                {text: float(gains[place]) for text, gains, held in columns if held[place]},
+                score,
+                {text: own[n] for text, own, fields in held if fields[n]},
+                {text: _NAMED[fields[n]] for text, _, fields in held if fields[n]},
             )
-            for place, chunk_id in zip(best.to_pylist(), ids, strict=True)
+            for n, (chunk_id, score) in enumerate(zip(ids, scores[places].tolist(), strict=True))
         ]
 
     def _terms(self, query: str) -> list[Term]:
@@ -101,45 +107,59 @@ class KeywordIndex:
         frequencies = np.array([term.frequency for term in found])
         weights = self._scoring.idfs(self.state.rows, frequencies, self._average_idf) * (self._scoring.k1 + 1)
         weights *= [counts[term.text] for term in found]  # a word that the query repeats counts as often
-        norms = self._scoring.norms(np.array([term.shortest for term in found]), self._average_length)
-        highest = np.array([term.highest for term in found])
-        # The highest frequency in the shortest chunk: perhaps no chunk has both, but none can score more.
-        bounds = weights * highest / (highest + norms)
+        saturation = self._scoring.saturation
         return [
-            Term(term.text, weight, bound, term.slices)
-            for term, weight, bound in zip(found, weights.tolist(), bounds.tolist(), strict=True)
+            Term(term.text, weight, saturation, weight * term.highest / (term.highest + saturation), term.slices)
+            for term, weight in zip(found, weights.tolist(), strict=True)
         ]
 
     def _find(self, text: str) -> _FoundTerm:
-        slices, frequency, highest, shortest = [], 0, 0, _LONGEST
+        slices, frequency, highest = [], 0, 0.0
         for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
             postings = part.postings
             place = postings.term_lookup.find(text)
             if place < 0:
                 continue
             first, last = postings.starts[place : place + 2].tolist()
-            slices.append(Slice(base, end, postings.rows[first:last], postings.frequencies[first:last]))
-            # `highest` and `shortest` may be of dead chunks, which makes the bound loose but never wrong.
+            side = postings.side.entries(first, last)
+            slices.append(Slice(base, end, postings.rows[first:last], postings.frequencies[first:last], side))
             frequency += last - first - part.tombstones.dead_in_term(place)
-            highest = max(highest, int(postings.highest[place]))
-            shortest = min(shortest, int(postings.shortest[place]))
-        return _FoundTerm(text, frequency, highest, shortest, tuple(slices))
+            highest = max(highest, self._highest(postings, place))
+        return _FoundTerm(text, frequency, highest, tuple(slices))
 
-    def _norms_of_alive(self) -> Floats:
-        norms = np.empty(self._bases[-1])
+    def _highest(self, postings: Postings, term: int) -> float:
+        """Return a bound of T: in each field the highest frequency in the shortest one.
+
+        Perhaps no chunk has all of these, and those that have may be dead: the bound is then loose but never wrong.
+        """
+        text = (0, int(postings.highest[term]), int(postings.shortest[term]))
+        bounds = [text, *postings.side.bounds(term)]
+        scoring, averages = self._scoring.fields, self._averages
+        return sum(
+            frequency * scoring[field].factor(max(1, length), averages[field])
+            for field, frequency, length in bounds
+            if frequency and averages[field]
+        )
+
+    def _factors_of_alive(self) -> Factors:
+        factors = np.zeros((len(FIELDS), self._bases[-1]))
+        included = np.ones(self._bases[-1], bool)
         for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
-            norms[base:end] = self._scoring.norms(part.postings.lengths, self._average_length)
-            norms[base + part.tombstones.rows] = np.inf
-        return norms
+            for field, average in enumerate(self._averages):
+                factors[field, base:end] = self._scoring.factors(field, part.postings.lengths_of(field), average)
+            included[base + part.tombstones.rows] = False
+            factors[:, base + part.tombstones.rows] = 0.0
+        return Factors(factors, included)
 
-    def _norms_of(self, allowed: Collection[str] | pa.Array) -> Floats:
-        norms = np.full(len(self._norms), np.inf)
+    def _factors_of(self, allowed: Collection[str] | pa.Array) -> Factors:
+        factors = Factors(np.zeros_like(self._factors.by_field), np.zeros_like(self._factors.included))
         wanted = allowed if isinstance(allowed, pa.Array) else pa.array(list(allowed), pa.string())
         for part, base in zip(self._parts, self._bases, strict=False):
             rows = part.postings.chunk_lookup.find_all(wanted)
             rows = rows[rows >= 0] + base
-            norms[rows] = self._norms[rows]
-        return norms
+            factors.by_field[:, rows] = self._factors.by_field[:, rows]
+            factors.included[rows] = self._factors.included[rows]
+        return factors
 
     def _ids_of(self, rows: Rows) -> pa.ChunkedArray:
         ids = []

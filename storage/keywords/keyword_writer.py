@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 
 from docmill.storage.keywords.document_frequencies import DocumentFrequencies, read_spectrum, write_spectrum
 from docmill.storage.keywords.segments.build import build
+from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields
 from docmill.storage.keywords.segments.merge_segments import FULL_POSTINGS, choose, merge
-from docmill.storage.keywords.segments.postings import Int64, Postings, check_distinct, read_postings, write_postings
+from docmill.storage.keywords.segments.postings import Postings, check_distinct, read_postings, write_postings
+from docmill.storage.keywords.segments.side_postings import Int64
 from docmill.storage.keywords.segments.state import KeywordState, Segment, check_analyser
 from docmill.storage.keywords.segments.tombstones import NONE, Tombstones, read_tombstones, write_tombstones
 
@@ -47,12 +49,12 @@ def update(
     root: Path,
     state: KeywordState | None,
     removed: Collection[str],
-    added: Iterable[tuple[str, str]],
+    added: Iterable[tuple[str, str | ChunkFields]],
     language: str = "english",
 ) -> KeywordState:
-    """Write and return the state without the chunks `removed` and with the (chunk id, indexed text) pairs `added`.
+    """Write and return the state without the chunks `removed` and with the (chunk id, fields) pairs `added`.
 
-    An added id that exists replaces the text of its chunk; a removed id that does not exist is no error.
+    An added id that exists replaces the fields of its chunk; a removed id that does not exist is no error.
     `language` is the language of a new index; an existing index keeps its own.
     """
     state = state or KeywordState(language=language)
@@ -78,17 +80,19 @@ def _write_state(
     root: Path, state: KeywordState, parts: Sequence[OpenSegment], spectrum: DocumentFrequencies
 ) -> KeywordState:
     """Write the files of the next state and return it."""
+    tokens, *side_tokens = (sum(_alive_tokens(part, field) for part in parts) for field in range(len(FIELDS)))
     return replace(
         state,
         segments=tuple(_write(root, part) for part in parts),
         spectrum=write_spectrum(root, spectrum),
         rows=sum(part.alive for part in parts),
-        tokens=sum(_alive_tokens(part) for part in parts),
+        tokens=tokens,
+        side_tokens=tuple(side_tokens),
     )
 
 
-def rebuild(root: Path, added: Iterable[tuple[str, str]], language: str = "english") -> KeywordState:
-    """Write and return a state that consists of the given (chunk id, indexed text) pairs only."""
+def rebuild(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: str = "english") -> KeywordState:
+    """Write and return a state that consists of the given (chunk id, fields) pairs only."""
     return update(root, None, (), added, language)
 
 
@@ -172,6 +176,6 @@ def _write(root: Path, part: OpenSegment) -> Segment:
     return replace(segment, tombstones=write_tombstones(root, tombstones), dead=len(tombstones.rows))
 
 
-def _alive_tokens(part: OpenSegment) -> int:
-    lengths = part.postings.lengths
+def _alive_tokens(part: OpenSegment, field: int) -> int:
+    lengths = part.postings.lengths_of(field)
     return int(lengths.sum(dtype=np.int64) - lengths[part.tombstones.rows].sum(dtype=np.int64))

@@ -26,7 +26,7 @@ class MemoryIndex:
         corpus = [list(terms.elements()) for terms in self._terms]
         self._model = None
         if any(corpus):
-            self._model = BM25Okapi(corpus, k1=scoring.k1, b=scoring.b, epsilon=scoring.epsilon)
+            self._model = BM25Okapi(corpus, k1=scoring.k1, b=scoring.fields[0].b, epsilon=scoring.epsilon)
 
     def scores(self, query: str) -> Floats:
         """Return the score of every chunk, in the order of `chunk_ids`."""
@@ -40,7 +40,7 @@ class MemoryIndex:
         for row, chunk_id in enumerate(self.chunk_ids):
             matched = {term: float(column[row]) for term, column in columns.items() if term in self._terms[row]}
             if matched:
-                hits.append(KeywordHit(chunk_id, sum(matched.values()), matched))
+                hits.append(KeywordHit(chunk_id, sum(matched.values()), matched, dict.fromkeys(matched, ("text",))))
         return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:k]
 
     def _scores(self, terms: list[str]) -> Floats:

@@ -13,6 +13,7 @@ from docmill.storage.history.garbage import garbage, sweep
 from docmill.storage.history.retention import Retention, expired, is_held, removable
 from docmill.storage.history.snapshots import vector_tag
 from docmill.storage.keywords import keyword_writer
+from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance import vectors
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.tables.tables import bucket_count, rebucket
@@ -21,6 +22,7 @@ from docmill.storage.upkeep.pruning import crowded, prune
 from docmill.storage.versions.candidates import discard_held
 from docmill.storage.versions.candidates import expired as expired_candidates
 from docmill.storage.writer.commit import put
+from docmill.storage.writer.posting_rows import stored_rows
 
 SLACK = 16
 """Expired snapshots that may accumulate before a run removes them by itself."""
@@ -126,7 +128,7 @@ def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int |
     before, number = base.snapshot, base.number + 1
     changed = base.changed(
         artifacts={kind: prune(base, kind, replace_all) for kind in before.artifacts},
-        keywords=keyword_writer.compact(root, before.keywords) if replace_all else before.keywords,
+        keywords=_keywords(base) if replace_all else before.keywords,
         vectors=vectors.clean(root, before.vectors, _kept_versions(base, retention), vector_tag(number)),
     )
     buckets = bucket_count(before.rows("chunks"), 0) if replace_all else before.buckets
@@ -137,6 +139,14 @@ def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool) -> int |
         return None
     put(changed.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds")))
     return number
+
+
+def _keywords(base: StoredSnapshot) -> KeywordState:
+    """Return the postings in few files; those of an older docmill are built anew."""
+    before = base.snapshot.keywords
+    if before.outdated:
+        return keyword_writer.rebuild(base.root, stored_rows(base), before.language)
+    return keyword_writer.compact(base.root, before)
 
 
 def _kept_versions(base: StoredSnapshot, retention: Retention) -> dict[str, int]:

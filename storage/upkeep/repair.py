@@ -27,8 +27,9 @@ from docmill.storage.tables.tables import read_table, replace_documents
 from docmill.storage.upkeep import verify_older
 from docmill.storage.upkeep.verify import findings_of
 from docmill.storage.writer import current_folder
-from docmill.storage.writer.commit import posting_rows, vector_rows
+from docmill.storage.writer.commit import vector_rows
 from docmill.storage.writer.pending_vectors import counted, waiting, with_vectors
+from docmill.storage.writer.posting_rows import stored_rows
 
 Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
@@ -195,7 +196,7 @@ def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generat
         mended = mended.changed(vectors=vectors.rebuild(mended.root, mended.snapshot.space, rows, tag))
         yield f"rebuilt the vectors of {ready.num_rows} chunks"
     if "keywords" in kinds:
-        mended = mended.changed(keywords=keyword_writer.rebuild(mended.root, posting_rows(chunks)))
+        mended = mended.changed(keywords=keyword_writer.rebuild(mended.root, stored_rows(mended)))
         yield f"rebuilt the postings of {chunks.num_rows} chunks"
     return mended
 
@@ -258,4 +259,4 @@ def _encoded(base: StoredSnapshot, rows: pa.Table, encode: Encode) -> npt.NDArra
     if space.late:
         encoder = load_encoder(space.model, space.revision, space.light)
         return encode_windows(windows_of(*late_rows(base, rows)), encoder)
-    return encode([*map(indexed_text, *(rows.column(name).to_pylist() for name in ("context", "text")))])
+    return encode([*map(indexed_text, *(rows.column(name).to_pylist() for name in ("context", "text", "unread")))])

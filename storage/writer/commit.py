@@ -4,9 +4,9 @@ Readers see nothing before the snapshot file is written. No snapshot names what 
 next writer finds again by content, and a LanceDB version, which it reverts.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.arrow_schema import COSTS, RUNS, from_table, to_table
+from docmill.storage.arrow_schema import RUNS, to_table
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.artifacts.packs import Packs
 from docmill.storage.embedding.encoder import EmbeddingSpace
@@ -25,9 +25,10 @@ from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import PendingVectors, Snapshot, StoredFile, vector_tag
 from docmill.storage.keys import bucket_of
 from docmill.storage.keywords import keyword_writer
+from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance import vectors
 from docmill.storage.process.malloc_tuning import give_back
-from docmill.storage.schema import CostRow, RunRow, indexed_text
+from docmill.storage.schema import CostRow, RunRow
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
 from docmill.storage.tables.spill import Rows, parts
@@ -43,12 +44,16 @@ from docmill.storage.tables.tables import (
 )
 from docmill.storage.writer import current_folder
 from docmill.storage.writer.pending_vectors import counted, waiting, waiting_in, waiting_rows, without
+from docmill.storage.writer.posting_rows import posting_rows, stored_rows, titles_of
+from docmill.storage.writer.run_tables import costs_of, other_runs
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_BATCH_ROWS = 4096  # rows in memory at a time on their way to vectors and postings
-_VECTORED = ["chunk_id", *KEYS]
+_BATCH_ROWS = 4096  # rows in memory at a time on their way to vectors
+_COMPARED = ["chunk_id", "document_id", "headings", *KEYS]
+_Own = tuple[tuple[str, ...], list[str]]
+_Compared = tuple[str, _Own, str]
 _ROWS_AT_ONCE = 5_000  # up to this, tables, vectors and postings are written in parallel; above, in turn to save memory
 
 
@@ -77,11 +82,15 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class ChunkMoves:
-    """Ids of the chunks that leave both indexes (`removed`) and enter them (`added`), and how many stay."""
+    """Ids of the chunks that leave both indexes (`removed`) and enter them (`added`), and how many stay.
+
+    Chunks that stay with another title or other headings are `renamed`: only their postings are written again.
+    """
 
     removed: frozenset[str]
     added: pa.StringArray
     kept: int
+    renamed: pa.StringArray = field(default_factory=lambda: pa.array([], pa.string()))
 
 
 NO_MOVES = ChunkMoves(frozenset(), pa.array([], pa.string()), 0)
@@ -114,35 +123,61 @@ def _name(space: EmbeddingSpace) -> str:
 
 def compare_chunks(base: StoredSnapshot | None, changes: Changes) -> ChunkMoves:
     """Return which chunks `changes` remove, add and keep; a chunk with a new vector is both removed and added."""
-    old = {key: keys for key, *keys in _chunk_ids(base, changes.gone)}
-    before = (base.snapshot.rows("chunks") if base else 0) - len(old)
-    entering, staying = [pa.array([], pa.string())], set[str]()
-    for part in parts(changes.chunks, _VECTORED):
-        # A chunk whose text is as before may have other parts or another window, and so other vectors.
-        new = [key for key, *keys in _with_vectors(part) if old.get(key) != keys]
-        staying.update(old.keys() & set(part.column("chunk_id").to_pylist()) - set(new))
+    old = {key: own for key, own, _ in _chunk_ids(base, changes.gone)}
+    before, retitled = (base.snapshot.rows("chunks") if base else 0) - len(old), _retitled(base, changes)
+    entering, renamed, staying = [pa.array([], pa.string())], [pa.array([], pa.string())], set[str]()
+    for part in parts(changes.chunks, _COMPARED):
+        new, same = _divided(_compared(part), old)
+        names = [key for key, own, document in same if own != old[key] or document in retitled]
+        staying |= {key for key, *_ in same}
         entering.append(pa.array(new, pa.string()))
-    return ChunkMoves(frozenset(old.keys() - staying), pa.concat_arrays(entering), before + len(staying))
+        renamed.append(pa.array(names, pa.string()))
+    leaving, added = frozenset(old.keys() - staying), pa.concat_arrays(entering)
+    return ChunkMoves(leaving, added, before + len(staying), pa.concat_arrays(renamed))
 
 
-def _chunk_ids(base: StoredSnapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the id of each chunk of some documents, with the keys of its vectors."""
+def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[str], list[_Compared]]:
+    """Return the ids of chunks that are new, and the chunks that have the vectors that they had.
+
+    A chunk whose text is as before may have other parts or another window, and so other vectors.
+    """
+    new, same = list[str](), list[_Compared]()
+    for row in rows:
+        key, (vectors_of_chunk, _), _ = row
+        if key in old and old[key][0] == vectors_of_chunk:
+            same.append(row)
+        else:
+            new.append(key)
+    return new, same
+
+
+def _retitled(base: StoredSnapshot | None, changes: Changes) -> set[str]:
+    """Return the ids of documents with another title than before."""
+    titles = titles_of(changes.documents)
+    held = titles_of(read_table(base, "documents", ["document_id", "title"]))
+    return {key for key, title in titles.items() if held.get(key, title) != title}
+
+
+def _chunk_ids(base: StoredSnapshot | None, documents: frozenset[str]) -> Iterator[_Compared]:
+    """Yield the id of each chunk of some documents, with what is compared of it, and its document."""
     if base is None or not documents:
         return
     root, touched = base.root, {bucket_of(key, base.snapshot.buckets) for key in documents}
     wanted = pa.array(list(documents), pa.string())
 
     def found(piece: StoredFile) -> pa.Table:
-        table = read_stored_file(root, piece, [*_VECTORED, "document_id"])
+        table = read_stored_file(root, piece, _COMPARED)
         return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
 
     for table in at_once(found, [piece for piece in base.pieces("chunks") if piece.bucket in touched]):
-        yield from _with_vectors(table)
+        yield from _compared(table)
 
 
-def _with_vectors(chunks: pa.Table) -> Iterator[tuple[str, ...]]:
-    for chunk_id, first, others in zip(*(chunks.column(name).to_pylist() for name in _VECTORED), strict=True):
-        yield chunk_id, first, *others
+def _compared(chunks: pa.Table) -> Iterator[_Compared]:
+    """Yield id, keys of the vectors with the headings, and document of chunks."""
+    columns = (chunks.column(name).to_pylist() for name in _COMPARED)
+    for chunk_id, document, headings, first, others in zip(*columns, strict=True):
+        yield chunk_id, ((first, *others), headings), document
 
 
 def compare_vectors(
@@ -209,11 +244,11 @@ def prepare(
         postings = pool.submit(
             _sparing,
             large,
-            keyword_writer.update,
+            _postings,
             folder.root,
-            before.keywords if before else None,
-            moves.removed,
-            posting_rows(changes.chunks, entering),
+            base,
+            changes,
+            moves,
         )
         vectors_ = pool.submit(
             _sparing,
@@ -271,7 +306,7 @@ def _tables(
         bases |= {name: rebucket(root, bases.get(name, ()), name, buckets) for name in ("documents", "chunks")}
     elif base and base.snapshot.columns != schema_key():  # so that a plain glob over `current/` finds one schema
         bases |= {name: rewrite(root, bases.get(name, ()), name) for name in ("documents", "chunks")}
-    runs = pa.concat_tables([_other_runs(base, run), to_table([run], RUNS)])
+    runs = pa.concat_tables([other_runs(base, run), to_table([run], RUNS)])
     added = {"documents": changes.documents, "chunks": changes.chunks}
     return {
         **{
@@ -281,32 +316,17 @@ def _tables(
         **deleted_tables(base, changes.gone, changes.documents, changes.undelete_days),
         "rejects": write_single(root, "rejects", changes.rejects),
         "runs": write_single(root, "runs", runs),
-        "costs": write_single(root, "costs", _costs(base, changes.costs, run)),
+        "costs": write_single(root, "costs", costs_of(base, changes.costs, run)),
     }
 
 
-def _other_runs(base: StoredSnapshot | None, run: RunRow) -> pa.Table:
-    """Return the rows of earlier runs; a run that commits several times has one row."""
-    held = read_table(base, "runs")
-    return held.filter(pc.not_equal(held.column("run_id"), run.run_id)) if _continues(base, run) else held
-
-
-def _continues(base: StoredSnapshot | None, run: RunRow) -> bool:
-    return base is not None and base.snapshot.pending is not None and base.snapshot.run_id == run.run_id
-
-
-def _costs(base: StoredSnapshot | None, added: tuple[CostRow, ...], run: RunRow) -> pa.Table:
-    number = run.snapshot
-    held = read_table(base, "costs")
-    if base is not None and _continues(base, run):  # the costs that this run has committed before move with it
-        held = to_table([_moved(row, base.number, number) for row in from_table(held, CostRow)], COSTS)
-    known = {(row.run_id, row.purpose) for row in from_table(held, CostRow)}
-    fresh = [replace(row, snapshot=number) for row in added if (row.run_id, row.purpose) not in known]
-    return pa.concat_tables([held, to_table(fresh, COSTS)])
-
-
-def _moved(row: CostRow, before: int, number: int) -> CostRow:
-    return replace(row, snapshot=number) if row.snapshot == before else row
+def _postings(root: Path, base: StoredSnapshot | None, changes: Changes, moves: ChunkMoves) -> KeywordState:
+    before, titles = base.snapshot.keywords if base else None, titles_of(changes.documents)
+    if base and before and before.outdated:
+        rows = chain(stored_rows(base, changes.gone), posting_rows(changes.chunks, titles))
+        return keyword_writer.rebuild(root, rows, before.language)
+    wanted = pa.concat_arrays([moves.added, moves.renamed])
+    return keyword_writer.update(root, before, moves.removed, posting_rows(changes.chunks, titles, wanted))
 
 
 def vector_rows(
@@ -317,8 +337,9 @@ def vector_rows(
     A chunk with parts comes once for each part. Each pack is read anew for every `at_once` rows.
     """
     held = Packs(packs)
-    for part in _some(chunks, ["chunk_id", "document_id", *KEYS], wanted):
-        for batch in by_vector(part).to_batches(at_once):
+    for part in parts(chunks, ["chunk_id", "document_id", *KEYS]):
+        some = part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))
+        for batch in by_vector(some).to_batches(at_once):
             yield _with_found(batch, held)
 
 
@@ -326,16 +347,3 @@ def _with_found(batch: pa.RecordBatch, packs: Packs) -> pa.RecordBatch:
     found = packs.take(batch.column("embedding_key").to_pylist()).column("vector").combine_chunks()
     columns = [batch.column("chunk_id"), batch.column("document_id"), found]
     return pa.RecordBatch.from_arrays(columns, ["chunk_id", "document_id", "vector"])
-
-
-def posting_rows(chunks: Rows, wanted: pa.Array | None = None) -> Iterator[tuple[str, str]]:
-    """Yield (chunk_id, indexed text) of chunks, or of those `wanted`."""
-    for part in _some(chunks, ["chunk_id", "context", "text"], wanted):
-        for batch in part.to_batches(_BATCH_ROWS):
-            for chunk_id, context, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                yield chunk_id, indexed_text(context, text)
-
-
-def _some(chunks: Rows, columns: list[str], wanted: pa.Array | None) -> Iterator[pa.Table]:
-    for part in parts(chunks, columns):
-        yield part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))

@@ -195,7 +195,9 @@ def test_an_empty_index_answers(tmp_path: Path) -> None:
 
 def test_a_word_of_half_of_the_chunks_is_found_though_it_scores_nothing(tmp_path: Path) -> None:
     state = rebuild(tmp_path, [("a", "alpha"), ("b", "beta")])
-    assert KeywordIndex(tmp_path, state).search("alpha", 5) == [KeywordHit("a", 0.0, {"alpha": 0.0})]
+    assert KeywordIndex(tmp_path, state).search("alpha", 5) == [
+        KeywordHit("a", 0.0, {"alpha": 0.0}, {"alpha": ("text",)})
+    ]
     chunks = {str(number): "alpha" if number < 4 else "beta rare" if number == 4 else "beta" for number in range(8)}
     state = rebuild(tmp_path, chunks.items())
     assert [hit.chunk_id for hit in KeywordIndex(tmp_path, state).search("alpha rare", 3)] == ["4", "0", "1"]
@@ -293,7 +295,7 @@ def test_a_lost_or_damaged_file_is_named(tmp_path: Path) -> None:
 
 
 def test_postings_of_another_analyser_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"with analyser version 0, but this docmill has version 1; .*docmill repair"):
+    with pytest.raises(StoreError, match=r"with analyser version 0, but this docmill has version 2; .*docmill repair"):
         KeywordIndex(tmp_path, KeywordState(analyser=0))
 
 

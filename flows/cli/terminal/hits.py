@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,10 @@ from docmill.storage.errors import Transient
 
 if TYPE_CHECKING:
     from docmill.storage.reader.store import Store
-    from docmill.storage.retrieval.candidates.hit import Hit
+    from docmill.storage.retrieval.candidates.hit import Hit, OtherPlace
     from docmill.tasks.sources.known_files import KnownFiles
+
+_MOST_PLACES = 3  # fit into a line; `--json` lists all
 
 
 def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool) -> None:
@@ -27,6 +30,8 @@ def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool)
         raw = _styled(_raw_scores(hit), coloured, dim=True)
         typer.echo(f"{hit.rank}. {hit.relevance:.2f}  {place}{headings}  {raw}")
         typer.echo(f"   {snippet(query, hit.text, mark=coloured, language=language)}")
+        if hit.also_at:
+            typer.echo(f"   {_styled(_also(store, hit), coloured, dim=True)}")
         for line in _explained(hit) if explain else ():
             typer.echo(f"     {plain(line)}")
     if not hits:
@@ -48,24 +53,31 @@ def _explained(hit: "Hit") -> Iterator[str]:
     if hit.vector_score is not None:
         yield f"vectors: rank {hit.vector_rank}, cosine {hit.vector_score:.3f}"
     if hit.keyword_score is not None:
-        terms = ", ".join(f"{term} {gain:.2f}" for term, gain in sorted(hit.terms.items(), key=lambda pair: -pair[1]))
-        yield f"keywords: rank {hit.keyword_rank}, BM25 {hit.keyword_score:.3f} ({terms})"
+        yield f"keywords: rank {hit.keyword_rank}, BM25 {hit.keyword_score:.3f} ({', '.join(_terms(hit))})"
     for note in hit.steps:
         yield f"{note.step} {note.score:.3f}: {note.said}"
 
 
-def _place(store: "Store", hit: "Hit", files: "KnownFiles | None") -> str:
+def _terms(hit: "Hit") -> Iterator[str]:
+    """Yield the matched terms, heaviest first, each with its share of the score and the fields that have it."""
+    for term, gain in sorted(hit.terms.items(), key=lambda pair: -pair[1]):
+        yield f"{term} {gain:.2f} in {' and '.join(hit.fields[term])}"
+
+
+def _also(store: "Store", hit: "Hit") -> str:
+    """Return a line with the first other places of a hit, and how many there are besides."""
+    places = [_place(store, place, None) for place in hit.also_at[:_MOST_PLACES]]
+    more = len(hit.also_at) - len(places)
+    return f"also at {', '.join(places)}{f' and {more} more' if more else ''}"
+
+
+def _place(store: "Store", hit: "Hit | OtherPlace", files: "KnownFiles | None") -> str:
     """Return the document of a hit with the page or line; the name is a link if `files` knows the document's file."""
     name = plain(hit.uri)
-    if hit.page and files is None:
-        return f"{name} page {hit.page}"
-    try:
-        document = store.document(hit.uri)
-    except Transient:  # an object store does not answer, and the mirror lacks the text that the line is counted in
-        return f"{name} page {hit.page}" if hit.page else name
     if files is not None:
-        name = linked(name, files.of(hit.uri, document.row.content_hash))
-    return f"{name} page {hit.page}" if hit.page else f"{name}:{document.text.count(chr(10), 0, hit.start_char) + 1}"
+        with suppress(Transient):  # an object store does not answer, and the mirror lacks the document
+            name = linked(name, files.of(hit.uri, store.document(hit.uri).row.content_hash))
+    return f"{name} page {hit.page}" if hit.page else f"{name}:{hit.line}"
 
 
 def _known_files(store: "Store") -> "KnownFiles | None":

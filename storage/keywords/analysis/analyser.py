@@ -2,8 +2,12 @@
 
 Unicode word boundaries split a text into words. A word becomes terms by NFKC, case folding, the Snowball stemmer of the
 language, and removal of accents, so that `resume` finds `résumé`. Stop words are dropped.
-- Identifiers yield the whole and the parts: parseHTTPHeader → parsehttphead, pars, http, header.
-- Dotted numbers yield the whole and the parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
+- Identifiers yield the whole and the parts: parseHTTPHeader → parsehttphead, pars, http, header; os.path →
+  os.path, os, path.
+- Versions and other dotted numbers yield the whole and the parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
+- Dates and codes yield the whole and the parts (2024-05-01 → 2024-05-01, 2024, 05, 01); words joined by a hyphen that
+  have neither digit nor dot yield the parts alone.
+- Numbers with units yield the whole, the number and the unit (5kg → 5kg, 5, kg; 12% → 12%, 12).
 - Scripts written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) yield bigrams.
 - C++, C# and the like stay whole; only the first 64 characters of a longer run count.
 
@@ -19,11 +23,11 @@ from typing import Any
 from docmill.storage.errors import ConfigError
 from docmill.storage.keywords.analysis.stopwords import STOP_WORDS, without_accents
 
-ANALYSER_VERSION = 1  # raised when the terms of a text change: postings of another version are rebuilt
+ANALYSER_VERSION = 2  # raised when the terms of a text change: postings of another version are rebuilt
 LONGEST_TERM = 64
 """Characters of a term; longer runs are hashes and encoded data, for which nobody searches as a whole."""
 
-_KEPT = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.,+#"
+_KEPT = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.,+#-%"
 _SEPARATE = bytes(byte if byte >= 128 or byte in _KEPT else 32 for byte in range(256))
 _LONGEST_CACHED = 32  # characters; longer pieces rarely repeat
 _CACHE_SIZE = 1 << 17
@@ -31,11 +35,17 @@ _CACHE_SIZE = 1 << 17
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
 _JOINERS = "\u00ad\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u20e3"  # soft hyphen, zero width, emoji style
+_LETTERS = rf"[[\w\p{{M}}{_JOINERS}] -- [{_UNSPACED}]]+"
 _TOKEN = rf"""
     (?P<run> [{_UNSPACED}]+ )
+  | (?P<joined> {_LETTERS} (?: [.-] {_LETTERS} )+ %? | \d+ % )
   | v? (?P<number> \d+ (?: [.,] \d+ )+ ) (?! \w )
-  | (?P<word> [[\w\p{{M}}{_JOINERS}] -- [{_UNSPACED}]]+ (?: \+\+ | \# )? )
+  | (?P<word> {_LETTERS} (?: \+\+ | \# )? )
 """
+_DOTTED_NUMBER = re.compile(r"v?(\d+(?:\.\d+)+)([^\W\d_]{1,4})?")
+_MEASURE = re.compile(r"(\d+)([^\W\d_]{1,4})")
+"""A number with its unit. The longest common units have four letters; longer ones are words that begin with a digit."""
+_NAME = re.compile(r"[\d.]")  # in words joined by hyphens: a code, a date or the name of a file
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _PARTS = re.compile("U+(?=Ul)|U?[lod]+|U+d*")
 _NUMBERED = re.compile(r"(\D{2,})(\d+)")
@@ -89,7 +99,7 @@ class Analyser(dict[str, tuple[str, ...]]):
 
     def terms(self, piece: str) -> tuple[str, ...]:
         """Return the terms of a piece, without the cache."""
-        word = piece.strip(".,")
+        word = piece.strip(".,-")
         if word.isascii() and word.isalpha() and word[1:].islower() and len(word) <= LONGEST_TERM:
             return tuple(self._word_term(word))  # most words end here, without the costly regular expression
         return tuple(self._terms(unicodedata.normalize("NFKC", piece)))
@@ -98,10 +108,33 @@ class Analyser(dict[str, tuple[str, ...]]):
         for match in self._find(text):
             if match["run"]:
                 yield from _bigrams(match["run"])
+            elif match["joined"]:
+                yield from self._joined_terms(match["joined"].translate(_REMOVE_JOINERS))
             elif match["number"]:
                 yield from _number_terms(match["number"])
             else:
                 yield from self._word_terms(match["word"].translate(_REMOVE_JOINERS).strip("_"))
+
+    def _joined_terms(self, text: str) -> Iterator[str]:
+        """Yield the terms of words joined by dots and hyphens, or of a number before a percent sign."""
+        pieces = text.rstrip("%").split("-")
+        if _NAME.search(text) if len(pieces) > 1 else text.endswith("%"):
+            yield from _whole(text)
+        for piece in pieces:
+            yield from self._dotted_terms(piece)
+
+    def _dotted_terms(self, text: str) -> Iterator[str]:
+        names = text.split(".")
+        if number := _DOTTED_NUMBER.fullmatch(text):
+            if number[2]:
+                yield from _whole(text)
+                yield from self._word_terms(number[2])
+            yield from _number_terms(number[1])
+            names = []
+        elif len(names) > 1:
+            yield from _whole(text)
+        for name in names:
+            yield from self._word_terms(name.strip("_"))
 
     def _word_terms(self, word: str) -> Iterator[str]:
         if word[-1:] in ("+", "#"):
@@ -111,7 +144,8 @@ class Analyser(dict[str, tuple[str, ...]]):
             word = word.rstrip("+#").rstrip("_")
         if _PLURAL_ACRONYM.fullmatch(word):
             word = word[:-1]
-        parts = _split_identifier(word)
+        measure = _MEASURE.fullmatch(word)
+        parts = list(measure.groups()) if measure else _split_identifier(word)
         yield from self._word_term(word[:LONGEST_TERM])
         for part in parts if len(parts) > 1 else ():
             yield from self._word_term(part)
@@ -130,6 +164,12 @@ def _stemmer(language: str) -> Any:
     if language not in Stemmer.algorithms():
         raise ConfigError(f"no stemmer for language {language!r}; use none, {', '.join(Stemmer.algorithms())}")
     return Stemmer.Stemmer(language, 0).stemWord
+
+
+def _whole(text: str) -> Iterator[str]:
+    """Yield what is searched as a whole; longer runs are data."""
+    if len(text) <= LONGEST_TERM:
+        yield without_accents(text.casefold())
 
 
 def _bigrams(run: str) -> Iterator[str]:

@@ -15,7 +15,8 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.files import FileRef, temporary, write_immutable
 from docmill.storage.keywords.segments.state import FOLDER, path_of
 
-LAYOUT = b"1"
+LAYOUT = b"2"
+_READABLE = (b"1", LAYOUT)  # files of layout 1 lack the arrays of the fields besides the text
 _LAYOUT_KEY = b"docmill.keywords"
 
 Arrays = Mapping[str, "pa.Array | np.ndarray"]
@@ -51,11 +52,12 @@ def _map(path: Path, names: Iterable[str]) -> dict[str, Any]:
     try:
         batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
         layout = (batch.schema.metadata or {}).get(_LAYOUT_KEY, b"none")
-        if layout != LAYOUT:
+        if layout not in _READABLE:
             known = LAYOUT.decode()
             raise StoreError(f"{path} has layout {layout.decode()}, this docmill reads {known}; use a newer docmill")
         batch.validate()
-        arrays = {name: batch.column(name).values for name in names}
+        wanted = names if layout == LAYOUT else [name for name in names if name in batch.schema.names]
+        arrays = {name: batch.column(name).values for name in wanted}
         return {name: one if pa.types.is_string(one.type) else _integers(one) for name, one in arrays.items()}
     except (pa.ArrowException, OSError, LookupError, ValueError, TypeError) as error:
         raise StoreError(f"{path} is damaged: {error}; rebuild the keyword index with: docmill repair") from error

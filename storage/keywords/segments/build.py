@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.keywords.analysis.analyser import Analyser, load_analyser, separate
+from docmill.storage.keywords.segments.chunk_fields import FIELDS, ChunkFields, fields_of
 from docmill.storage.keywords.segments.merge_segments import merge
-from docmill.storage.keywords.segments.postings import Int32, Int64, Postings, make_postings, spill_postings
+from docmill.storage.keywords.segments.postings import Postings, make_postings, spill_postings
+from docmill.storage.keywords.segments.side_postings import Counts, Int32, Int64, SideEntries
 
 TOKENS_PER_SEGMENT = 1 << 23
 """Tokens after which a segment is closed, which bounds the memory of the build. A smaller number leaves small segments,
@@ -37,7 +39,7 @@ class _Numbers(dict[str, tuple[int, ...]]):
 
 
 class _PostingsDraft:
-    """Chunks before they become postings: the numbers of their terms, and the count of terms of each chunk."""
+    """Chunks before they become postings: the numbers of their terms, and the count of terms of each field."""
 
     def __init__(self, numbers: _Numbers) -> None:
         self._numbers = numbers
@@ -46,8 +48,9 @@ class _PostingsDraft:
         self.chunk_ids: list[str] = []
         self.size = 0
 
-    def add(self, chunk_ids: Sequence[str], texts: Sequence[str]) -> None:
-        words = pc.ascii_split_whitespace(pa.array(map(separate, texts), pa.large_string()))
+    def add(self, chunk_ids: Sequence[str], chunks: Sequence[str | ChunkFields]) -> None:
+        texts = chain.from_iterable(map(fields_of, chunks))
+        words = pc.ascii_split_whitespace(pa.array((text and separate(text) for text in texts), pa.large_string()))
         encoded = words.values.dictionary_encode()
         numbers = [self._numbers[word] for word in encoded.dictionary.to_pylist()]
         sizes = np.fromiter(map(len, numbers), np.int64, len(numbers))
@@ -75,20 +78,36 @@ class _PostingsDraft:
         ones = np.ones(len(columns), np.min_scalar_type(lengths.max()))
         counts = csr_array((ones, columns, ends), (len(lengths), len(terms))).tocsc()
         counts.sum_duplicates()
-        starts = counts.indptr.astype(np.int64)
-        used = np.diff(starts) > 0
+        used = np.diff(counts.indptr) > 0
+        starts = np.append(counts.indptr[:-1][used], counts.indptr[-1])
+        starts, rows, frequencies, side = _by_chunk(starts, counts.indices.astype(np.int32, copy=False), counts.data)
         return make_postings(
             terms.take(order).filter(pa.array(used)),
-            np.append(starts[:-1][used], starts[-1]),
-            counts.indices.astype(np.int32, copy=False),
-            counts.data,
+            starts,
+            rows,
+            frequencies,
             pa.array(self.chunk_ids, pa.string()),
-            lengths.astype(np.int32),
+            np.ascontiguousarray(lengths.astype(np.int32).reshape(-1, len(FIELDS)).T),
+            side,
         )
 
 
-def build(root: Path, added: Iterable[tuple[str, str]], language: str) -> Iterator[Postings]:
-    """Yield postings of (chunk id, text) pairs, each of a bounded number of tokens."""
+def _by_chunk(starts: Int64, places: Int32, counts: Counts) -> tuple[Int64, Int32, Counts, SideEntries]:
+    """Return starts, rows and frequencies in the text for postings of single fields, and the entries of side fields.
+
+    `places` number the fields of all chunks, chunk by chunk; they ascend for each term.
+    """
+    rows, fields = np.divmod(places, np.int32(len(FIELDS)))
+    first = np.diff(rows, prepend=-1) != 0  # the first field of a term in a chunk
+    first[starts[:-1]] = True
+    ends, side = np.concatenate([[0], np.cumsum(first)]), fields > 0
+    texts = np.where(fields[first] == 0, counts[first], 0).astype(counts.dtype)
+    entries = SideEntries(ends[1:][side] - 1, fields[side].astype(np.uint8), counts[side])
+    return ends[starts], rows[first], texts, entries
+
+
+def build(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: str) -> Iterator[Postings]:
+    """Yield postings of (chunk id, fields) pairs, each of a bounded number of tokens."""
     analyser, stream = load_analyser(language), iter(added)
     numbers, done, size = _Numbers(analyser), list[Postings](), 0
     draft = _PostingsDraft(numbers)

@@ -7,7 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.keywords.segments.postings import Int32, Int64, Postings, make_postings
+from docmill.storage.keywords.segments.chunk_fields import FIELDS
+from docmill.storage.keywords.segments.postings import Postings, make_postings
+from docmill.storage.keywords.segments.side_postings import Int32, Int64, SideEntries, join_entries
 
 MOST_SEGMENTS = 8
 """Small segments that may exist side by side. A query reads every one of them; a smaller number rewrites
@@ -20,6 +22,8 @@ FULL_POSTINGS = 1 << 22
 _GROWTH = 3
 """A segment merges with all smaller ones if it is at most this many times as large as they are together. A smaller
 factor leaves more segments; a larger one rewrites a big segment to merge a few small ones."""
+
+_NUMBERS = range(len(FIELDS))
 
 
 def choose(sizes: Sequence[tuple[int, int, int]]) -> list[list[int]]:
@@ -70,25 +74,28 @@ def merge(parts: Iterable[tuple[Postings, Int32]]) -> Postings:
     starts = np.concatenate([[0], np.cumsum(counts)])
     rows = np.empty(starts[-1], np.int32)
     frequencies = np.empty(starts[-1], np.result_type(*(part[3] for part in trimmed)))
-    ids, lengths = pa.concat_arrays([part[4] for part in trimmed]), np.concatenate([part[5] for part in trimmed])
+    ids = pa.concat_arrays([part[4] for part in trimmed])
+    lengths, sides = np.concatenate([part[5] for part in trimmed], axis=1), list[SideEntries]()
     # free[t] is the next free place among the postings of term t: the parts fill them one after the other.
     free, base = starts[:-1].copy(), 0
     while trimmed:
         # Taken off the list, so that each part's memory is free as soon as it is copied.
-        place, (_, own, own_rows, own_frequencies, _, own_lengths) = places.pop(0), trimmed.pop(0)
+        place, (_, own, own_rows, own_frequencies, _, own_lengths, side) = places.pop(0), trimmed.pop(0)
         goal = np.repeat(free[place] - own[:-1], np.diff(own)) + np.arange(len(own_rows))
         rows[goal] = own_rows + np.int32(base)
         frequencies[goal] = own_frequencies
         free[place] += np.diff(own)
-        base += len(own_lengths)
-    return make_postings(terms, starts, rows, frequencies, ids, lengths)
+        sides.append(side._replace(places=goal[side.places]))
+        base += own_lengths.shape[1]
+    return make_postings(terms, starts, rows, frequencies, ids, lengths, join_entries(sides))
 
 
-_Trimmed = tuple[pa.StringArray, Int64, Int32, "npt.NDArray[np.unsignedinteger]", pa.StringArray, Int32]
+_Trimmed = tuple[pa.StringArray, Int64, Int32, "npt.NDArray[np.unsignedinteger]", pa.StringArray, Int32, SideEntries]
 
 
 def _trim(postings: Postings, dead: Int32) -> _Trimmed:
-    """Return terms, starts, rows, frequencies, chunk ids and lengths of the living rows."""
+    """Return terms, starts, rows, frequencies, chunk ids, lengths (fields, rows) and side entries of living rows."""
+    side, lengths = postings.side.entries(0, len(postings.rows)), np.stack([*map(postings.lengths_of, _NUMBERS)])
     if not len(dead):
         return (
             postings.terms,
@@ -96,12 +103,14 @@ def _trim(postings: Postings, dead: Int32) -> _Trimmed:
             postings.rows,
             postings.frequencies,
             postings.chunk_ids,
-            postings.lengths,
+            lengths,
+            side,
         )
     alive = np.ones(len(postings.lengths), bool)
     alive[dead] = False
     kept = alive[postings.rows]
-    starts = np.concatenate([[0], np.cumsum(kept)])[postings.starts]
+    moved = np.concatenate([[0], np.cumsum(kept)])
+    starts = moved[postings.starts]
     used = np.diff(starts) > 0  # a term of dead rows alone leaves the dictionary
     numbers = (np.cumsum(alive) - 1).astype(np.int32)
     return (
@@ -110,7 +119,8 @@ def _trim(postings: Postings, dead: Int32) -> _Trimmed:
         numbers[postings.rows[kept]],
         postings.frequencies[kept],
         postings.chunk_ids.filter(pa.array(alive)),
-        postings.lengths[alive],
+        lengths[:, alive],
+        SideEntries(*(array[kept[side.places]] for array in side._replace(places=moved[side.places]))),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,23 +14,30 @@ import pyarrow.compute as pc
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef
 from docmill.storage.keywords.segments.arrays import map_arrays, read_arrays, write_arrays
+from docmill.storage.keywords.segments.side_postings import (
+    SIDE_NAMES,
+    Counts,
+    Int32,
+    Int64,
+    SideEntries,
+    SidePostings,
+    make_side,
+    side_from,
+)
 from docmill.storage.keywords.segments.sorted_strings import StringLookup
 
 SUFFIX = ".postings.arrow"
 _SLICE = 1 << 18  # postings processed at a time, which bounds the memory of their copies
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
-Counts = npt.NDArray[np.unsignedinteger]
 
 
 @dataclass(frozen=True)
 class Postings:
     """Chunks 0..n and the terms that they contain.
 
-    Term `t` of the dictionary occurs in chunks `rows[starts[t]:starts[t + 1]]`, ascending, as often as `frequencies`
-    says there. `highest` and `shortest` are the greatest frequency and the least length among them, which
-    bound the term's score. `order` sorts `chunk_ids`; `lengths` counts the terms of each chunk.
+    Term `t` of the dictionary occurs in chunks `rows[starts[t]:starts[t + 1]]`, ascending; in their texts as often as
+    `frequencies` says there, which is 0 if the chunk has it in other fields alone: those are in `side`. `highest` and
+    `shortest` are the greatest frequency and the least length of their texts, which bound the term's score.
+    `order` sorts `chunk_ids`; `lengths` counts the terms of each text.
     """
 
     terms: pa.StringArray
@@ -41,6 +49,11 @@ class Postings:
     chunk_ids: pa.StringArray
     order: Int32
     lengths: Int32
+    side: SidePostings
+
+    def lengths_of(self, field: int) -> Int32:
+        """Return the number of terms of each chunk in a field."""
+        return self.side.lengths_of(field) if field else self.lengths
 
     @cached_property
     def term_lookup(self) -> StringLookup:
@@ -74,8 +87,12 @@ def make_postings(
     frequencies: npt.NDArray[np.integer],
     chunk_ids: pa.StringArray,
     lengths: Int32,
+    side: SideEntries,
 ) -> Postings:
-    """Return postings with their derived arrays; every term has at least one row."""
+    """Return postings with their derived arrays; every term has at least one row.
+
+    `lengths` are the numbers of terms, (fields, chunks).
+    """
     highest = np.maximum.reduceat(frequencies, starts[:-1]) if len(terms) else np.zeros(0, np.uint8)
     narrow = np.min_scalar_type(int(highest.max(initial=0)))
     order = pc.array_sort_indices(chunk_ids).to_numpy().astype(np.int32)
@@ -85,10 +102,11 @@ def make_postings(
         rows,
         frequencies.astype(narrow, copy=False),
         highest.astype(narrow),
-        _shortest(lengths, rows, starts),
+        _shortest(lengths[0], rows, starts),
         chunk_ids,
         order,
-        lengths,
+        lengths[0],
+        make_side(side, lengths[1:].reshape(-1), starts, rows),
     )
 
 
@@ -114,19 +132,28 @@ def check_distinct(parts: Sequence[Postings]) -> None:
     raise StoreError(f"chunk id {twice[0].as_py()} was added to the keyword index twice; ids must be distinct")
 
 
-_FIELDS = tuple(Postings.__dataclass_fields__)
+_NAMES = tuple(name for name in Postings.__dataclass_fields__ if name != "side")
 
 
 def write_postings(root: Path, postings: Postings) -> FileRef:
     """Write postings as an immutable file."""
-    return write_arrays(root, SUFFIX, {name: getattr(postings, name) for name in _FIELDS})
+    return write_arrays(root, SUFFIX, _arrays(postings))
 
 
 def read_postings(root: Path, file: FileRef) -> Postings:
     """Return the memory-mapped postings of a file."""
-    return Postings(**read_arrays(root, file, _FIELDS))
+    return _postings(read_arrays(root, file, (*_NAMES, *SIDE_NAMES)))
 
 
 def spill_postings(root: Path, postings: Postings) -> Postings:
     """Return the same postings, memory-mapped from an unlinked file."""
-    return Postings(**map_arrays(root, {name: getattr(postings, name) for name in _FIELDS}))
+    return _postings(map_arrays(root, _arrays(postings)))
+
+
+def _arrays(postings: Postings) -> dict[str, Any]:
+    return {name: getattr(postings, name) for name in _NAMES} | postings.side.arrays()
+
+
+def _postings(arrays: dict[str, Any]) -> Postings:
+    side = side_from(arrays, len(arrays["lengths"]))
+    return Postings(**arrays, side=side)

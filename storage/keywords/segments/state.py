@@ -1,14 +1,18 @@
 """State: the immutable files that make up the keyword index of a snapshot."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef
 from docmill.storage.keywords.analysis.analyser import ANALYSER_VERSION
+from docmill.storage.keywords.segments.chunk_fields import SIDE_FIELDS
 
 FOLDER = "keywords"
+SEARCHED = (1, ANALYSER_VERSION)
+"""Versions of the analyser whose postings are searched. Version 1 had one field and fewer terms, none of which changed:
+a search finds what it would have found, and the terms that are new in version 2 find nothing there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +31,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class KeywordState:
-    """One state of the index: `rows` living chunks with `tokens` terms in total.
+    """One state of the index: `rows` living chunks, whose texts have `tokens` terms in total.
 
-    `spectrum` is the file that counts terms by document frequency.
+    `side_tokens` are the terms in total of each further field. `spectrum` is the file that counts terms by document
+    frequency.
     """
 
     analyser: int = ANALYSER_VERSION
@@ -38,6 +43,17 @@ class KeywordState:
     spectrum: FileRef | None = None
     rows: int = 0
     tokens: int = 0
+    side_tokens: tuple[int, ...] = (0,) * SIDE_FIELDS
+
+    @property
+    def outdated(self) -> bool:
+        """Whether an older docmill built the index: it is searched as it is, and the next commit builds it anew."""
+        return self.analyser < ANALYSER_VERSION
+
+    @property
+    def average_lengths(self) -> tuple[float, ...]:
+        """The mean number of terms of a chunk in each field."""
+        return tuple(tokens / self.rows if self.rows else 0.0 for tokens in (self.tokens, *self.side_tokens))
 
     def files(self) -> Iterator[FileRef]:
         """Yield every file that the state names."""
@@ -49,9 +65,9 @@ class KeywordState:
             yield self.spectrum
 
 
-def check_analyser(state: KeywordState) -> None:
-    """Raise `StoreError` for postings of another version of the analyser."""
-    if state.analyser != ANALYSER_VERSION:
+def check_analyser(state: KeywordState, readable: Collection[int] = (ANALYSER_VERSION,)) -> None:
+    """Raise `StoreError` for postings of a version of the analyser that is not `readable`."""
+    if state.analyser not in readable:
         raise StoreError(
             f"the keyword index was built with analyser version {state.analyser}, but this docmill has version"
             f" {ANALYSER_VERSION}; rebuild it with: docmill repair"

@@ -7,7 +7,8 @@ import numpy as np
 
 from docmill.storage.files import FileRef
 from docmill.storage.keywords.segments.arrays import read_arrays, write_arrays
-from docmill.storage.keywords.segments.postings import Int32, Int64, Postings
+from docmill.storage.keywords.segments.postings import Postings
+from docmill.storage.keywords.segments.side_postings import Int32, Int64
 
 SUFFIX = ".tombstones.arrow"
 

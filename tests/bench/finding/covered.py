@@ -37,7 +37,7 @@ class Measured:
         self.wanted = [{target.document for target in one.targets} for one in questions]
         self.vectors = self.sources.encoder.encode_queries([one.text for one in questions])
         found = [self.sources.matching(one.text, OPTIONS.candidates, None) for one in questions]
-        self.words = [[(key, score) for key, score, _ in hits] for hits in found]
+        self.words = [[(key, score) for key, score, *_ in hits] for hits in found]
 
     def keywords(self) -> float:
         """Return the measure of keyword search."""

@@ -160,6 +160,8 @@ steps[].step | text | name of a step of the search
 steps[].score | number | score of the hit after the step
 steps[].said | text | what the step did with the hit
 relevance | number |
+line | integer |
+source_url | text |
 """),
     "sql": Printed("an array: an object for each row, its keys the columns of the statement", """\
 * | any | a value: numbers, texts, booleans, null, arrays and objects as they are; times and binary values as text

@@ -1,0 +1,27 @@
+"""Chunk fields: the texts of a chunk that the keyword index counts apart, each with its own weight and length."""
+
+from typing import NamedTuple
+
+
+class ChunkFields(NamedTuple):
+    """The texts of one chunk by field; a field without words is empty.
+
+    `context` has what neither the title nor the headings say. `path` is the uri of the document.
+    """
+
+    text: str
+    context: str = ""
+    headings: str = ""
+    title: str = ""
+    path: str = ""
+
+
+FIELDS = ChunkFields._fields
+"""The names of the fields in the order of their numbers; field 0, the text, has most of the words."""
+SIDE_FIELDS = len(FIELDS) - 1
+"""Number of the fields besides the text. Few terms of a chunk occur in them, so their frequencies are stored apart."""
+
+
+def fields_of(chunk: str | ChunkFields) -> ChunkFields:
+    """Return the fields of a chunk; a plain string is a text without other fields."""
+    return ChunkFields(chunk) if isinstance(chunk, str) else chunk
