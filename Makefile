@@ -14,7 +14,7 @@ verbs:
 	@echo 'make lint    install, check types and style'
 	@echo 'make docs    install, write the documentation site into site/, with no broken link; open site/index.html'
 	@echo 'make bench   install, print the measured numbers'
-	@echo 'make bench-retrieval EXCERPTS=folder JUDGED=folder FAQ=file   print what searches find in these'
+	@echo 'make bench-retrieval DATA=folder PAGES=folder   print what searches find on judged sets: of the project, of these'
 	@echo 'make resolve install, print whether docmill can be installed beside its neighbours and on each Python'
 	@echo 'make clean   remove everything that the others made'
 
@@ -59,8 +59,9 @@ bench: $(INSTALLED)
 	@$(IN) -m tests.bench.storing.records $(if $(DATA),--data '$(DATA)' --share .04)
 
 bench-retrieval: $(INSTALLED)
-	@$(IN) -m tests.bench.finding.retrieval $(if $(EXCERPTS),--excerpts '$(EXCERPTS)') $(if $(JUDGED),--judged '$(JUDGED)') \
-		$(if $(FAQ),--faq '$(FAQ)') $(if $(CACHE),--cache '$(CACHE)')
+	@$(IN) -m tests.bench.finding.retrieval $(if $(DATA),--data '$(DATA)') $(if $(PAGES),--pages '$(PAGES)') \
+		$(if $(CACHE),--cache '$(CACHE)') $(if $(STORES),--stores '$(STORES)') $(if $(HALF),--half $(HALF)) \
+		$(foreach one,$(ONLY),--only $(one)) $(if $(SAVE),--save '$(SAVE)') $(if $(AGAINST),--against '$(AGAINST)')
 
 resolve: $(INSTALLED)
 	@$(IN) -m tests.bench.installing.resolve $(BESIDE)

@@ -16,7 +16,7 @@ keep their names and parameters.
 `import docmill` imports nothing heavy. Each name loads what it needs when it is first used.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,17 +24,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from docmill import errors
     from docmill.flows.config.settings import Settings
+    from docmill.flows.runs.phases import Phase
     from docmill.flows.runs.report import Report
     from docmill.storage.reader.document import Document
     from docmill.storage.reader.store import Store, open_store
     from docmill.storage.retrieval.candidates.hit import Hit
+    from docmill.storage.retrieval.candidates.search_options import Mode, SearchArguments
 
     __version__: str
 
 __all__ = [
     "Document",
     "Hit",
+    "Mode",
+    "Phase",
     "Report",
+    "SearchArguments",
     "Settings",
     "Store",
     "__version__",
@@ -47,7 +52,10 @@ __all__ = [
 _HOMES = {
     "Document": "docmill.storage.reader.document",
     "Hit": "docmill.storage.retrieval.candidates.hit",
+    "Mode": "docmill.storage.retrieval.candidates.search_options",
+    "Phase": "docmill.flows.runs.phases",
     "Report": "docmill.flows.runs.report",
+    "SearchArguments": "docmill.storage.retrieval.candidates.search_options",
     "Settings": "docmill.flows.config.settings",
     "Store": "docmill.storage.reader.store",
     "open_store": "docmill.storage.reader.store",
@@ -64,6 +72,7 @@ def ingest(
     allow_delete: bool = False,
     retry: bool = False,
     refresh_contexts: bool = False,
+    progress: "Callable[[Phase], None] | None" = None,
 ) -> "Report":
     """Bring a store up to date with its sources in one snapshot, as the command `docmill ingest` does.
 
@@ -79,6 +88,9 @@ def ingest(
         allow_delete: Accept that a source lost many of its documents.
         retry: Try documents again that were rejected before.
         refresh_contexts: Ask the language model again where a context is stale or could not be used.
+        progress: A function that is called with a `Phase`, in this thread, each time that a part of the run is done. It
+            should return at once; what it raises ends the run. The Prefect engine does not call it: there, Prefect
+            shows the progress.
 
     Returns:
         What the run did: counts of documents and chunks, seconds by step, and `exit_status`, which is 0 only if every
@@ -100,7 +112,7 @@ def ingest(
     from docmill.flows.runs.run_options import RunOptions
 
     loaded = _settings(store, options, settings, config)
-    return start_run(loaded, _listed(sources), RunOptions(False, allow_delete, retry, refresh_contexts))
+    return start_run(loaded, _listed(sources), RunOptions(False, allow_delete, retry, refresh_contexts), progress)
 
 
 def plan(
@@ -113,6 +125,7 @@ def plan(
     allow_delete: bool = False,
     retry: bool = False,
     refresh_contexts: bool = False,
+    progress: "Callable[[Phase], None] | None" = None,
 ) -> "Report":
     """Return the report of what `ingest` would do. The store stays as it is.
 
@@ -127,7 +140,7 @@ def plan(
     from docmill.flows.runs.run_options import RunOptions
 
     loaded = _settings(store, options, settings, config)
-    return start_run(loaded, _listed(sources), RunOptions(True, allow_delete, retry, refresh_contexts))
+    return start_run(loaded, _listed(sources), RunOptions(True, allow_delete, retry, refresh_contexts), progress)
 
 
 def _listed(sources: str | Path | Sequence[str | Path]) -> list[str]:

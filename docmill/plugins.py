@@ -2,10 +2,12 @@
 
 | entry point group | protocol | chosen by |
 |---|---|---|
+| `docmill.parsers` | `ParserPlugin` | the format of a file, `[[parse.readers]] reader` |
 | `docmill.splitters` | `SplitterPlugin` | `[[routes]] strategy` |
 | `docmill.contextualizers` | `ContextualizerPlugin` | `[chunk] contextualizer`, `[[routes]] contextualizer` |
 | `docmill.encoders` | `EncoderPlugin` | `[embedding] model` |
 | `docmill.rerankers` | `RerankerPlugin` | `[search] rerank` |
+| `docmill.sources` | `SourcePlugin` | `sources` |
 
 The name of an entry point is the name by which the settings choose the plugin. `docmill plugins` lists what is
 installed, `docmill.testing` tests it, and the guide "Write a plugin" builds an example of each.
@@ -13,27 +15,41 @@ installed, `docmill.testing` tests it, and the guide "Write a plugin" builds an 
 
 from docmill.storage.embedding.plugin_encoder import EncoderPlugin
 from docmill.storage.errors import Rejected, Transient
+from docmill.storage.plugins.secret import Secret
 from docmill.storage.retrieval.steps.rerankers import RerankerPlugin
 from docmill.storage.schema import ChunkRow, Element, Parsed
 from docmill.tasks.context.context_input import ContextInput, Lead
 from docmill.tasks.context.context_plugin import ContextualizerPlugin
+from docmill.tasks.parse.canvas import Canvas
+from docmill.tasks.parse.dispatch.parser import NoOptions, ParserPlugin
+from docmill.tasks.sources.checkpoints import SourceItem
+from docmill.tasks.sources.plugin_source import SourceListing, SourcePlugin, SourceReader, SourceSettings
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.splitter import SplitterPlugin
 
 __all__ = [
+    "Canvas",
     "ChunkRow",
     "ContextInput",
     "ContextualizerPlugin",
     "Element",
     "EncoderPlugin",
     "Lead",
+    "NoOptions",
     "Options",
     "Parsed",
+    "ParserPlugin",
     "Part",
     "Rejected",
     "RerankerPlugin",
+    "Secret",
+    "SourceItem",
+    "SourceListing",
+    "SourcePlugin",
+    "SourceReader",
+    "SourceSettings",
     "Span",
     "SplitterPlugin",
     "Transient",

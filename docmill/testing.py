@@ -1,4 +1,4 @@
-"""Properties that every strategy, contextualizer and reranker keeps, for the tests of a plugin; needs hypothesis.
+"""Properties that every strategy, contextualizer, reranker and source keeps, for the tests of a plugin.
 
     from docmill.testing import SplitterSuite
 
@@ -7,7 +7,7 @@
         strategy = "paragraphs"
 
 The plugin must be installed, an editable install included, for its name is looked up as a run does. The strategies of
-docmill are tested by the same functions. `docmill.plugins` says what each property is for.
+docmill are tested by the same functions. `docmill.plugins` says what each property is for. The suites need hypothesis.
 """
 
 import random
@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from docmill.source_suite import SourceSuite
 from docmill.storage.embedding.space import model_dir
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
@@ -34,7 +35,7 @@ from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
-__all__ = ["ContextualizerSuite", "RerankerSuite", "SplitterSuite", "documents", "texts"]
+__all__ = ["ContextualizerSuite", "RerankerSuite", "SourceSuite", "SplitterSuite", "documents", "texts"]
 
 KINDS = ("paragraph", "title", "list_item", "table", "code", "quote", "text", "furniture", "question", "answer", "turn")
 WORDS = (
@@ -130,7 +131,7 @@ def check_chunks(parsed: Parsed, found: list[Draft], limit: int) -> None:
     for draft in found:
         assert draft.text == parsed.text[draft.start_char : draft.end_char]
         assert draft.text.strip()
-        assert draft.tokens == len(tokenizer().encode(indexed_text(draft.context, draft.text)))
+        assert draft.tokens == len(tokenizer().encode(indexed_text(draft.context, draft.text, draft.unread)))
         assert draft.tokens <= limit
         assert {draft.start_char, draft.end_char} <= boundaries
         assert draft.line == 1 + parsed.text[: draft.start_char].replace("\r\n", "\n").replace("\r", "\n").count("\n")

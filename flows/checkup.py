@@ -20,6 +20,7 @@ from packaging.specifiers import SpecifierSet
 from docmill.flows.config.configuration import KeyPath, chosen_file, load
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.engine import configured_api
+from docmill.flows.runs.phases import counted
 from docmill.storage.address import url_of
 from docmill.storage.embedding.plugin_encoder import plugin_encoder
 from docmill.storage.embedding.space import model_dir
@@ -43,7 +44,7 @@ _EXTRAS = {
     "evaluate": "no `docmill evaluate` and `docmill tune`",
     "openai": "no contexts by models of OpenAI, or of servers like its",
     "s3": "no stores and sources in buckets",
-    "unstructured": "Word documents that pandoc rejects are not read",
+    "unstructured": "no reader `unstructured`, and Word documents that pandoc rejects are not read",
     "xlsx": "no Excel files by `docmill sql --output`",
 }
 """What is missing without an extra."""
@@ -233,7 +234,7 @@ def _quick_look(name: str, root: Path) -> Checked:
     if faults:
         more = f" and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
         return Checked("store", "broken", f"{name}: {'; '.join(faults[:_NAMED])}{more}", _repair(name))
-    counts = f"{newest.rows('documents')} documents, {newest.rows('chunks')} chunks"
+    counts = ", ".join(counted(newest.rows(kind), kind) for kind in ("documents", "chunks"))
     return Checked("store", "ok", f"{name}: snapshot {newest.number}, {counts}; files present, by size")
 
 

@@ -59,6 +59,13 @@ class Explanation:
         """What was lost of the file, or read by a lesser way, in words."""
         return [warning.message for warning in warnings_in(self.document.parsed.metadata)]
 
+    @property
+    def format(self) -> str:
+        """The format and the language of the file, and the parser if settings or a plugin chose it, in words."""
+        file_type, reader = self.document.file_type, self.document.reader
+        language = f" ({file_type.language})" if file_type.language else ""
+        return f"{file_type.format}{language}{f' by {reader}' if reader else ''}"
+
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
         parsed, file_type = self.document.parsed, self.document.file_type
@@ -68,6 +75,7 @@ class Explanation:
             "source": self.source,
             "format": file_type.format,
             "language": file_type.language,
+            "reader": self.document.reader,
             "title": parsed.title,
             "characters": len(parsed.text),
             "warnings": self.warnings,
@@ -95,7 +103,8 @@ def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Expl
         try:
             if inner:
                 _call(pool, take, Taking(holder.absolute(), inner, file, recipe.archives))
-            document = _call(pool, read, Reading(file, uri, recipe.parse, recipe.max_file_bytes))
+            reader = recipe.readers.chosen(uri)
+            document = _call(pool, read, Reading(file, uri, recipe.parse, recipe.max_file_bytes, reader))
         except Rejected as why:
             raise SourceError(f"{path}: {why}") from None
         routed = tuple(recipe.routes.route_regions(uri, document.regions, document.parsed.metadata))
@@ -151,8 +160,8 @@ def _place(settings: Settings, path: Path) -> tuple[str, str]:
             source = open_source(argument)
         except SourceError:
             continue
-        if path.resolve().is_relative_to(source.root.resolve()):
-            uri = source.prefix + path.resolve().relative_to(source.root.resolve()).as_posix()
+        if source.folder and path.resolve().is_relative_to(source.folder):
+            uri = source.prefix + path.resolve().relative_to(source.folder).as_posix()
             if source.covers(uri):
                 return uri, source.name
     return path.name, ""

@@ -7,9 +7,11 @@ from docmill.storage.embedding.plugin_encoder import ENCODERS
 from docmill.storage.plugins.registry import Listed, Registry
 from docmill.storage.retrieval.steps.rerankers import RERANKERS
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
+from docmill.tasks.parse.dispatch.parsers import PARSERS
+from docmill.tasks.sources.plugin_source import SOURCES
 from docmill.tasks.split.strategies import SPLITTERS
 
-REGISTRIES: tuple[Registry[Any], ...] = (SPLITTERS, CONTEXTUALIZERS, ENCODERS, RERANKERS)
+REGISTRIES: tuple[Registry[Any], ...] = (SOURCES, PARSERS, SPLITTERS, CONTEXTUALIZERS, ENCODERS, RERANKERS)
 
 
 def plugins() -> Iterator[Listed]:

@@ -47,6 +47,7 @@ CHUNKS = _schema(
     depth=pa.int32(),
     above=pa.int32(),
     parts=pa.list_(pa.int32()),
+    unread=pa.list_(pa.int32()),
 )
 REJECTS = _schema(RejectRow)
 RUNS = _schema(RunRow)

@@ -35,13 +35,14 @@ class Transient(DocmillError):
 
 REASONS = {
     "corrupt": "damaged, truncated, or not what its name and first bytes say",
-    "crashed": "its parser's process died, or the parser returned an invalid result",
+    "crashed": "its parser's process died, or the parser returned an invalid result; up to 0.2 also: a plugin failed",
     "empty": "no bytes, or none that mean anything; an archive without a file",
     "encrypted": "needs a password that is not in [parse.passwords]",
     "memory": "its parser needs more memory than [parse.memory_mb]",
     "misrouted": "names a strategy for itself that does not exist, or with wrong options",
     "no_text": "read, but without a word in it, such as a scanned page",
     "not_installed": "needs a program that is not on this machine",
+    "plugin_failed": "a plugin raised an exception, or returned what docmill cannot take",
     "timeout": "took longer than [parse.timeout_s]",
     "too_large": "over a limit of [discover], [parse] or [archives]",
     "undecodable": "called a text, but in no encoding that a text could be in",
@@ -59,6 +60,7 @@ REMEDIES = {
     "misrouted": "correct the strategy in its front matter; docmill explain FILE says what is wrong",
     "no_text": "install Tesseract and set [parse] ocr = true; a drawing without text stays rejected",
     "not_installed": "install the program that the message names; docmill doctor checks it",
+    "plugin_failed": "tell the author of the plugin that the message names, or take another strategy or contextualizer",
     "timeout": "raise [parse] timeout_s, or split the file",
     "too_large": "raise the limit that the message names, or split the file",
     "undecodable": "save it as UTF-8",
@@ -67,6 +69,9 @@ REMEDIES = {
     "unsupported": "save it in a format that is read, or leave it out with [discover] exclude",
 }
 """What a person can do about each reason; the document is tried again when the file or the setting changes."""
+
+ALLOW_DELETE = "give --allow-delete (in Python and Prefect: allow_delete=True)"
+"""What to do where a source is meant to lose its documents: a message does not know who reads it."""
 
 
 class Rejected(Terminal):

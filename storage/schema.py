@@ -20,14 +20,54 @@ CONTEXT_STATES = {
 """Values of `chunks.context_state` besides ""; `docmill ingest --refresh-contexts` asks again for the last two."""
 
 
-def indexed_text(context: str, text: str) -> str:
-    """Return the text of a chunk that is embedded and that BM25 indexes."""
-    return f"{context}\n\n{text}" if context else text
+_SHOWN = 64
+"""The characters that are read of a text made of markup alone, such as a picture without words: it must stay findable.
+
+With none, there would be nothing to embed; with many, a picture stored as text would be read, and would fill the model.
+"""
+
+
+def indexed_text(context: str, text: str, unread: Sequence[int] = ()) -> str:
+    """Return the text of a chunk that is embedded and that BM25 indexes: its context and the reading of its text."""
+    read = reading(text, unread)
+    return f"{context}\n\n{read}" if context else read
+
+
+def reading(text: str, unread: Sequence[int]) -> str:
+    """Return a text without its markup: its words alone.
+
+    `unread` are the starts and ends, in turn, of the spans that are left out, in order and apart from each other. A
+    space replaces each of them, a newline if it held one, so that no two words run together. Of a text that is all
+    markup, the beginning is read.
+    """
+    if not unread:
+        return text
+    pieces = [text[start:end] for start, end in zip((0, *unread[1::2]), (*unread[::2], len(text)), strict=True)]
+    breaks = ["\n" if "\n" in text[start:end] else " " for start, end in zip(unread[::2], unread[1::2], strict=True)]
+    found = [pieces[0].rstrip(" ")]
+    for piece, gap in zip(pieces[1:], breaks, strict=True):
+        found += [gap, piece.strip(" ")]
+    return "".join(found).strip() or text[:_SHOWN]
+
+
+def clipped(unread: Sequence[int], start: int, end: int) -> tuple[int, ...]:
+    """Return the spans left out of text[start:end], by their offsets in it, given those left out of the text."""
+    spans = zip(unread[::2], unread[1::2], strict=True)
+    kept = [
+        (max(first, start) - start, min(last, end) - start) for first, last in spans if first < end and last > start
+    ]
+    return tuple(place for span in kept for place in span)
 
 
 def part_texts(text: str, starts: Sequence[int]) -> list[str]:
     """Return the parts of a chunk's text; `starts` are the offsets of all parts but the first."""
     return [text[first:last].rstrip() for first, last in pairwise((0, *starts, len(text)))] if starts else [text]
+
+
+def part_readings(text: str, starts: Sequence[int], unread: Sequence[int]) -> list[str]:
+    """Return the readings of the parts of a chunk's text."""
+    parts = zip((0, *starts), part_texts(text, starts), strict=True)
+    return [reading(part, clipped(unread, first, first + len(part))) for first, part in parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +80,8 @@ class Element:
     has no pages. `line` is the 1-based line of the canonical text. `box` is (left, top, right, bottom)
     in points from the page's top left corner. `attributes` holds values that only some kinds have:
     `cells` (rows of strings) and `header_rows` of a table, `language` of code, `links`, `sheet`,
-    `speaker`, `time`. Elements are ordered by `start_char` and overlap only by nesting.
+    `speaker`, `time`; `marks`, the starts and ends, in turn, of inline markup, as offsets in the
+    element. Elements are ordered by `start_char` and overlap only by nesting.
     """
 
     kind: str
@@ -90,6 +131,7 @@ class Draft:
     about_start: int = 0
     about_end: int = 0
     parts: tuple[int, ...] = ()
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +143,10 @@ class DocumentRow:
     `restored` if the file is gone and the document was brought back.
     `language` is the language of source code, `lang` the natural language that the file states (BCP 47). `created`
     and `modified` are the times that the file itself states, in ISO 8601. `parent` is the uri of the archive or mail
-    that contains the document. `content_types` are those of its regions; `regions` describes each region in the
-    fields of `REGION`: what it is, why, and how it was split.
+    that contains the document. `source_url` is where a person opens the original, that of the archive or mail for
+    what is in one; "" for a file on a disk, as its path says nothing on another machine. `content_types` are those
+    of its regions; `regions` describes each region in the fields of `REGION`: what it is, why, and how it was split.
+    `reader` is the name and version of the parser that [parse] readers or a plugin chose, or "" for docmill's own.
     """
 
     document_id: str
@@ -128,6 +172,8 @@ class DocumentRow:
     modified: str = ""
     lang: str = ""
     parent: str = ""
+    reader: str = ""
+    source_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +189,7 @@ class ChunkRow:
     A summary covers the span from `about_start` to `about_end` of its document, and so the chunks that begin there.
     A long chunk can have several vectors, one for each part: `parts` are the offsets in `text` of all parts but the
     first, `embedding_key` is the key of the first part's vector, `part_keys` are those of the others.
+    `unread` are the offsets in `text`, start and end in turn, of the markup that is neither embedded nor indexed.
     """
 
     chunk_id: str
@@ -173,6 +220,7 @@ class ChunkRow:
     about_end: int = 0
     parts: tuple[int, ...] = ()
     part_keys: tuple[str, ...] = ()
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +322,7 @@ class StagedDocument:
     created: str = ""
     modified: str = ""
     lang: str = ""
+    reader: str = ""
 
 
 Row = DocumentRow | ChunkRow | RejectRow | RunRow | CostRow

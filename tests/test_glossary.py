@@ -10,7 +10,7 @@ from docmill.flows.cli.app import app
 from docmill.storage.arrow_schema import SCHEMAS
 from tests.kit.house import MODULES, ROOT, syntax
 
-SETTINGS = "flows/config/settings.py"
+SETTINGS = ("flows/config/input_settings.py", "flows/config/settings.py")
 MOST_TERMS = 40
 MOST_SENTENCES = 2
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -32,8 +32,9 @@ def commands() -> set[str]:
 
 def settings() -> set[str]:
     """Return what `docmill.toml` can hold: keys, sections such as `[gate]`, and keys of sections."""
-    classes = {node.name: node for node in syntax(ROOT / SETTINGS).body if isinstance(node, ast.ClassDef)}
-    tables = re.findall(r"\[\[\w+\]\]", (ROOT / SETTINGS).read_text(encoding="utf-8"))
+    files = [ROOT / name for name in SETTINGS]
+    classes = {node.name: node for path in files for node in syntax(path).body if isinstance(node, ast.ClassDef)}
+    tables = [found for path in files for found in re.findall(r"\[\[\w+\]\]", path.read_text(encoding="utf-8"))]
     held = {name: [s for s in node.body if isinstance(s, ast.AnnAssign)] for name, node in classes.items()}
     found = set(tables)
     for field in held["Settings"]:

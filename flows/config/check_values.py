@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from docmill.flows.config.from_settings import model_of, routes_of
+from docmill.flows.config.from_settings import model_of, readers_of, routes_of
 from docmill.flows.config.key_lines import KeyPlace
 from docmill.flows.config.settings import Settings
-from docmill.storage.errors import ConfigError
+from docmill.storage.errors import ConfigError, SourceError
 from docmill.tasks.context.contextualizers import contextualizer_of
 from docmill.tasks.counting.encodings import counting_folder
+from docmill.tasks.sources.discover import wrong_settings
 from docmill.tasks.split.strategies import options_of
 
 
@@ -19,6 +20,14 @@ def wrong_values(settings: Settings) -> Iterator[tuple[KeyPlace, str]]:
             check()
         except ConfigError as error:
             yield place, str(error)
+    yield from _wrong_sources(settings)
+
+
+def _wrong_sources(settings: Settings) -> Iterator[tuple[KeyPlace, str]]:
+    try:
+        yield from wrong_settings(settings.sources, settings.source)
+    except (ConfigError, SourceError) as error:
+        yield ("sources",), str(error)
 
 
 def _checks(settings: Settings) -> Iterator[tuple[KeyPlace, Callable[[], object]]]:
@@ -26,6 +35,8 @@ def _checks(settings: Settings) -> Iterator[tuple[KeyPlace, Callable[[], object]
     if settings.chunk.tokenizer:
         yield ("chunk", "tokenizer"), partial(counting_folder, settings.chunk.tokenizer)
     yield ("model", "provider"), partial(model_of, settings)
+    for number, reader in enumerate(settings.parse.readers):
+        yield ("parse", "readers", number), partial(readers_of, (reader,))
     for strategy, values in settings.split.items():
         yield ("split", strategy), partial(options_of, strategy, values)
     for number, rule in enumerate(settings.routes):

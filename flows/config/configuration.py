@@ -14,8 +14,9 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from docmill.flows.config.input_settings import ConfigSection
 from docmill.flows.config.key_lines import key_lines, line_of
-from docmill.flows.config.settings import ConfigSection, Settings
+from docmill.flows.config.settings import Settings
 from docmill.storage.errors import ConfigError
 
 FILE_NAME = "docmill.toml"
@@ -177,6 +178,17 @@ def _anchor_sources(folder: Path, value: Any) -> Any:
     return [_anchor_source(folder, source) if isinstance(source, str) else source for source in sources]
 
 
+def _anchor_tables(folder: Path, value: Any) -> Any:
+    """Resolve the values of `[source.NAME]` that begin with a dot or `~`, and the files of credentials."""
+    if isinstance(value, dict):
+        is_credential = value.keys() == {"file"} and isinstance(value["file"], str)
+        rule = _anchor_path if is_credential else _anchor_tables
+        return {name: rule(folder, one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_anchor_tables(folder, one) for one in value]
+    return _join(folder, value) if isinstance(value, str) and value.startswith((".", "~")) else value
+
+
 def _is_path(value: str) -> bool:
     """Return whether a value is a path, and not the name of a model or an encoding."""
     return value.startswith((".", "~")) or value.endswith(".json")
@@ -201,6 +213,7 @@ _ANCHORS: dict[KeyPath, Callable[[Path, Any], Any]] = {
     ("store",): _anchor_path,
     ("mirrors",): _anchor_path,
     ("sources",): _anchor_sources,
+    ("source",): _anchor_tables,
     ("gate", "questions"): _anchor_path,
     ("gate", "qrels"): _anchor_path,
     ("embedding", "model"): _anchor_model,

@@ -1,11 +1,12 @@
 """From settings: turn the settings into the values that the tasks take."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from docmill.flows.config.input_settings import ReaderRule
 from docmill.flows.config.search_settings import how_of
 from docmill.flows.config.settings import RouteRule, Settings
 from docmill.storage.embedding.encoder import EmbeddingSpace, describe_model, late_space, tokenizer_dir
@@ -25,6 +26,7 @@ from docmill.tasks.model.budget import Budget
 from docmill.tasks.model.client import ModelAccess, model_key
 from docmill.tasks.model.clients.completion import ModelOptions
 from docmill.tasks.model.query_wordings import Rewriter
+from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.sources.source import DiscoverOptions
@@ -69,7 +71,13 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
         archives=archive_options(settings),
         limits=limits_of(settings),
         model_id=model_key(model) if (model := model_of(settings)) else "",
+        readers=readers_of(settings.parse.readers),
     )
+
+
+def readers_of(rules: Iterable[ReaderRule]) -> ReaderTable:
+    """Return which parser reads which files; raise `ConfigError` for one that cannot."""
+    return ReaderTable(tuple((rule.glob, ChosenReader(rule.reader, rule.options)) for rule in rules))
 
 
 def archive_options(settings: Settings) -> ArchiveOptions:
@@ -215,10 +223,11 @@ def search_method_of(settings: Settings, mode: Mode = "hybrid") -> SearchMethod:
 def gate_of(settings: Settings) -> Gate | None:
     """Return the test that a new snapshot has to pass, or None; raise if its questions cannot be read."""
     chosen = settings.gate
-    if not chosen.questions:
+    if not (chosen.questions or chosen.made_from):
         return None
-    questions = tuple(load_questions(Path(chosen.questions), Path(chosen.qrels) if chosen.qrels else None))
-    return Gate(questions, chosen.metric, chosen.max_drop, search_method_of(settings))
+    qrels = Path(chosen.qrels) if chosen.qrels else None
+    questions = tuple(load_questions(Path(chosen.questions), qrels)) if chosen.questions else ()
+    return Gate(questions, chosen.metric, chosen.max_drop, search_method_of(settings), chosen.made_from)
 
 
 def limits_of(settings: Settings) -> Limits:

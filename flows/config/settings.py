@@ -1,42 +1,31 @@
 """Settings: every key of docmill.toml with its type, default and description."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from docmill.flows.config.input_settings import (
+    ArchivesSettings,
+    ConfigSection,
+    DiscoverSettings,
+    ParseSettings,
+    Texts,
+    decode,
+)
 from docmill.flows.config.units import (
-    Bytes,
     Calls,
-    Characters,
     Days,
-    Files,
     Hits,
     Hours,
-    Levels,
-    Megabytes,
     Minutes,
     Money,
-    Processes,
     Seconds,
     Share,
     Snapshots,
-    Times,
     Tokens,
 )
 from docmill.storage.foreign_address import why_foreign
-
-
-def _decode(value: Any) -> Any:
-    """Parse JSON if an environment variable or a flag gives a list or a table as text."""
-    return json.loads(value) if isinstance(value, str) else value
-
-
-def _decode_texts(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    return _decode(value) if value.lstrip().startswith("[") else (value,)
 
 
 def _check_store(value: Any) -> Any:
@@ -50,60 +39,9 @@ def _check_store(value: Any) -> Any:
 
 
 Store = Annotated[Path, BeforeValidator(_check_store)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_decode_texts)]
 
 
-Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(_decode)]
-
-
-class ConfigSection(BaseModel):
-    """A table of docmill.toml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class DiscoverSettings(ConfigSection):
-    """Which files of a source become documents."""
-
-    include: Texts = Field(default=(), description="Include only files that match one of these patterns.")
-    exclude: Texts = Field(default=(), description="Exclude files that match one of these patterns, as in .gitignore.")
-    ignore_file: str = Field(
-        default=".docmillignore",
-        description="Name of files with patterns that exclude files in the same folder and below.",
-    )
-    hidden: bool = Field(default=False, description="Include hidden files and folders (names that begin with a dot).")
-    follow_links: Literal["inside", "none", "all"] = Field(
-        default="inside",
-        description="Follow links to what is inside the source, each file and folder once; or none; or all.",
-    )
-    max_file_bytes: Bytes = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
-
-
-class ParseSettings(ConfigSection):
-    """Limits for one document, passwords and OCR."""
-
-    timeout_s: Seconds = Field(default=120.0, gt=0, description="Time limit for one document, in wall-clock seconds.")
-    memory_mb: Megabytes = Field(default=2048, ge=256, description="Memory limit of one worker process, in megabytes.")
-    workers: Processes = Field(default=0, ge=0, description="Number of worker processes; 0 starts one per CPU.")
-    max_characters: Characters = Field(
-        default=50_000_000, gt=0, description="Reject documents with more characters of text."
-    )
-    passwords: Texts = Field(default=(), description="Passwords to try on encrypted files.", repr=False)
-    ocr: bool = Field(default=False, description="Read scanned PDF pages and images with Tesseract.")
-    ocr_languages: str = Field(
-        default="eng",
-        pattern=r"^\w+([+/]\w+)*$",
-        description="Languages of scanned text by their Tesseract codes, such as eng+deu.",
-    )
-
-
-class ArchivesSettings(ConfigSection):
-    """Limits for one archive or mail, including everything nested in it."""
-
-    max_members: Files = Field(default=10_000, gt=0, description="Reject archives with more files.")
-    max_bytes: Bytes = Field(default=1_000_000_000, gt=0, description="Reject archives that unpack to more bytes.")
-    max_ratio: Times = Field(default=200.0, gt=0, description="Reject archives with a higher compression ratio.")
-    max_depth: Levels = Field(default=4, gt=0, description="Maximum depth of nested archives.")
+Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(decode)]
 
 
 class EmbeddingSettings(ConfigSection):
@@ -194,7 +132,8 @@ class SearchSettings(ConfigSection):
         le=1,
         description="Share of its neighbours' scores that is added to a chunk's score in hybrid search.",
     )
-    distinct: bool = Field(default=True, description="Drop hits that overlap or duplicate a better hit.")
+    candidates: Hits = Field(default=200, ge=1, description="Number of candidates that each index gives to the fusion.")
+    distinct: bool = Field(default=True, description="Drop hits that overlap or repeat a better hit.")
     diversity: Share = Field(
         default=0.0, ge=0, le=1, description="Weight of diversity in maximal marginal relevance (MMR)."
     )
@@ -245,6 +184,9 @@ class GateSettings(ConfigSection):
 
     questions: str = Field(default="", description="Questions with known answers: CSV, TREC topics or a BEIR folder.")
     qrels: str = Field(default="", description="Relevance judgements (qrels), if the questions file has none.")
+    made_from: tuple[Literal["links", "captions", "docstrings", "subjects", "headings", "words"], ...] = Field(
+        default=(), description="Make questions from the documents: links, captions, docstrings, subjects ..."
+    )
     metric: str = Field(default="nDCG@10", description="The measure to compare, such as nDCG@10, R@5, RR or IoU@5.")
     max_drop: Share = Field(
         default=0.0,
@@ -258,7 +200,7 @@ class AlsoRule(ConfigSection):
     """A further strategy of an ensemble."""
 
     strategy: str
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default={})
 
 
 class RouteRule(ConfigSection):
@@ -267,7 +209,7 @@ class RouteRule(ConfigSection):
     glob: str = ""
     type: str = ""
     strategy: str = ""
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default={})
     contextualizer: str = ""
     also: tuple[AlsoRule, ...] = ()
 
@@ -280,8 +222,9 @@ class RouteRule(ConfigSection):
         return self
 
 
-Routes = Annotated[tuple[RouteRule, ...], BeforeValidator(_decode)]
-SplitOptions = Annotated[dict[str, dict[str, Any]], BeforeValidator(_decode)]
+Routes = Annotated[tuple[RouteRule, ...], BeforeValidator(decode)]
+SourceTables = Annotated[dict[str, dict[str, Any]], BeforeValidator(decode)]
+SplitOptions = Annotated[dict[str, dict[str, Any]], BeforeValidator(decode)]
 
 
 class Settings(ConfigSection):
@@ -294,7 +237,8 @@ class Settings(ConfigSection):
     store: Store = Field(default=Path("store"), description="The folder of the store, or s3://BUCKET/PREFIX.")
     sources: Texts = Field(
         default=(),
-        description="Default sources: folders, globs, files or s3://BUCKET/PREFIX. NAME=PATH names a source.",
+        description="Default sources: folders, globs, files, s3://BUCKET/PREFIX or PLUGIN://SOURCE."
+        " NAME=PATH names a source.",
     )
     engine: Literal["auto", "local", "prefect"] = Field(
         default="auto",
@@ -323,6 +267,12 @@ class Settings(ConfigSection):
     run: RunSettings = RunSettings()
     retention: RetentionSettings = RetentionSettings()
     gate: GateSettings = GateSettings()
+    source: SourceTables = Field(
+        default={},
+        repr=False,  # a credential that somebody wrote here is wrong, and must not be shown either
+        description="Settings of the sources of plugins, by the name of the source.",
+        examples=['[source.news]\nfile = "./news.json"\ntoken = { env = "NEWS_TOKEN" }'],
+    )
     routes: Routes = Field(
         default=(),
         description="How documents are split. The first matching glob wins; a glob wins over a type.",

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 from docmill.flows.config.from_settings import search_method_of
 from docmill.flows.config.settings import Settings
+from docmill.storage.errors import QueryError
 from docmill.storage.files import hash_file
 from docmill.storage.history import measurements, snapshots
 from docmill.storage.history.folder import StoreFolder
@@ -21,8 +21,10 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import Mode
 from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod
-from docmill.tasks.evaluate.asking import evaluate as ask
+from docmill.tasks.evaluate.asking import evaluate_all as ask_all
 from docmill.tasks.evaluate.bootstrap import interval
+from docmill.tasks.evaluate.proxy.proxies import proxies
+from docmill.tasks.evaluate.proxy.question_source import read_sources
 from docmill.tasks.evaluate.questions import Question
 
 
@@ -70,12 +72,14 @@ def evaluate(
 ) -> list[Measured]:
     """Search each snapshot with every question in every way; None means the newest snapshot."""
     held = snapshots.candidates(root)
-    found = []
-    for at, way in product(ats, ways):
-        store = open_store(root, at)
-        of = at if at in held else str(store.snapshot.number)
-        found.append(Measured(of, store.snapshot, *ask(store, questions, [way], measures, ReadingDepth(depth))))
-    return found
+    stores = [open_store(root, at) for at in ats]
+    found = ask_all(stores, questions, ways, measures, ReadingDepth(depth))
+    names = [at if at in held else str(store.snapshot.number) for at, store in zip(ats, stores, strict=True)]
+    return [
+        Measured(name, store.snapshot, one)
+        for name, store, several in zip(names, stores, found, strict=True)
+        for one in several
+    ]
 
 
 def compared(found: Sequence[Measured]) -> list[dict[str, str]]:
@@ -104,6 +108,21 @@ def subject_of(
     # By content: a question that was changed makes other measures of the same name.
     hashes = [hash_file(file) for file in (*files, *([qrels] if qrels else []))]
     return EvaluationSubject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
+
+
+def made_questions(root: Path, at: str | None, kinds: Sequence[str], most: int) -> list[Question]:
+    """Return at most `most` questions made from the documents of a snapshot; raise `QueryError` if there are none."""
+    with open_store(root, at) as store:
+        found = proxies(read_sources(store), most, kinds)
+    if not found:
+        raise QueryError(f"the documents have no {', '.join(kinds)} to make questions from; give some with --questions")
+    return found
+
+
+def made_subject(kinds: Sequence[str], questions: Sequence[Question], settings: Mapping[str, Any]) -> EvaluationSubject:
+    """Return the description of questions that were made from the documents."""
+    hashed = hash_bytes("".join(one.id for one in questions).encode())
+    return EvaluationSubject("questions", f"from {', '.join(kinds)}", hashed, settings)
 
 
 def keep(

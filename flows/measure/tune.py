@@ -25,20 +25,20 @@ from docmill.storage.history import snapshots
 from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.store import Store, open_store
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
-from docmill.storage.schema import Parsed
 from docmill.storage.tables.tables import read_table
 from docmill.tasks.chunking.route import Route, default_routes
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
-from docmill.tasks.evaluate.excerpts import locate
-from docmill.tasks.evaluate.proxies import QuestionSource, proxies
+from docmill.tasks.evaluate.groups import groups_of
+from docmill.tasks.evaluate.proxy.proxies import proxies
+from docmill.tasks.evaluate.proxy.question_source import read_sources
 from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.evaluate.standing import Answers
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.split.strategies import options_of
 
 FOLDER = "cache/tune"
 _LEFT_OUT = ("staging", "current", ".current", "cache", "evaluations", "candidates", "tags")
-_ASKED_DOCUMENTS = 300  # every one is read whole; fewer leave too few questions for the rarer content types
 _EVERYTHING = RetentionSettings(keep_snapshots=1_000_000, keep_days=36_500.0)
 
 
@@ -48,7 +48,7 @@ class TuneOptions:
 
     `budget` is the maximum number of texts to embed. `characters` is how much of the ranking is read: longer chunks
     match more often, but fewer of them fit. A content type with fewer questions than `least` is left alone. `questions`
-    is how many to generate if none are given.
+    is how many to generate if none are given, of the kinds `made_from`; by default, of words of people first.
     """
 
     budget: int = 20_000
@@ -60,6 +60,7 @@ class TuneOptions:
     contexts: tuple[str, ...] = ("none", "structural", "window")
     weights: tuple[float, ...] = (0.3, 0.4, 0.5, 0.6, 0.7)
     questions: int = 200
+    made_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise for invalid options before the first slow trial."""
@@ -165,13 +166,16 @@ def tune(
     store = bench.store(settings)
     if store is None:
         raise QueryError(f"the current settings alone need more new texts than --budget {options.budget}; raise it")
-    tuning.made, asked = not questions, list(questions) or proxies(_sources(store), options.questions)
+    tuning.made, asked = (
+        not questions,
+        list(questions) or proxies(read_sources(store), options.questions, options.made_from),
+    )
     if not asked:
         raise QueryError("no question could be generated from the documents; give some with --questions")
     tuning.questions = len(asked)
     for kind, own in _by_type(store, asked).items():
         if not kind:
-            tuning.skipped.append(f"no content type: {len(own)} questions name documents that do not exist")
+            tuning.skipped.append(f"no content type: {len(own)} questions have an answer that no document holds")
         elif len(own) < options.least:
             tuning.skipped.append(f"{kind}: {len(own)} questions, {options.least} are needed")
         else:
@@ -220,29 +224,13 @@ def _copy(store: Path, root: Path, wait_s: float) -> None:
     draft.rename(root)
 
 
-def _sources(store: Store) -> list[QuestionSource]:
-    """Return the documents to generate questions from; of many, a sample chosen by their ids."""
-    uris = store.sql(f"SELECT uri FROM documents ORDER BY document_id LIMIT {_ASKED_DOCUMENTS}").column(0).to_pylist()
-    found = ((uri, store.document(uri)) for uri in uris)
-    return [QuestionSource(uri, Parsed(one.text, one.elements, one.title, one.metadata)) for uri, one in found]
-
-
 def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
     """Group questions by the content type of the first answer, the most frequent type first."""
-    rows = store.sql("SELECT uri, content_type, regions FROM documents").to_pylist()
-    names = {name: row for row in rows for name in (Path(row["uri"]).stem, Path(row["uri"]).name)}
-    names |= {row["uri"]: row for row in rows}
+    types = groups_of(Answers(store), questions, "type")
     found: dict[str, list[Question]] = {}
     for question in questions:
-        row = names.get(question.targets[0].document)
-        found.setdefault(_type(store, row, question) if row else "", []).append(question)
+        found.setdefault(types[question.id], []).append(question)
     return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
-
-
-def _type(store: Store, row: dict[str, Any], question: Question) -> str:
-    place = locate(store.document(row["uri"]).text, question.targets[0]) if question.targets[0].quotation else None
-    regions = (one for one in row["regions"] if place and one["start_char"] <= place[0] < one["end_char"])
-    return str(next((one["content_type"] for one in regions), row["content_type"]))
 
 
 def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question]) -> None:

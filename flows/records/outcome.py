@@ -10,6 +10,7 @@ from prefect.client.schemas.objects import State
 from prefect.events import emit_event
 from prefect.states import Completed
 
+from docmill.flows.runs.phases import counted
 from docmill.flows.runs.report import Report, artifact_key
 from docmill.flows.runs.visible_text import one_line
 from docmill.storage.address import absolute
@@ -81,4 +82,4 @@ def _row(reject: RejectRow) -> dict[str, Any]:
 
 def _described(count: int) -> str:
     shown = f"; the first {MOST_ROWS:,} of them" if count > MOST_ROWS else ""
-    return f"{count:,} documents that could not be read{shown}. Also: docmill rejects"
+    return f"{counted(count, 'documents')} that could not be read{shown}. Also: docmill rejects"

@@ -7,7 +7,7 @@ from threading import Event
 
 from docmill.flows.runs.batch_phases import PLAN, ends_of
 from docmill.flows.runs.engine import Node
-from docmill.flows.runs.phases import EMBED, Phase
+from docmill.flows.runs.phases import EMBED, Phase, counted
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts.staging import Batch
 from docmill.tasks.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left
@@ -88,7 +88,7 @@ class Backlog:
 def spelled(done: Embedding) -> str:
     """Return what an order has embedded, in one line."""
     rest = ", more to come" if done.left else ""
-    return f"{done.texts:,} texts, {done.tokens:,} tokens in {done.seconds:.1f} s{rest}"
+    return f"{counted(done.texts, 'texts')}, {counted(done.tokens, 'tokens')} in {done.seconds:.1f} s{rest}"
 
 
 def _node(run: Run, order: Path, batches: Sequence[Batch]) -> Node:
@@ -96,7 +96,7 @@ def _node(run: Run, order: Path, batches: Sequence[Batch]) -> Node:
     own = [one for one in batches if one.folder.parent == run.folder]
     after = [key for one in own for key in ends_of(one)] + [PLAN] * (len(own) < len(batches))
     chunks = sum(map(chunk_count, batches))
-    return Node(f"embed {order.stem.removeprefix('embed-')}", f"{chunks:,} chunks", tuple(after))
+    return Node(f"embed {order.stem.removeprefix('embed-')}", counted(chunks, "chunks"), tuple(after))
 
 
 def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> Path:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from docmill.flows.runs.engine import Engine, Node
+from docmill.flows.runs.phases import counted
 from docmill.storage.artifacts.staging import Batch
 from docmill.tasks.batch.batch import BatchDone
 
@@ -26,7 +27,7 @@ class BatchNodes:
     @property
     def whole(self) -> Node:
         """The batch itself."""
-        return Node(f"batch {self.number:05d}", f"{self.files:,} files", (PLAN,))
+        return Node(f"batch {self.number:05d}", counted(self.files, "files"), (PLAN,))
 
     def record(self, engine: Engine, done: BatchDone) -> None:
         """Record the phases of a finished batch, one after the other.
@@ -56,10 +57,11 @@ def _phases(done: BatchDone) -> Iterator[tuple[str, str, float, str]]:
     busy = spent.parse + spent.detect + spent.chunk
     share = (done.seconds - done.answering) / busy if busy else 0.0
     for phase, about, seconds in (
-        ("parse", f"{done.documents:,} files{rejected}", spent.parse),
-        ("detect", f"{done.regions:,} regions", spent.detect),
-        ("chunk", f"{done.chunks:,} chunks", spent.chunk),
+        ("parse", f"{counted(done.documents, 'files')}{rejected}", spent.parse),
+        ("detect", counted(done.regions, "regions"), spent.detect),
+        ("chunk", counted(done.chunks, "chunks"), spent.chunk),
     ):
         yield phase, about, share * seconds, f"{about}, {seconds:.2f} s of workers"
-    asked = f"{done.contexts:,} contexts, {done.answering:.2f} s for answers of models"
-    yield _LAST, f"{done.contexts:,} contexts", done.answering, asked
+    contexts = counted(done.contexts, "contexts")
+    asked = f"{contexts}, {done.answering:.2f} s for answers of models"
+    yield _LAST, contexts, done.answering, asked

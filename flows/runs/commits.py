@@ -9,7 +9,7 @@ from pathlib import Path
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.runs.backlog import SLICE_S, spelled
 from docmill.flows.runs.engine import Node
-from docmill.flows.runs.phases import COMMIT, EMBED, Phase
+from docmill.flows.runs.phases import COMMIT, EMBED, Phase, counted
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_state import Run
 from docmill.storage.artifacts import staging
@@ -47,7 +47,7 @@ def commit(run: Run, order: Path) -> None:
 
 
 def _moved(moves: ChunkMoves) -> str:
-    return f"{len(moves.added):,} chunks added, {moves.kept:,} kept, {len(moves.removed):,} removed"
+    return f"{counted(len(moves.added), 'chunks')} added, {moves.kept:,} kept, {len(moves.removed):,} removed"
 
 
 def _commit_node(run: Run) -> Node:
@@ -57,7 +57,7 @@ def _commit_node(run: Run) -> Node:
 
 
 def _pending(run: Run) -> str:
-    return f"{pending_chunks(run):,} chunks pending"
+    return f"{counted(pending_chunks(run), 'chunks')} pending"
 
 
 def complete(run: Run) -> bool:
@@ -77,7 +77,8 @@ def complete(run: Run) -> bool:
             return False
         left = run.base.snapshot.pending
         if left and left.chunks >= before:
-            raise StoreError(f"{left.chunks} chunks get no vectors; see: docmill verify --store {run.store.name}")
+            who = counted(left.chunks, "chunks")
+            raise StoreError(f"no vectors can be made for {who}; see: docmill verify --store {run.store.name}")
     return True
 
 

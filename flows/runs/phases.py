@@ -10,7 +10,15 @@ _SHARES = {PARSE: (0.0, 10.0), EMBED: (10.0, 89.0), COMMIT: (99.0, 1.0)}
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One state of a phase: `done` of `total` units. `rate` is in units per second, 0 if unknown."""
+    """How far a run is in one of its phases.
+
+    Attributes:
+        name: `"parse"`, `"embed"` or `"commit"`, in this order; a run that commits in steps comes back to them.
+        done: How many units are done.
+        total: How many units there are, as far as is known now.
+        unit: `"documents"`, `"tokens"`, or `""` for a commit, which is done or not.
+        rate: Units per second, 0 if unknown.
+    """
 
     name: str
     done: int
@@ -28,3 +36,8 @@ class Phase:
         """Return the share of the whole run that is done when the phase is this far, in percent."""
         before, share = _SHARES[self.name]
         return before + share * self.done / max(self.total, 1)
+
+
+def counted(count: int, units: str) -> str:
+    """Return a count with its unit, which is given in the plural: `1 document`, `2,000 documents`."""
+    return f"{count:,} {units.removesuffix('s') if count == 1 else units}"

@@ -26,6 +26,7 @@ from docmill.flows.runs.batch_phases import PLAN
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
 from docmill.flows.runs.engine import Engine, Node
+from docmill.flows.runs.phases import counted
 from docmill.flows.runs.report import EARLIER, Report
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.runs.run_state import Run
@@ -53,8 +54,8 @@ from docmill.tasks.publishing.gate import Gate
 from docmill.tasks.publishing.plan import KnownDocument, Plan, StoreState, check_losses, plan
 from docmill.tasks.publishing.publish import gather
 from docmill.tasks.publishing.run_rows import Outcome, settle, staged_documents
-from docmill.tasks.sources.discover import discover, open_source
-from docmill.tasks.sources.expand import Expansion, expand
+from docmill.tasks.sources.discover import open_source
+from docmill.tasks.sources.expand import Expansion, Listed, expand
 from docmill.tasks.sources.fingerprint import Fingerprint, Fingerprints
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Listing, Source, SourceFile
@@ -85,7 +86,7 @@ def ingest(
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
     store = open_folder(settings.store, settings.mirrors)
     settings = settings.model_copy(update={"store": store.root})
-    opened = [open_source(source) for source in sources or settings.sources]
+    opened = [open_source(source, settings.source) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
     ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store
@@ -146,7 +147,7 @@ def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how:
 class _Discovered:
     """The files in the sources, and what this run learned about them for the next one."""
 
-    listings: Sequence[tuple[Source, Listing]]
+    listings: Sequence[Listed]
     expanded: Expansion
     seen: Fingerprints
     held: Listings
@@ -167,9 +168,10 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
             del changes  # the commit reads the order; do not hold it in memory twice
             commit(run, order)
     if not how.dry_run:
-        listed = tuple(f"{source.url}/" for source in opened if source.url)
+        listed = tuple(source.origin for source in opened if source.origin)
         found.seen.save((file for _, listing in found.listings for file in listing.found), listed)
         found.held.save()
+        run.incoming.checkpoints.save()
         complete(run)
 
 
@@ -179,10 +181,12 @@ def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovere
     with run.step("discover"):
         listings = [(source, _listing(run, source, how)) for source in opened]
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
-        prints = _fingerprints(run, listings, seen)
+        listings = _brought(run, listings, seen)
+        prints = _fingerprints(listings, seen)
         expanded = expand(listings, prints, held, run.recipe, how.retry, run.incoming.bring)
     names = ", ".join(source.name for source, _ in listings)
-    run.record(Node("discover", f"{len(prints):,} files"), began, f"{len(prints):,} files in {names}")
+    files = counted(len(prints), "files")
+    run.record(Node("discover", files), began, f"{files} in {names}")
     return _Discovered(listings, expanded, seen, held)
 
 
@@ -250,19 +254,29 @@ def _check_losses(state: StoreState, lost: set[str], most: float, expanded: Expa
 
 def _listing(run: Run, source: Source, how: RunOptions) -> Listing:
     options = discover_options(run.settings, may_be_empty=how.allow_delete)
-    return run.incoming.discover(source, options) if source.url else discover(source, options)
+    return run.incoming.discover(source, options)
 
 
-def _fingerprints(run: Run, listings: Sequence[tuple[Source, Listing]], seen: Fingerprints) -> dict[str, Fingerprint]:
+def _brought(run: Run, listings: Sequence[Listed], seen: Fingerprints) -> list[Listed]:
+    """Fetch the files that are elsewhere and new or changed; return the listings with why some cannot be had."""
+    files = [file for _, listing in listings for file in listing.found]
+    refused = run.incoming.bring(file.path for file in files if file.origin and not seen.known(file))
+
+    def told(file: SourceFile) -> SourceFile:
+        why = refused.get(file.path)
+        return replace(file, reason=why.reason, message=why.message) if why else file
+
+    return [(source, replace(listing, found=[*map(told, listing.found)])) for source, listing in listings]
+
+
+def _fingerprints(listings: Sequence[Listed], seen: Fingerprints) -> dict[str, Fingerprint]:
     def fingerprint(file: SourceFile) -> Fingerprint:
         try:
             return seen.of(file)
         except OSError:  # the worker that reads it again reports the error
             return Fingerprint("", "")
 
-    files = [file for _, listing in listings for file in listing.found]
-    run.incoming.bring(file.path for file in files if file.origin and not seen.known(file))
-    return {file.uri: fingerprint(file) for file in files}
+    return {file.uri: fingerprint(file) for _, listing in listings for file in listing.found}
 
 
 def _state(run: Run, refresh_contexts: bool) -> StoreState:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from docmill.flows.runs.phases import counted
 from docmill.flows.runs.visible_text import one_line
 from docmill.storage.schema import RejectRow
 from docmill.tasks.model.client import Spent
@@ -131,7 +132,7 @@ class Report:
             *(f"  ! {one_line(problem)}" for problem in self.problems),
         ]
         if self.pending:
-            lines.insert(4, f"  pending    {self.pending} chunks of the store have no vectors yet")
+            lines.insert(4, f"  pending    {self._some_pending()}")
         if self.model:
             lines.insert(4, f"  model      {', '.join(f'{count:g} {name}' for name, count in self.model.items())}")
         if self.gate:
@@ -145,6 +146,10 @@ class Report:
         documents = _counts({name: getattr(self.documents, name) for name in _MOVES})
         chunks = _counts({"added": self.chunks.added, "removed": self.chunks.removed})
         return f"{self.headline}; documents: {documents}; chunks: {chunks}"
+
+    def _some_pending(self) -> str:
+        have = "has" if self.pending == 1 else "have"
+        return f"{counted(self.pending, 'chunks')} of the store {have} no vectors yet"
 
     def _some_rechunked(self) -> str:
         """Return the uris of the rechunked documents in a plan, else their number."""
@@ -197,9 +202,11 @@ def unsaid(model: Mapping[str, float]) -> list[str]:
     """Return messages about prompts that got no answer."""
     lines = []
     if model.get("failed"):
-        lines.append(f"{model['failed']:g} calls to the language model failed; the next run repeats them")
+        failed = counted(int(model["failed"]), "calls")
+        lines.append(f"{failed} to the language model failed; the next run tries again")
     if model.get("left"):
-        lines.append(f"{model['left']:g} calls were not made because --max-calls or --max-cost was reached; run again")
+        left = f"{counted(int(model['left']), 'calls')} {'was' if model['left'] == 1 else 'were'} not made"
+        lines.append(f"{left} because --max-calls or --max-cost was reached; run again")
     return lines
 
 

@@ -18,7 +18,8 @@ from docmill.storage.process.malloc_tuning import give_back
 from docmill.tasks.document.recipe import Recipe
 from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.publishing.gate import Gate
-from docmill.tasks.sources.object_source import Incoming
+from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.incoming import Incoming
 
 
 @dataclass(slots=True)
@@ -41,7 +42,8 @@ class Run:
     incoming: Incoming = field(init=False)
 
     def __post_init__(self) -> None:
-        self.incoming = Incoming(self.folder / f"{TEMPORARY}incoming")
+        most, checkpoints = self.settings.discover.max_file_bytes, Checkpoints(self.root)
+        self.incoming = Incoming(self.folder / f"{TEMPORARY}incoming", most, checkpoints)
 
     @property
     def root(self) -> Path:

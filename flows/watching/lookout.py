@@ -12,9 +12,9 @@ from docmill.flows.watching.event_support import deaf
 from docmill.flows.watching.folder_events import FolderEvents
 from docmill.flows.watching.watch_options import WatchOptions
 from docmill.storage.errors import DocmillError
-from docmill.tasks.sources.discover import discover, open_source
-from docmill.tasks.sources.object_source import Incoming
-from docmill.tasks.sources.source import DiscoverOptions, Listing, Source
+from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.discover import open_source
+from docmill.tasks.sources.source import DiscoverOptions, Source
 
 _LOOK_S = 1.0
 """Seconds between two looks at the folders of the sources themselves: one that is moved away gives no event."""
@@ -30,6 +30,11 @@ class Watched:
     source: Source
     why_polled: str = ""
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder whose events tell of changes, None if it is polled."""
+        return None if self.why_polled else self.source.folder
+
     def spelled(self, poll_s: float) -> str:
         """Return in words how the source is watched."""
         how = f"polling {self.argument} every {poll_s:g} s: {self.why_polled}"
@@ -43,7 +48,9 @@ class Lookout:
         self._arguments = arguments
         self.options = options
         self._rules: DiscoverOptions = discover_options(settings, may_be_empty=True)
+        self._tables = settings.source
         self._events: FolderEvents | None = None
+        self._checkpoints = Checkpoints()  # of its own: a look is not a run, and keeps nothing
         self._seen: dict[str, Seen] = {}
         self._folders: dict[Path, object] = {}
         self.watched: tuple[Watched, ...] = ()
@@ -56,7 +63,8 @@ class Lookout:
         """
         if afresh or not self.watched or self._replaced():
             self.close()
-            self._begin([_watched(argument, self._rules) for argument in self._arguments])
+            opened = [(argument, open_source(argument, self._tables)) for argument in self._arguments]
+            self._begin([Watched(argument, source, _why_polled(source, self._rules)) for argument, source in opened])
         self._seen = {one.argument: self._look(one) for one in self.watched if one.why_polled}
 
     def wait(self, seconds: float) -> bool:
@@ -82,7 +90,7 @@ class Lookout:
         self._events, self.watched, self._folders = None, (), {}
 
     def _begin(self, watched: Sequence[Watched]) -> None:
-        folders = [one.source.root for one in watched if not one.why_polled]
+        folders = [one.folder for one in watched if one.folder]
         try:
             self._events = FolderEvents(folders, self._rules, self.options.debounce_s) if folders else None
         except OSError as error:  # so many folders cannot be watched
@@ -111,31 +119,20 @@ class Lookout:
 
     def _look(self, one: Watched) -> Seen:
         try:
-            listing = _list(one.source, self._rules)
+            listing = one.source.list(self._rules, self._checkpoints)
         except (DocmillError, OSError) as error:  # the run will meet it as well, and tell of it
             return str(error)
         files = ((file.uri, file.size, file.mtime_ns, file.inode, file.origin) for file in listing.found)
         return frozenset((*files, *((skipped.uri, skipped.reason) for skipped in listing.skipped)))
 
 
-def _list(source: Source, rules: DiscoverOptions) -> Listing:
-    return Incoming(Path()).discover(source, rules) if source.url else discover(source, rules)
-
-
-def _watched(argument: str, rules: DiscoverOptions) -> Watched:
-    source = open_source(argument)
-    return Watched(argument, source, _why_polled(source, rules))
-
-
 def _why_polled(source: Source, rules: DiscoverOptions) -> str:
     """Return why no events tell of all changes of a source, or "" if they do."""
-    if source.url:
-        return "an object store"
-    if source.pattern:
-        return "not a folder"
+    if source.folder is None or source.pattern:
+        return source.kind
     if rules.follow_links == "all":
         return "links may lead out of it"
-    if mount := deaf(source.root):
+    if mount := deaf(source.folder):
         return f"{mount.kind} on {mount.point}"
     return ""
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.schema import part_texts
+from docmill.storage.schema import part_readings
 
 KEYS = ("embedding_key", "part_keys")
 """The columns that hold the keys of a chunk's vectors."""
@@ -16,7 +16,7 @@ KEYS = ("embedding_key", "part_keys")
 def by_vector(chunks: pa.Table) -> pa.Table:
     """Return chunks with one row for each vector, in order; `embedding_key` is the key of that vector.
 
-    `text`, if present, is the text of the part. `tokens` are divided among the parts.
+    `text`, if present, is the reading of the part, and nothing is left out of it. `tokens` are divided among the parts.
     """
     counts = _counts(chunks)
     if chunks.num_rows == counts.sum():
@@ -24,8 +24,9 @@ def by_vector(chunks: pa.Table) -> pa.Table:
     rows = chunks.take(pa.array(np.repeat(np.arange(len(counts)), counts)))
     rows = _with(rows, "embedding_key", vector_keys(chunks))
     if "text" in chunks.column_names:
-        texts, starts = (chunks.column(name).to_pylist() for name in ("text", "parts"))
-        rows = _with(rows, "text", chain.from_iterable(map(part_texts, texts, starts)))
+        columns = (chunks.column(name).to_pylist() for name in ("text", "parts", "unread"))
+        rows = _with(rows, "text", chain.from_iterable(map(part_readings, *columns)))
+        rows = _with(rows, "unread", [[]] * rows.num_rows)
     if "tokens" in chunks.column_names:
         shares = rows.column("tokens").to_numpy() // np.repeat(counts, counts)
         rows = _with(rows, "tokens", shares.tolist())

@@ -153,6 +153,10 @@ class Encoder:
             self._check_query(len(row))
         return self._embed(rows)
 
+    def fits(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each query whether `encode_queries` takes it."""
+        return [len(row) <= self._network.max_tokens for row in self._tokenized(texts, self.space.query_prefix)]
+
     def _check_query(self, tokens: int) -> None:
         limit = self._network.max_tokens
         if tokens > limit:

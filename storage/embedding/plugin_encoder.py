@@ -91,6 +91,10 @@ class PluginEncoder:
                 raise QueryError(f"the query has {count} tokens, {self.space.model} takes {limit}; shorten it")
         return self._made(self.plugin.encode_queries, texts)
 
+    def fits(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each query whether `encode_queries` takes it."""
+        return [count <= self.space.token_limit for count in self._counts(texts)]
+
     def check(self, texts: Sequence[str]) -> None:
         """Raise `StoreError` for a text that `encode` would refuse."""
         for count, text in zip(self._counts(texts), texts, strict=True):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.failpoints import boundary
+from docmill.storage.process.ending import one_change
 from docmill.storage.process.extras import extra
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Objects:
         """Write an object, and overwrite an existing one."""
         import obstore
 
-        with self._explained(key), boundary(f"remote write {key.split('/')[0]}"):
+        with self._explained(key), boundary(f"remote write {key.split('/')[0]}"), one_change():
             obstore.put(self._store, key, data)
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
@@ -121,7 +122,7 @@ class Objects:
 
         with self._explained(key):
             try:
-                with boundary(f"remote put {key.split('/')[0]}"):
+                with boundary(f"remote put {key.split('/')[0]}"), one_change():
                     obstore.put(self._store, key, data, mode="create")
             except AlreadyExistsError:
                 return self.read(key) == data
@@ -138,6 +139,7 @@ class Objects:
         version: UpdateVersion = {"e_tag": tag}
         with self._explained(key):
             try:
+                # No `one_change`: this gives a lease back at the end of a process, when nothing else may change.
                 with boundary(f"remote replace {key}"):
                     obstore.put(self._store, key, data, mode=version)
             except PreconditionError:
@@ -171,7 +173,7 @@ class Objects:
         """Upload a file as an object, whole or not at all."""
         import obstore
 
-        with self._explained(key), boundary(f"remote upload {key.split('/')[0]}"):
+        with self._explained(key), boundary(f"remote upload {key.split('/')[0]}"), one_change():
             obstore.put(self._transfers, key, path)
 
     def download(self, key: str, path: Path) -> None:
@@ -192,14 +194,14 @@ class Objects:
         """Copy an object on the object store, and overwrite an existing one."""
         import obstore
 
-        with self._explained(key), boundary(f"remote copy {to.split('/')[0]}"):
+        with self._explained(key), boundary(f"remote copy {to.split('/')[0]}"), one_change():
             obstore.copy(self._transfers, key, to)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects in one request; missing ones are no error."""
         import obstore
 
-        with self._explained(keys[0]), boundary("remote delete"):
+        with self._explained(keys[0]), boundary("remote delete"), one_change():
             obstore.delete(self._store, list(keys))
 
     @contextmanager

@@ -46,18 +46,18 @@ class Origin:
             except (Rejected, Transient, MemoryError):
                 raise
             except Exception as error:
-                raise failure(f"{self} failed: {described(error)}{_place(error)}") from error
+                raise failure(f"{self} failed: {described(error)}{place(error)}") from error
 
         return guarded
 
 
-def described(error: BaseException) -> str:
-    """Return an exception's type and message in one line of at most 500 characters."""
+def described(error: BaseException, longest: int | None = _LONGEST) -> str:
+    """Return an exception's type and message in one line of at most so many characters."""
     message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}"[:_LONGEST].removesuffix(": ")
+    return f"{type(error).__name__}: {message}"[:longest].removesuffix(": ")
 
 
-def _place(error: BaseException) -> str:
+def place(error: BaseException) -> str:
     """Return the file and line of the plugin that an exception passed last, or "" if it comes from docmill's checks."""
     calls = [(Path(call.filename), call.lineno) for call in extract_tb(error.__traceback__)]
     theirs = [(path, line) for path, line in calls if _OURS not in path.parents]
@@ -65,6 +65,6 @@ def _place(error: BaseException) -> str:
     return own[-1] if own else ""
 
 
-def crashed(message: str) -> Rejected:
+def plugin_failed(message: str) -> Rejected:
     """Return the reason for a document on which a plugin has failed."""
-    return Rejected("crashed", message)
+    return Rejected("plugin_failed", message)

@@ -12,11 +12,12 @@ from contextlib import contextmanager, suppress
 
 
 class _Commits:
-    """The commits in progress. A process may ingest into several stores at once; none waits for another."""
+    """The commits, and the single changes, in progress. A process may ingest into several stores; none waits."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._running = 0
+        self._changing = 0
         self._closed = False
 
     def begin(self) -> None:
@@ -31,11 +32,23 @@ class _Commits:
             self._running -= 1
             self._changed.notify_all()
 
+    def begin_change(self) -> None:
+        """Count a change. It may be a part of a commit in progress, which is waited for; else do as for a commit."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._closed or self._running > 0)
+            self._changing += 1
+
+    def end_change(self) -> None:
+        """Count a change as done."""
+        with self._changed:
+            self._changing -= 1
+            self._changed.notify_all()
+
     def close(self, patience_s: float) -> None:
         """Let none begin any more, and wait for those in progress, for so many seconds at most."""
         with self._changed:
             self._closed = True
-            self._changed.wait_for(lambda: not self._running, patience_s)
+            self._changed.wait_for(lambda: not self._running and not self._changing, patience_s)
 
     @property
     def running(self) -> bool:
@@ -45,7 +58,7 @@ class _Commits:
     @property
     def over(self) -> bool:
         """Whether none is in progress, and none will begin."""
-        return self._closed and not self._running
+        return self._closed and not self._running and not self._changing
 
 
 _commits = _Commits()
@@ -62,6 +75,19 @@ def uncut() -> Iterator[None]:
         yield
     finally:
         _commits.end()
+
+
+@contextmanager
+def one_change() -> Iterator[None]:
+    """Mark one change of an object store: an end that begins during the block waits for it, and none begins after.
+
+    Only then is it safe to release what keeps other writers out.
+    """
+    _commits.begin_change()
+    try:
+        yield
+    finally:
+        _commits.end_change()
 
 
 def is_committing() -> bool:

@@ -23,6 +23,7 @@ from docmill.storage.mirror.mirror_folder import open_folder
 from docmill.storage.reader.document import Document
 from docmill.storage.reader.overview import history_table, status_of
 from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.retrieval.candidates.long_query import vectors_of
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.search_options import (
     Mode,
@@ -128,7 +129,8 @@ class Store:
         """Return the chunks that answer a query best.
 
         Args:
-            text: The query, in words.
+            text: The query, in words. One that is too long for the model is read in parts; a step `query` of each hit
+                then says so.
             k: How many hits to return at most.
             mode: `"hybrid"` fuses the rankings of both indexes; `"vector"` and `"keyword"` use one of them.
             where: An SQL predicate over the columns of chunks and documents, such as `"content_type = 'code'"`. Both
@@ -141,7 +143,7 @@ class Store:
             `score` the score after the last step of the search. Offsets are half-open, in code points.
 
         Raises:
-            docmill.errors.QueryError: The query is empty or too long for the model, an option is wrong, or `where`
+            docmill.errors.QueryError: The query is empty or has over 20,000 characters, an option is wrong, or `where`
                 cannot be evaluated within the limits of `sql`.
             docmill.errors.StoreError: A file of the snapshot is damaged, or its embedding model has changed.
 
@@ -190,10 +192,10 @@ class Store:
             check_query(text)
         allowed = self._allowed(where) if texts else None
         at_once = len(texts) > 1 and mode != "keyword" and (allowed is None or allowed)
-        vectors = self._sources.encoder.encode_queries(texts) if at_once else [None] * len(texts)
+        vectors = vectors_of(texts, self._sources.encoder) if at_once else [None] * len(texts)
         return [
-            search(Query(text, options, self._sources, allowed, vector), rewrite)
-            for text, vector in zip(texts, vectors, strict=True)
+            search(Query(text, options, self._sources, allowed, own), rewrite)
+            for text, own in zip(texts, vectors, strict=True)
         ]
 
     def _allowed(self, where: str | None) -> set[str] | None:

@@ -51,7 +51,11 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     best = found[: query.options.k]
     rows = query.rows([one.key for one in best])
     shares = relevances(best, highest)
-    return [as_hit(rank, one, rows[one.key], next(shares)) for rank, one in enumerate(best, start=1)]
+    urls = query.sources.source_urls({row.document_id for row in rows.values()})
+    return [
+        as_hit(rank, one, rows[one.key], next(shares), urls.get(rows[one.key].document_id, ""))
+        for rank, one in enumerate(best, start=1)
+    ]
 
 
 def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:

@@ -24,6 +24,8 @@ _DOCUMENT = {
     "modified": "When it was changed, as the file states, in ISO 8601.",
     "lang": "Natural language that the file states (BCP 47).",
     "parent": "Uri of the archive or mail that contains it.",
+    "reader": "Parser that [parse] readers or a plugin chose, with its version; empty if docmill's own.",
+    "source_url": "URL where a person opens the original; empty for a file on a disk.",
 }
 _CHUNK = {
     "chunk_id": "Id of the chunk.",
@@ -33,7 +35,7 @@ _CHUNK = {
     "start_char": "Where it begins in the document's text, in code points.",
     "end_char": "Where it ends, exclusive.",
     "text": "Its text.",
-    "context": "What is put before the text when it is embedded and indexed.",
+    "context": "What is put before the reading of the text when it is embedded and indexed.",
     "headings": "Headings above it, outermost first.",
     "page": "Page on which it begins, from 1; NULL if the format has no pages.",
     "line": "Line of the canonical text on which it begins, from 1.",
@@ -54,6 +56,7 @@ _CHUNK = {
     "about_end": "Where that span ends.",
     "parts": "Offsets in its text of all parts but the first, if it has several vectors.",
     "part_keys": "Keys of the vectors of these parts.",
+    "unread": "Offsets in its text, start and end in turn, of markup that is neither embedded nor indexed.",
 }
 _FOUND = {"chunk_id": "Id of a chunk.", "uri": "Its document."}
 

@@ -19,6 +19,7 @@ from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.first_format import former_schema, former_sql, is_first
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
+from docmill.storage.sql.column_descriptions import TABLES
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.document_warnings import with_warnings
 from docmill.storage.sql.error_message import AskedStatement, first_line, message_of
@@ -45,6 +46,7 @@ Rows = tuple[pa.Schema, Iterator[pa.RecordBatch]]
 """The columns of a result, and its rows as they come."""
 
 _ROWS_AT_ONCE = 10_000  # rows between two checks of the memory limit
+_SHOW_TABLES = re.compile(r"\s*SHOW\s+TABLES\s*;?\s*", re.IGNORECASE)
 _MACRO = """
 CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(encode(named::VARCHAR)) || '"')
 """
@@ -222,8 +224,16 @@ def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> AskedStat
         kind = str(statements[0].type).rsplit(".", 1)[-1]
         hint = "; name the values of a PIVOT: PIVOT t ON column IN ('a', 'b')" if kind == "MULTI" else ""
         raise QueryError(f"only SELECT is allowed here, got {kind}{hint}")
+    if _SHOW_TABLES.fullmatch(sql):
+        return AskedStatement(sql, _tables_sql(), 0)
     ran = str(statements[0].query)
     return AskedStatement(sql, ran, -max(0, sql.find(ran)))
+
+
+def _tables_sql() -> str:
+    """Return a SELECT of the names that a statement may use: DuckDB would list those behind the views, and not all."""
+    names = sorted(name for name in TABLES if name.isidentifier())  # `neighbours(…)` is no table
+    return f"SELECT unnest({names!r}) AS name"
 
 
 def _reserved(connection: "duckdb.DuckDBPyConnection") -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Row reader: keep the files of a table open, and read single rows by id without the rows around them."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -30,26 +30,30 @@ class OpenedTable:
         self._pieces = {piece.bucket: piece for piece in stored.pieces(name)}
         self._opened = lru_cache(_KEPT)(self._open)
 
-    def rows(self, column: str, ids: Collection[str]) -> pa.Table:
-        """Return the rows whose id in `column` is among `ids`, in no order."""
+    def rows(self, column: str, ids: Collection[str], names: Sequence[str] = ()) -> pa.Table:
+        """Return the rows whose id in `column` is among `ids`, in no order.
+
+        With `names`, `column` among them, only these columns are read, none of which format 1 called otherwise.
+        """
+        every = SCHEMAS[self._name]
+        schema = pa.schema([every.field(name) for name in names]) if names else every
         wanted: dict[int, list[str]] = {}
         for key in ids:
             wanted.setdefault(bucket_of(key, self._buckets), []).append(key)
         here = [bucket for bucket in wanted if bucket in self._pieces]
-        found = at_once(lambda bucket: self._opened(bucket).rows(column, wanted[bucket]), here)
-        return pa.concat_tables([SCHEMAS[self._name].empty_table(), *found])
+        found = at_once(lambda bucket: self._opened(bucket).rows(column, wanted[bucket], names), here)
+        return pa.concat_tables([schema.empty_table(), *(conform(table, schema) for table in found)])
 
     def _open(self, bucket: int) -> "_OpenedFile":
-        return _OpenedFile(self._root, self._pieces[bucket], SCHEMAS[self._name])
+        return _OpenedFile(self._root, self._pieces[bucket])
 
 
 class _OpenedFile:
     """One Parquet file with the first digits of the ids in each of its row groups, in the order of the groups."""
 
-    def __init__(self, root: Path, piece: StoredFile, schema: pa.Schema) -> None:
+    def __init__(self, root: Path, piece: StoredFile) -> None:
         self._root = root
         self._path = root / piece.file.path
-        self._schema = schema
         self._lock = Lock()  # a Parquet reader serves one thread at a time
         try:
             self._file = pq.ParquetFile(self._path, memory_map=True)
@@ -57,17 +61,18 @@ class _OpenedFile:
             raise self._damaged(error) from error
         self._spans = list(_spans(self._file.metadata))
 
-    def rows(self, column: str, ids: Collection[str]) -> pa.Table:
-        """Return the rows whose `column` is among `ids`."""
+    def rows(self, column: str, ids: Collection[str], names: Sequence[str]) -> pa.Table:
+        """Return the rows whose `column` is among `ids`, with the columns that are there, or those among `names`."""
         heads = [key[:BUCKET_DIGITS] for key in ids]
         groups = [i for i, (low, high) in enumerate(self._spans) if any(low <= head <= high for head in heads)]
+        held = [name for name in names if name in self._file.schema_arrow.names]
         try:
             with self._lock:
-                table = self._file.read_row_groups(groups, use_threads=False)
+                table = self._file.read_row_groups(groups, held or None, use_threads=False)
         except (OSError, pa.ArrowInvalid) as error:
             raise self._damaged(error) from error
         own = pc.is_in(table.column(column), value_set=pa.array(ids, pa.string()))
-        return conform(table.filter(own), self._schema)
+        return table.filter(own)
 
     def _damaged(self, error: Exception) -> StoreError:
         return StoreError(f"{self._path} cannot be read: {error}; see: docmill verify --store {self._root}")

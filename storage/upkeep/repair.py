@@ -259,4 +259,4 @@ def _encoded(base: StoredSnapshot, rows: pa.Table, encode: Encode) -> npt.NDArra
     if space.late:
         encoder = load_encoder(space.model, space.revision, space.light)
         return encode_windows(windows_of(*late_rows(base, rows)), encoder)
-    return encode([*map(indexed_text, *(rows.column(name).to_pylist() for name in ("context", "text")))])
+    return encode([*map(indexed_text, *(rows.column(name).to_pylist() for name in ("context", "text", "unread")))])

@@ -229,7 +229,7 @@ def _check_space(stored: StoredSnapshot) -> Iterator[Finding]:
     if space.late:
         wanted = keys_of(windows_of(*late_rows(stored, chunks)), space.id)
     else:
-        texts = map(indexed_text, *(chunks.column(name).to_pylist() for name in ("context", "text")))
+        texts = map(indexed_text, *(chunks.column(name).to_pylist() for name in ("context", "text", "unread")))
         wanted = [embedding_key(text, space.id) for text in texts]
     for uri, key, right in zip(
         *(chunks.column(name).to_pylist() for name in ("uri", "embedding_key")), wanted, strict=True

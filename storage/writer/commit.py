@@ -4,7 +4,7 @@ Readers see nothing before the snapshot file is written. No snapshot names what 
 next writer finds again by content, and a LanceDB version, which it reverts.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -53,6 +53,7 @@ T = TypeVar("T")
 _BATCH_ROWS = 4096  # rows in memory at a time on their way to vectors
 _COMPARED = ["chunk_id", "document_id", "headings", *KEYS]
 _Own = tuple[tuple[str, ...], list[str]]
+_Compared = tuple[str, _Own, str]
 _ROWS_AT_ONCE = 5_000  # up to this, tables, vectors and postings are written in parallel; above, in turn to save memory
 
 
@@ -126,21 +127,28 @@ def compare_chunks(base: StoredSnapshot | None, changes: Changes) -> ChunkMoves:
     before, retitled = (base.snapshot.rows("chunks") if base else 0) - len(old), _retitled(base, changes)
     entering, renamed, staying = [pa.array([], pa.string())], [pa.array([], pa.string())], set[str]()
     for part in parts(changes.chunks, _COMPARED):
-        # A chunk whose text is as before may have other parts or another window, and so other vectors.
-        rows = [*_compared(part)]
-        new = [key for key, (vectors, _), _ in rows if key not in old or old[key][0] != vectors]
-        stay = old.keys() & {key for key, *_ in rows} - set(new)
-        names = _renamed(rows, {key: old[key] for key in stay}, retitled)
-        staying |= stay
+        new, same = _divided(_compared(part), old)
+        names = [key for key, own, document in same if own != old[key] or document in retitled]
+        staying |= {key for key, *_ in same}
         entering.append(pa.array(new, pa.string()))
         renamed.append(pa.array(names, pa.string()))
     leaving, added = frozenset(old.keys() - staying), pa.concat_arrays(entering)
     return ChunkMoves(leaving, added, before + len(staying), pa.concat_arrays(renamed))
 
 
-def _renamed(rows: Sequence[tuple[str, _Own, str]], staying: Mapping[str, _Own], retitled: set[str]) -> list[str]:
-    """Return the ids of the staying chunks whose title or headings have changed."""
-    return [key for key, own, document in rows if key in staying and (own != staying[key] or document in retitled)]
+def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[str], list[_Compared]]:
+    """Return the ids of chunks that are new, and the chunks that have the vectors that they had.
+
+    A chunk whose text is as before may have other parts or another window, and so other vectors.
+    """
+    new, same = list[str](), list[_Compared]()
+    for row in rows:
+        key, (vectors_of_chunk, _), _ = row
+        if key in old and old[key][0] == vectors_of_chunk:
+            same.append(row)
+        else:
+            new.append(key)
+    return new, same
 
 
 def _retitled(base: StoredSnapshot | None, changes: Changes) -> set[str]:
@@ -150,7 +158,7 @@ def _retitled(base: StoredSnapshot | None, changes: Changes) -> set[str]:
     return {key for key, title in titles.items() if held.get(key, title) != title}
 
 
-def _chunk_ids(base: StoredSnapshot | None, documents: frozenset[str]) -> Iterator[tuple[str, _Own, str]]:
+def _chunk_ids(base: StoredSnapshot | None, documents: frozenset[str]) -> Iterator[_Compared]:
     """Yield the id of each chunk of some documents, with what is compared of it, and its document."""
     if base is None or not documents:
         return
@@ -165,7 +173,7 @@ def _chunk_ids(base: StoredSnapshot | None, documents: frozenset[str]) -> Iterat
         yield from _compared(table)
 
 
-def _compared(chunks: pa.Table) -> Iterator[tuple[str, _Own, str]]:
+def _compared(chunks: pa.Table) -> Iterator[_Compared]:
     """Yield id, keys of the vectors with the headings, and document of chunks."""
     columns = (chunks.column(name).to_pylist() for name in _COMPARED)
     for chunk_id, document, headings, first, others in zip(*columns, strict=True):

@@ -7,12 +7,13 @@ import pyarrow.compute as pc
 
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keywords.segments.chunk_fields import ChunkFields
+from docmill.storage.schema import reading
 from docmill.storage.tables.spill import Rows, parts
 from docmill.storage.tables.tables import read_stored_file, read_table
 
 _BATCH_ROWS = 4096  # rows in memory at a time on their way to the postings
 _BETWEEN = " \u203a "  # between the headings in a context
-_COLUMNS = ["chunk_id", "document_id", "uri", "headings", "context", "text"]
+_COLUMNS = ["chunk_id", "document_id", "uri", "headings", "context", "text", "unread"]
 
 
 def posting_rows(
@@ -23,10 +24,10 @@ def posting_rows(
         some = part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))
         for batch in some.to_batches(_BATCH_ROWS):
             columns = (column.to_pylist() for column in batch.columns)
-            for chunk_id, document, uri, headings, context, text in zip(*columns, strict=True):
+            for chunk_id, document, uri, headings, context, text, unread in zip(*columns, strict=True):
                 title = titles.get(document, "")
                 own = _own_words(context, title, headings)
-                yield chunk_id, ChunkFields(text, own, "\n".join(headings), title, uri)
+                yield chunk_id, ChunkFields(reading(text, unread), own, "\n".join(headings), title, uri)
 
 
 def stored_rows(stored: StoredSnapshot, without: frozenset[str] = frozenset()) -> Iterator[tuple[str, ChunkFields]]:

@@ -85,8 +85,8 @@ def in_turn(rows: pa.Table, late: bool) -> pa.Table:
 
 
 def _plain(encoder: TextEncoder, rows: pa.Table) -> pa.Table:
-    contexts, texts = (rows.column(name).to_pylist() for name in ("context", "text"))
-    return _pack(rows, encoder.encode(list(map(indexed_text, contexts, texts))))
+    columns = (rows.column(name).to_pylist() for name in ("context", "text", "unread"))
+    return _pack(rows, encoder.encode(list(map(indexed_text, *columns))))
 
 
 def _pack(rows: pa.Table, vectors: npt.NDArray[np.float32]) -> pa.Table:

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import embedding_key, key_of, late_key
-from docmill.storage.schema import Draft, Parsed, indexed_text, part_texts
+from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
 from docmill.tasks.chunking.chunk_tree import ChunkNode, ChunkTree, grow, in_order, summary
 from docmill.tasks.chunking.fitting import Fitter
 from docmill.tasks.chunking.route import Route, Routed
@@ -23,6 +23,8 @@ from docmill.tasks.context.model_prompts import VERSION as PROMPTS
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import DETECTOR_VERSION, Verdict
+from docmill.tasks.reading.reading_map import VERSION as READING_VERSION
+from docmill.tasks.reading.reading_map import ReadingMap, reading_of
 from docmill.tasks.split.parts.line_numbers import PageNumbers, lines_at
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.parts.options import MIN_SIZE
@@ -30,7 +32,7 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
-CHUNKER_VERSION = 6
+CHUNKER_VERSION = 7
 """Raise it whenever this module makes other chunks of the same spans: all documents are then chunked again."""
 _SPECIAL_TOKENS = 8  # more than any model adds
 _WINDOWS = 4  # a chunk with parts may be this many times as long as the model's limit
@@ -99,25 +101,30 @@ def chunk_regions(
     If `lookup` is not complete afterwards, these chunks are not yet final.
     """
     # Once for the whole text: every span is then measured by its offsets, without tokenizing again.
-    tokens = Tokens(parsed.text, tokenizer)
-    measure = Tokens(parsed.text, load_tokenizer(options.sizes_by)) if options.sizes_by else tokens
+    # A late vector is that of the document as it stands: its window is a stretch of it.
+    read = ReadingMap(parsed.text) if options.late else reading_of(parsed)
+    tokens = Tokens(parsed.text, tokenizer, read.text)
+    measure = Tokens(parsed.text, load_tokenizer(options.sizes_by), read.text) if options.sizes_by else tokens
     part = Part.whole(parsed, measure, lookup)
     setting = context_input_of(parsed, part.outline, tokens.counter, options.context_tokens, options.window_tokens)
     groups = [(some[0].route.contextualizer or options.contextualizer, some) for some in _together(routed)]
-    fitters = {name: _fitter(name, setting, tokens, options, part.lookup) for name in dict(groups)}
+    fitters = {name: _fitter(name, setting, (tokens, read), options, part.lookup) for name in dict(groups)}
     grown = [one for name, some in groups for one in _grow(part, some, fitters[name])]
-    drafts = list(_drafts(setting, part, grown, routed))
+    drafts = list(_drafts(setting, part, grown, routed, read))
     if options.parts:
         return [replace(one, parts=divide(one, tokens, options.parts, options.token_limit)) for one in drafts]
     return _with_windows(drafts, tokens, options.token_limit - tokens.counter.special) if options.late else drafts
 
 
-def _fitter(name: str, setting: ContextInput, tokens: Tokens, options: ChunkOptions, lookup: Lookup) -> Fitter:
+def _fitter(
+    name: str, setting: ContextInput, read: tuple[Tokens, ReadingMap], options: ChunkOptions, lookup: Lookup
+) -> Fitter:
+    tokens, _ = read
     context = contextualizer_of(name, options.by_model)
     # Without contexts their tokens are room for text.
     own = setting.with_budget(options.context_tokens if context.name != "none" else 0)
     room = options.longest - tokens.counter.special - own.budget
-    return Fitter(tokens, own, ContextWriter(context, lookup, options.by_model), options.longest, room // 2)
+    return Fitter(*read, own, ContextWriter(context, lookup, options.by_model), options.longest, room // 2)
 
 
 def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
@@ -154,7 +161,9 @@ def _of_document(part: Part, grown: Sequence[ChunkTree]) -> Iterator[ChunkNode]:
         yield from filter(None, (summary(part, one.fitter, one.telling) for one in last.values()))
 
 
-def _drafts(setting: ContextInput, part: Part, grown: Sequence[ChunkTree], routed: Sequence[Routed]) -> Iterator[Draft]:
+def _drafts(
+    setting: ContextInput, part: Part, grown: Sequence[ChunkTree], routed: Sequence[Routed], read: ReadingMap
+) -> Iterator[Draft]:
     pages, starts = PageNumbers(part.parsed), [one.region.start for one in routed]
     fallen_back = [one for one in grown if one.strategy != one.splitter.name]
     ordered = in_order([*(node for one in grown for node in one.nodes), *_of_document(part, grown)])
@@ -180,6 +189,7 @@ def _drafts(setting: ContextInput, part: Part, grown: Sequence[ChunkTree], route
             context_state=state,
             about_start=node.about.start,
             about_end=node.about.end,
+            unread=read.unread(*span),
         )
 
 
@@ -197,7 +207,10 @@ def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -
     """Return the vector keys of each chunk of a document's canonical text, one for each of its parts."""
     if not late:
         return tuple(
-            tuple(embedding_key(indexed_text(one.context, part), space_id) for part in part_texts(one.text, one.parts))
+            tuple(
+                embedding_key(indexed_text(one.context, read), space_id)
+                for read in part_readings(one.text, one.parts, one.unread)
+            )
             for one in drafts
         )
     return tuple(
@@ -217,10 +230,11 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     said = asdict(replace(options, sizes_by="", contextualizer=name))
     # Options that are off leave no trace in the key: stores from before they existed keep their chunks.
     late = [WINDOWS_VERSION] if said.pop("late") else []
+    read = [] if late else [{"reading": READING_VERSION}]
     parts = [{"parts": size, "version": PARTS_VERSION}] if (size := said.pop("parts")) else []
     by_model, window = said.pop("by_model"), said.pop("window_tokens")
     asked = [{"by_model": by_model, "window": window, "prompts": PROMPTS}] if asks_model(route, options) else []
-    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *parts, *asked)
+    return key_of("chunker", versions, splitter.name, own, said, tokenizer_id, *late, *read, *parts, *asked)
 
 
 def plugins_in(routed: Sequence[Routed], options: ChunkOptions) -> list[str]:

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from docmill.storage.schema import indexed_text
+from docmill.storage.schema import indexed_text, reading
 from docmill.tasks.context.context_input import ContextInput, Lead
 from docmill.tasks.context.model_context import ContextWriter
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.model.prompt import Prompt
+from docmill.tasks.reading.reading_map import ReadingMap
 from docmill.tasks.split.spans.pieces import Piece, cut, windows
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, cluster_end, cluster_start, trim
@@ -38,6 +39,7 @@ class Fitter:
     """Makes spans fit a model that takes `limit` tokens; longer ones are first cut into parts of `size` tokens."""
 
     tokens: Tokens
+    reading: ReadingMap
     setting: ContextInput
     teller: ContextWriter
     limit: int
@@ -90,11 +92,16 @@ class Fitter:
         """Return the number of tokens of each indexed text, including special ones."""
         counter, count = self.tokens.counter, self.setting.count
         if counter.local:
-            whole = self.tokens.exact(spans)
+            # Of a span that is all markup, something is read nevertheless.
+            whole = [own or self._least(span) for own, span in zip(self.tokens.exact(spans), spans, strict=True)]
             return [own + count(context) + counter.special for own, context in zip(whole, said, strict=True)]
-        text = self.tokens.text
-        texts = [indexed_text(context, text[slice(*span)]) for context, span in zip(said, spans, strict=True)]
+        text, unread = self.tokens.text, self.reading.unread
+        pairs = zip(said, spans, strict=True)
+        texts = [indexed_text(context, text[slice(*span)], unread(*span)) for context, span in pairs]
         return [own + counter.special for own in counter.counts(texts)] if texts else []
+
+    def _least(self, span: Span) -> int:
+        return self.tokens.counter.count(reading(self.tokens.text[slice(*span)], self.reading.unread(*span)))
 
 
 def _aligned(text: str, spans: Iterable[Span]) -> list[Span]:

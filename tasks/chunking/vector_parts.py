@@ -1,6 +1,6 @@
 """Vector parts: divide a long chunk into parts that fit the model, each with its own vector."""
 
-from docmill.storage.schema import Draft, indexed_text, part_texts
+from docmill.storage.schema import Draft, indexed_text, part_readings
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.spans.merge_pieces import merge
 from docmill.tasks.split.spans.pieces import GLUE, Piece, fit_all
@@ -38,5 +38,5 @@ def _starts(tokens: Tokens, span: Span, size: int) -> tuple[int, ...]:
 
 def _longest(draft: Draft, tokens: Tokens, starts: tuple[int, ...]) -> int:
     """Return the maximum tokens of a part as the model reads it, including special ones."""
-    texts = [indexed_text(draft.context, text) for text in part_texts(draft.text, starts)]
+    texts = [indexed_text(draft.context, read) for read in part_readings(draft.text, starts, draft.unread)]
     return max(tokens.counter.counts(texts)) + tokens.counter.special

@@ -33,6 +33,14 @@ def comments(text: str, language: str) -> Iterator[Span]:
             yield _inside(comment)
 
 
+def documented(text: str, language: str) -> Iterator[tuple[Span, Span]]:
+    """Yield the comment of each definition that has one, without its markers, and the code below the comment."""
+    definitions = definitions_of(text, language)
+    for one in definitions.all if definitions else ():
+        if comment := _comment_of(text, one.start):
+            yield _inside(comment), Span(min(max(one.start, comment.end()), one.end), one.end)
+
+
 def _before_code(text: str) -> Iterator[Span]:
     end, match = min(len(text), _SEARCHED), _BEFORE.match(text)
     while match and (comment := _COMMENT.match(text, match.end(), end)):

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from docmill.storage.plugins.origin import Origin, crashed
+from docmill.storage.plugins.origin import Origin, plugin_failed
 from docmill.tasks.context.context_input import ContextInput, Contextualizer, Lead
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.split.spans.span import Span
@@ -42,4 +42,4 @@ def contextualizer_of_plugin(origin: Origin, plugin: ContextualizerPlugin) -> Co
         text.encode()  # raises for half a character, which no table can hold
         return text if setting.count(text) <= setting.budget else cut_words(text, setting.budget, setting.counter)
 
-    return Contextualizer(origin.name, origin.version(plugin.version), origin.guarded(say, crashed))
+    return Contextualizer(origin.name, origin.version(plugin.version), origin.guarded(say, plugin_failed))

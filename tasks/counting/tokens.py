@@ -48,10 +48,15 @@ def load_tokenizer(model_dir: str) -> Tokenizer:
 
 
 class Tokens:
-    """The tokens of one document; positions and spans are in code points of its text."""
+    """The tokens of one document; positions and spans are in code points of its text.
 
-    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
+    `read` is the text whose tokens are counted, if that is not the document's own: of the same length, with blanks for
+    what is left out (see `docmill.tasks.reading.reading_map`).
+    """
+
+    def __init__(self, text: str, tokenizer: Tokenizer, read: str = "") -> None:
         self.text = text
+        self.read = read or text
         self.counter = counter_of(tokenizer)
         self._opaque: list[tuple[int, int]] = []  # words cut into tokens that change when the word is cut
         self._sliced: list[int] = []  # where the text was cut before tokenizing although that may change tokens
@@ -77,20 +82,26 @@ class Tokens:
         """Return the last position such that a span from `start` has at most `tokens` tokens."""
         first = bisect_left(self._starts, start)
         stop = bisect_right(self._before, self._before[first] + tokens, first) - 1
-        return self._starts[stop] if stop < len(self._starts) else len(self.text)
+        return self._before_marks(self._starts[stop], start) if stop < len(self._starts) else len(self.text)
 
     def retreat(self, end: int, tokens: int) -> int:
         """Return the first position such that a span up to `end` has at most `tokens` tokens."""
         stop = bisect_left(self._starts, end)
         first = bisect_left(self._before, self._before[stop] - tokens, 0, stop + 1)
-        return self._starts[first] if first < stop else end
+        return self._before_marks(self._starts[first], 0) if first < stop else end
 
     def exact(self, spans: Sequence[tuple[int, int]]) -> list[int]:
-        """Return the number of tokens of each span's text, tokenized alone."""
+        """Return the number of tokens of what is read of each span, tokenized alone."""
         counts = [self.count(*span) if self._adds_up(*span) else -1 for span in spans]
-        unsure = [self.text[slice(*span)] for span, count in zip(spans, counts, strict=True) if count < 0]
+        unsure = [self.read[slice(*span)] for span, count in zip(spans, counts, strict=True) if count < 0]
         found = iter(self.counter.counts(unsure) if unsure else ())
         return [next(found) if count < 0 else count for count in counts]
+
+    def _before_marks(self, position: int, least: int) -> int:
+        """Return the start of what is left out directly before a word, such as the bracket of a link."""
+        while position > least and self.read[position - 1] == " " and self.text[position - 1] not in SPACES:
+            position -= 1
+        return position
 
     def _adds_up(self, start: int, end: int) -> bool:
         if not self.counter.local or bisect_right(self._sliced, start) < bisect_right(self._sliced, end):
@@ -99,7 +110,7 @@ class Tokens:
 
     def _parts(self, position: int) -> bool:
         """Return whether cutting the text here leaves the tokens on both sides unchanged."""
-        text = self.text
+        text = self.read
         if not 0 < position < len(text) or text[position - 1] in SPACES or text[position] in SPACES:
             return True
         unit = bisect_left(self._starts, position)
@@ -112,7 +123,7 @@ class Tokens:
         """Yield the text in slices that need little memory, cut where tokens do not change if possible."""
         start, size = 0, len(self.text)
         while size - start > 2 * _SLICE:
-            place = _SAFE_CUT.search(self.text, start + _SLICE, start + 2 * _SLICE)
+            place = _SAFE_CUT.search(self.read, start + _SLICE, start + 2 * _SLICE)
             end = place.end() if place else start + _SLICE
             if not place:
                 self._sliced.append(end)
@@ -121,7 +132,7 @@ class Tokens:
         yield start, size
 
     def _by_word(self, start: int, end: int) -> tuple[Positions, Positions]:
-        text = self.text[start:end]
+        text = self.read[start:end]
         kinds, runs = kinds_and_runs(text, self.counter.folds)
         parts, is_run, first, long = _units(kinds, text)
         starts = parts[first]
@@ -146,7 +157,7 @@ class Tokens:
         """Return units and their tokens, with long ones cut into their tokens."""
         all_starts, all_counts, done = list[Positions](), list[Positions](), 0
         for i, start, end in long:
-            signs = counts[i] == end - start and self.text[start:end].isascii()  # a rule, such as that of a table
+            signs = counts[i] == end - start and self.read[start:end].isascii()  # a rule, such as that of a table
             inner = np.arange(start, end) if signs else self._by_token(start, end)[0]
             if not signs:
                 self._opaque.append((start, end))
@@ -156,7 +167,7 @@ class Tokens:
         return np.concatenate([*all_starts, starts[done:]]), np.concatenate([*all_counts, counts[done:]])
 
     def _by_token(self, start: int, end: int) -> tuple[Positions, Positions]:
-        offsets = self.counter.tokenizer.encode(self.text[start:end], add_special_tokens=False).offsets
+        offsets = self.counter.tokenizer.encode(self.read[start:end], add_special_tokens=False).offsets
         starts: Positions = np.maximum.accumulate(np.array([first for first, _ in offsets], np.int64)) + start
         return starts, np.ones(len(starts), np.int64)
 

@@ -13,6 +13,7 @@ from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import Region, find_regions
 from docmill.tasks.detect.verdict import Verdict, detect
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.readers import ChosenReader, reader_name
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.split.parts.lookup import Lookup
@@ -33,22 +34,27 @@ class Taking:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file to read: its bytes are at `path`; its type is detected from them and from `name`."""
+    """A file to read: its bytes are at `path`; its type is detected from them and from `name`.
+
+    `reader` is the one that the settings choose, or None.
+    """
 
     path: Path
     name: str
     options: ParseOptions
     max_bytes: int
+    reader: ChosenReader | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The type, content and regions of a file."""
+    """The type, content and regions of a file; `reader` is the parser that read it, "" if docmill's default did."""
 
     file_type: FileType
     parsed: Parsed
     verdict: Verdict
     regions: tuple[Region, ...]
+    reader: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +90,9 @@ def read(task: Reading) -> Read:
     if len(data) > task.max_bytes:
         raise Rejected("too_large", f"{len(data)} bytes, the limit is {task.max_bytes} (discover.max_file_bytes)")
     file_type = detect_file_type(PurePosixPath(task.name).name, data)
-    parsed = parse(data, file_type, task.options)
-    return Read(file_type, parsed, detect(parsed, file_type), find_regions(parsed, file_type))
+    parsed = parse(data, file_type, task.options, task.reader)
+    read_by = reader_name(file_type, task.reader)
+    return Read(file_type, parsed, detect(parsed, file_type), find_regions(parsed, file_type), read_by)
 
 
 def split(task: Splitting) -> tuple[list[Draft], tuple[str, ...]]:

@@ -18,9 +18,9 @@ from docmill.tasks.detect.verdict import detect
 from docmill.tasks.document.recipe import WITH, Recipe, suffix_of
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.readers import ChosenReader, parser_name, reader_name
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType
-from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.metadata import facts_of
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.workers.memory_release import release
@@ -54,6 +54,11 @@ class WorkRequest:
     recipe: Recipe
     stored: Parsed | None
     lookup: Lookup = field(default_factory=Lookup)
+
+    @property
+    def reader(self) -> ChosenReader | None:
+        """Return the reader that the settings choose for the document."""
+        return self.recipe.readers.chosen(self.work.uri)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +101,7 @@ def process_document(job: WorkRequest) -> WorkResult:
 def _processed(job: WorkRequest) -> WorkResult:
     if job.stored is not None:
         file_type = FileType(job.work.format, job.work.language)
-        announce(_parser_name(file_type))
+        announce(parser_name(file_type, job.reader))
         return _split(job, file_type, job.stored)
     # The hash is taken of these bytes: the file may have changed since the sources were listed.
     data = _read(job.work, job.recipe.max_file_bytes)
@@ -106,11 +111,12 @@ def _processed(job: WorkRequest) -> WorkResult:
     except Rejected as why:
         return reject(work, why)
     # Before the parser runs, as it may take the process down; the reject then names it.
-    announce(_parser_name(file_type))
+    parser = parser_name(file_type, job.reader)
+    announce(parser)
     try:
-        parsed = parse(data, file_type, job.recipe.parse)
+        parsed = parse(data, file_type, job.recipe.parse, job.reader)
     except Rejected as why:
-        return reject(work, why, file_type)
+        return reject(work, why, parser)
     finally:
         del data  # before the text is split: both together may exceed the memory limit for a large file
         release()
@@ -125,12 +131,12 @@ def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
     try:
         routed = recipe.routes.route_regions(work.uri, regions, parsed.metadata)
     except ConfigError as error:
-        return reject(work, Rejected("misrouted", str(error)), file_type)
+        return reject(work, Rejected("misrouted", str(error)), parser_name(file_type, job.reader))
     detected = perf_counter()
     try:
         drafts = _chunks(job, file_type, parsed, routed)
     except Rejected as why:
-        return reject(work, why, file_type)
+        return reject(work, why, parser_name(file_type, job.reader))
     document = _document(job, file_type, parsed, routed, len(drafts))
     # A stored text need not travel back through the pipe.
     new = parsed if job.stored is None else None
@@ -142,7 +148,7 @@ def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
 def _chunks(job: WorkRequest, file_type: FileType, parsed: Parsed, routed: Sequence[Routed]) -> list[Draft]:
     """Return the chunks of routed regions; what becomes of the document from here on names the plugins at work."""
     recipe = job.recipe
-    parser = WITH.join([_parser_name(file_type), *plugins_in(routed, recipe.chunk)])
+    parser = WITH.join([parser_name(file_type, job.reader), *plugins_in(routed, recipe.chunk)])
     announce(parser)
     try:
         return chunk_regions(parsed, routed, load_tokenizer(recipe.tokenizer_dir), recipe.chunk, job.lookup)
@@ -155,7 +161,9 @@ def _document(
 ) -> StagedDocument:
     """Return the row of a document, given its routed regions and its chunks."""
     work, recipe = job.work, job.recipe
-    text_key = recipe.text_key(work.content_hash, file_type)
+    # A stored text keeps its key, also where the plugin that read it is gone.
+    known = work.text_key if job.stored is not None else ""
+    text_key = known or recipe.text_key(work.uri, work.content_hash, file_type)
     # Each type once, in the order of the text, so that equal regions make equal rows.
     content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in routed))
     # YAML has dates, which JSON lacks; sorted, equal metadata make equal rows.
@@ -178,16 +186,19 @@ def _document(
         parsed=job.stored is None,
         reason="",
         message="",
-        parser=_parser_name(file_type),
+        parser=parser_name(file_type, job.reader),
+        reader=reader_name(file_type, job.reader),
         content_types=content_types,
         regions=tuple(one.row() for one in routed),
     )
 
 
 def _read(work: WorkItem, limit: int) -> bytes:
-    if work.size > limit:
-        raise Rejected("too_large", f"{work.size} bytes, the limit is {limit} (discover.max_file_bytes)")
     try:
+        # A source need not know the size of what it lists.
+        size = work.size or Path(work.path).stat().st_size
+        if size > limit:
+            raise Rejected("too_large", f"{size} bytes, the limit is {limit} (discover.max_file_bytes)")
         return Path(work.path).read_bytes()
     except FileNotFoundError as error:
         raise why_missing(Path(work.path)) if work.place else Rejected("unreadable", "the file is gone") from error
@@ -195,12 +206,8 @@ def _read(work: WorkItem, limit: int) -> bytes:
         raise Rejected("unreadable", error.strerror or str(error)) from error
 
 
-def _parser_name(file_type: FileType) -> str:
-    return f"{file_type.format} {FORMATS[file_type.format].version}"
-
-
-def reject(work: WorkItem, why: Rejected, file_type: FileType | None = None) -> WorkResult:
-    """Return the row of a rejected document."""
+def reject(work: WorkItem, why: Rejected, parser: str = "") -> WorkResult:
+    """Return the row of a rejected document; `parser` had it when it was rejected."""
     document = StagedDocument(
         work_key=work.key,
         content_hash=work.content_hash,
@@ -218,6 +225,6 @@ def reject(work: WorkItem, why: Rejected, file_type: FileType | None = None) -> 
         parsed=not work.text_key,
         reason=why.reason,
         message=why.message,
-        parser=why.parser or (_parser_name(file_type) if file_type else ""),
+        parser=why.parser or parser,
     )
     return WorkResult(document, [], None)

@@ -8,6 +8,8 @@ invalidates what:
 | the content of a file | all of it | `work_key`, and with it all others |
 | the suffix of a name, where it decides the type | all of it | `work_key` |
 | the version of a parser, or an option of [parse] that the parser reads | parsing and what follows | `text_key` |
+| the reader that [[parse.readers]] chooses, its options, the version of its plugin | the same | `text_key` |
+| a plugin that reads files of a suffix which no other part of docmill knew | the same | `text_key` |
 | the route: strategy, options, contextualizer | splitting from the stored text, and what follows | `chunk_key` |
 | the version of a strategy, a contextualizer or their plugin, the tokenizer, a size | the same | `chunk_key` |
 | the embedding or the language model, for strategies that ask it | the same | `chunk_key` |
@@ -15,7 +17,8 @@ invalidates what:
 | nothing but the path, the time or the order of files | nothing | none |
 
 A rejected file is tried again once its content changes, or its `attempt_key`: the version of its parser, the options
-of [parse], and what its reason depends on. If a plugin failed on it, the key covers the routes and the plugins, too.
+of [parse], its reader, and what its reason depends on. If a plugin failed on it, the key covers the routes and the
+plugins, too.
 """
 
 import json
@@ -34,7 +37,8 @@ from docmill.tasks.chunking.chunk import ChunkOptions, asks_model, chunker_key
 from docmill.tasks.chunking.route import OWN_KEY, Route, RouteTable
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.file_type import VERSION as FILE_TYPE_VERSION
-from docmill.tasks.parse.dispatch.reading import parser_key
+from docmill.tasks.parse.dispatch.parsers import format_of_suffix, plugged
+from docmill.tasks.parse.dispatch.readers import ReaderTable, parser_key
 from docmill.tasks.parse.format import FileType, ParseOptions
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.split.strategies import SPLITTERS
@@ -66,7 +70,8 @@ class Recipe:
     archives: ArchiveOptions
     limits: Limits
     model_id: str = ""
-    _parsers: dict[FileType, str] = field(default_factory=dict, compare=False, repr=False)
+    readers: ReaderTable = field(default_factory=ReaderTable)
+    _parsers: dict[tuple[FileType, str, str], str] = field(default_factory=dict, compare=False, repr=False)
     _chunkers: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def with_passwords(self, passwords: tuple[str, ...]) -> "Recipe":
@@ -75,11 +80,11 @@ class Recipe:
         parse, archives = replace(self.parse, passwords=passwords), replace(self.archives, passwords=passwords)
         return replace(self, parse=parse, archives=archives)
 
-    def attempt_key(self, reason: str, parser: str) -> str:
+    def attempt_key(self, reason: str, parser: str, uri: str = "") -> str:
         """Return the key that keeps a rejected file from being tried again while it is the same.
 
-        It depends on the version of the file's parser, or of all parsers if none was reached, and on the causes of the
-        reason.
+        It depends on the version of the file's parser, or of all parsers if none was reached, on the reader that the
+        settings choose for `uri`, and on the causes of the reason.
         """
         form = FORMATS.get(parser.split(" ")[0])
         # A new version of any parser may be the one that takes a file which none has taken so far.
@@ -87,20 +92,35 @@ class Recipe:
         how = {name: value for name, value in asdict(self.parse).items() if name not in _LIMITING}
         cause = _CAUSES.get(reason, _nothing)(self)
         plugins = [self._chunkers_key()] if WITH in parser else []
+        plugins += self._readers_key(uri, form is None)
         return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, (how, *cause), *plugins)
 
-    def text_key(self, content_hash: str, file_type: FileType) -> str:
-        """Return the key of the canonical text of some content."""
-        if file_type not in self._parsers:
-            self._parsers[file_type] = parser_key(file_type, self.parse)
-        return _text_key(content_hash, self._parsers[file_type])
+    def text_key(self, uri: str, content_hash: str, file_type: FileType) -> str:
+        """Return the key of the canonical text of some content, or "" if nothing that is installed reads its format."""
+        reader = self.readers.chosen(uri)
+        # The options of a reader are no part of a hash, but of its text.
+        known = file_type, suffix_of(uri), repr(reader) if reader else ""
+        if known not in self._parsers:
+            parser = parser_key(file_type, self.parse, reader)
+            claimed = format_of_suffix(known[1])
+            self._parsers[known] = key_of(parser, claimed) if parser and claimed else parser
+        return _text_key(content_hash, self._parsers[known]) if self._parsers[known] else ""
+
+    def is_current(self, uri: str, content_hash: str, file_type: FileType, text_key: str) -> bool:
+        """Return whether the parsers of today would make the text that is stored under a key.
+
+        A document whose plugin is gone keeps its text: nothing can be put in its place.
+        """
+        return self.text_key(uri, content_hash, file_type) in (text_key, "")
 
     def work_key(self, uri: str, content_hash: str, text_key: str) -> str:
         """Return the key that files of equal content, type and route share."""
         route = self.routes.route(uri, "")
         named = [route.contextualizer] if route.contextualizer else []
         split = [part for one in route.ensemble for part in (one.strategy, dict(one.options))]
-        return key_of("work", content_hash, suffix_of(uri), text_key, *split, *named)
+        reader = self.readers.chosen(uri)
+        read = ["read", *reader.spelled()] if reader else []
+        return key_of("work", content_hash, suffix_of(uri), text_key, *split, *named, *read)
 
     def chunk_key(self, text_key: str, uri: str, content_types: Iterable[str], metadata: str) -> str:
         """Return the key of the chunks of a canonical text with regions of some types; `metadata` is its row's."""
@@ -116,6 +136,13 @@ class Recipe:
     def _chunkers_key(self) -> str:
         """Return the key of all routes and all plugins: one of them may do better with a document."""
         return key_of("chunkers", [self._chunker_key(route) for route in self.routes.every()], _plugins())
+
+    def _readers_key(self, uri: str, unread: bool) -> list[Any]:
+        """Return the reader of a uri, and for a file that none of our parsers has read, those of all plugins."""
+        reader = self.readers.chosen(uri)
+        own = [["read", *reader.spelled(), reader.readable()]] if reader else []
+        others = [str(one) for one in plugged()] if unread else []
+        return own + ([others] if others else [])
 
     def _chunker_key(self, route: Route) -> str:
         if route.also:

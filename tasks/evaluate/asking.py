@@ -11,14 +11,18 @@ from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments, SearchOptions
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure
-from docmill.tasks.evaluate.questions import Question
-from docmill.tasks.evaluate.ranking import Values, measure, measure_of, names_of, ranked
+from docmill.tasks.evaluate.overlap import Passage, shared
+from docmill.tasks.evaluate.questions import LeftOut, Question
+from docmill.tasks.evaluate.ranking import Values, is_target, measure, measure_of, names_of, ranked
+from docmill.tasks.evaluate.standing import Answers, reasons
 
 _CHUNKS_PER_DOCUMENT = 5
 """Chunks to request for each document of a ranking: several may be of one document.
 
 With fewer, a ranking of documents ends too early; more only take longer.
 """
+
+_NO_QUOTATION = "it has no quotation; recall@5, IoU@5 and the like need a quoted passage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +80,18 @@ class ReadingDepth:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The results of one way to search: ranked ids by question, and each measure by question."""
+    """The results of one way to search: ranked ids by question, and each measure by question.
+
+    `left_out` are the questions that no measure, or not every one, covers: they are no part of `values`. `cut` are the
+    ids of those whose answers no single chunk holds: measures of rankings count them as missed, whatever a search
+    finds.
+    """
 
     way: SearchMethod
     rankings: dict[str, list[str]]
     values: Values
+    left_out: tuple[LeftOut, ...] = ()
+    cut: tuple[str, ...] = ()
 
     def means(self) -> dict[str, Interval]:
         """Return each measure's mean with its confidence interval."""
@@ -105,43 +116,143 @@ def evaluate(
     measures: Sequence[str],
     reading: ReadingDepth,
 ) -> list[Evaluation]:
-    """Ask every question in every way. Raises `QueryError`, which names the question, for one that cannot be asked."""
+    """Ask one snapshot every question in every way; see `evaluate_all`."""
+    return evaluate_all([store], questions, ways, measures, reading)[0]
+
+
+def evaluate_all(
+    stores: Sequence[Store],
+    questions: Sequence[Question],
+    ways: Sequence[SearchMethod],
+    measures: Sequence[str],
+    reading: ReadingDepth,
+) -> list[list[Evaluation]]:
+    """Ask each snapshot every question in every way, and return the evaluations of each snapshot.
+
+    All cover the same questions, so that they can be compared: those that every way can ask, and that one snapshot at
+    least can answer. Raises `QueryError`, which names one, if there are none.
+    """
     check_measures(measures)
-    excerpts = Excerpts(store, questions)
-    return [_evaluate(excerpts, way, measures, reading) for way in ways]
+    whole = any(map(excerpt_measure, measures))
+    asked = [_ask_snapshot(store, questions, ways, reading, whole) for store in stores]
+    left_out = _refused(questions, asked)
+    left_out += _without_answer(_others(questions, left_out), asked)
+    kept = _others(questions, left_out)
+    bare = _without_quotation(kept, measures)
+    if len(bare) == len(kept):
+        raise QueryError([*left_out, *bare][0].spelled())
+    return [one.evaluations(kept, measures, (*left_out, *bare)) for one in asked]
 
 
-def _evaluate(excerpts: Excerpts, way: SearchMethod, measures: Sequence[str], reading: ReadingDepth) -> Evaluation:
-    questions, depth = excerpts.questions, reading.depth
-    # The same depth for every measure, so that one search serves them all.
-    k = depth * _CHUNKS_PER_DOCUMENT
-    hits = {question.id: reading.read(found) for question, found in _answers(excerpts.store, questions, way, k)}
-    rankings = {question.id: ranked(question, hits[question.id])[:depth] for question in questions}
-    found = measure(questions, rankings, [name for name in measures if not excerpt_measure(name)])
-    found |= {name: excerpts.measure(hits, name) for name in measures if excerpt_measure(name)}
-    return Evaluation(way, rankings, {name: found[name] for name in measures})
+def _others(questions: Sequence[Question], left_out: Iterable[LeftOut]) -> list[Question]:
+    gone = {one.id for one in left_out}
+    return [one for one in questions if one.id not in gone]
 
 
-def _answers(
+@dataclass(frozen=True, slots=True)
+class _AskedWay:
+    """What one way found: whole rankings by question, the hits if measures of excerpts need them, and refusals."""
+
+    way: SearchMethod
+    rankings: dict[str, list[str]]
+    hits: dict[str, list[Hit]]
+    refused: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _AskedSnapshot:
+    """What each way found in one snapshot, and where the answers stand in it."""
+
+    answers: Answers
+    reading: ReadingDepth
+    ways: list[_AskedWay]
+
+    def found(self, question: Question) -> bool:
+        """Return whether a way has found an answer to a question."""
+        return any(is_target(key) for one in self.ways for key in one.rankings.get(question.id, ()))
+
+    def evaluations(
+        self, questions: Sequence[Question], measures: Sequence[str], left_out: tuple[LeftOut, ...]
+    ) -> list[Evaluation]:
+        """Return what the measures say of each way."""
+        excerpts, cut = Excerpts(self.answers, questions), self._cut(questions)
+        found = []
+        for one in self.ways:
+            rankings = {asked.id: one.rankings[asked.id][: self.reading.depth] for asked in questions}
+            values = measure(questions, rankings, [name for name in measures if not excerpt_measure(name)])
+            values |= {name: excerpts.measure(one.hits, name) for name in measures if excerpt_measure(name)}
+            kept = {name: values[name] for name in measures}
+            found.append(Evaluation(one.way, rankings, kept, left_out, cut))
+        return found
+
+    def _cut(self, questions: Iterable[Question]) -> tuple[str, ...]:
+        """Return the ids of those questions whose answers all stand in the snapshot, and in no single chunk."""
+        missed = (one for one in questions if not self.found(one))
+        return tuple(one.id for one in missed if all(map(self.answers.cut, one.targets)))
+
+
+def _ask_snapshot(
+    store: Store, questions: Sequence[Question], ways: Sequence[SearchMethod], reading: ReadingDepth, whole: bool
+) -> _AskedSnapshot:
+    found = []
+    for way in ways:
+        # The same depth for every measure, so that one search serves them all.
+        hits, refused = _hits(store, questions, way, reading.depth * _CHUNKS_PER_DOCUMENT)
+        read = {one.id: reading.read(_shown(one, hits[one.id])) for one in questions}
+        rankings = {one.id: ranked(one, read[one.id]) for one in questions}
+        # Hits hold texts: of thousands of questions they would fill the memory.
+        found.append(_AskedWay(way, rankings, read if whole else {}, refused))
+    return _AskedSnapshot(Answers(store), reading, found)
+
+
+def _shown(question: Question, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits without those that overlap a place hidden from the question."""
+    if not question.hidden:
+        return list(hits)
+    return [hit for hit in hits if not shared([Passage(hit.uri, hit.start_char, hit.end_char)], question.hidden)]
+
+
+def _refused(questions: Sequence[Question], asked: Sequence[_AskedSnapshot]) -> list[LeftOut]:
+    """Return the questions that some way refused."""
+    refused = {key: said for one in asked for way in one.ways for key, said in way.refused.items()}
+    return [LeftOut(one.id, one.named, refused[one.id], refused=True) for one in questions if one.id in refused]
+
+
+def _without_answer(questions: Sequence[Question], asked: Sequence[_AskedSnapshot]) -> list[LeftOut]:
+    """Return the questions that no search could answer, since no snapshot holds what answers them."""
+    missed = [one for one in questions if not any(snapshot.found(one) for snapshot in asked)]
+    said = zip(missed, reasons(missed, [snapshot.answers for snapshot in asked]), strict=True)
+    return [LeftOut(one.id, one.named, why) for one, why in said if why]
+
+
+def _without_quotation(questions: Sequence[Question], measures: Sequence[str]) -> list[LeftOut]:
+    """Return the questions that measures of excerpts leave out, since they quote no passage."""
+    excerpts = tuple(name for name in measures if excerpt_measure(name))
+    bare = [one for one in questions if excerpts and not any(target.quotation for target in one.targets)]
+    return [LeftOut(one.id, one.named, _NO_QUOTATION, excerpts) for one in bare]
+
+
+def _hits(
     store: Store, questions: Sequence[Question], way: SearchMethod, k: int
-) -> list[tuple[Question, list[Hit]]]:
-    """Return the hits of each question; a query of stop words alone, which a keyword search refuses, has none."""
+) -> tuple[dict[str, list[Hit]], dict[str, str]]:
+    """Return the hits of each question, and why others are refused.
+
+    A query of stop words alone, which a keyword search refuses, has no hits.
+    """
     language = store.snapshot.keywords.language
     asked = [one for one in questions if way.mode != "keyword" or analyse(one.text, language)]
+    found: dict[str, list[Hit]] = {one.id: [] for one in questions}
+    refused: dict[str, str] = {}
     try:
-        found = way.ask_all(store, [one.text for one in asked], k)
+        found |= zip((one.id for one in asked), way.ask_all(store, [one.text for one in asked], k), strict=True)
     except QueryError:
         # One of them cannot be asked; one by one tells which.
-        found = [_ask(store, one, way, k) for one in asked]
-    answers = {one.id: hits for one, hits in zip(asked, found, strict=True)}
-    return [(one, answers.get(one.id, [])) for one in questions]
-
-
-def _ask(store: Store, question: Question, way: SearchMethod, k: int) -> list[Hit]:
-    try:
-        return way.ask(store, question.text, k)
-    except QueryError as error:
-        raise QueryError(f"question {question.id}: {error}") from None
+        for one in asked:
+            try:
+                found[one.id] = way.ask(store, one.text, k)
+            except QueryError as error:
+                refused[one.id] = str(error)
+    return found, refused
 
 
 def strangers(store: Store, questions: Iterable[Question]) -> list[str]:

@@ -4,10 +4,11 @@ Source: Smucker, Allan and Carterette, A comparison of statistical significance 
 evaluation, CIKM 2007.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 _RESAMPLES = 10_000
 """Resamplings: the 2.5th percentile rests on 250 of them. With fewer, another seed would move the bounds."""
@@ -17,7 +18,7 @@ _AT_ONCE = 1_000
 """Resamplings in memory at once, as one row of questions each."""
 _BOUNDS = (0.025, 0.975)
 """Quantiles of the resampled means that enclose 95 of 100."""
-_FEWEST = 6
+FEWEST = 6
 """Minimum number of questions for significance: of 5, all agree by chance in 6 of 100 cases (sign test)."""
 
 
@@ -40,15 +41,29 @@ class Interval:
 def interval(values: Mapping[str, float]) -> Interval:
     """Return the mean of a measure over questions; the same values always give the same interval."""
     numbers = np.array([values[key] for key in sorted(values)], dtype=np.float64)
-    rng = np.random.default_rng(_SEED)
-    means = np.concatenate(
+    low, high = np.quantile(_means(numbers, np.random.default_rng(_SEED)), _BOUNDS)
+    return Interval(float(numbers.mean()), float(low), float(high))
+
+
+def _means(numbers: npt.NDArray[np.float64], rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    return np.concatenate(
         [
             numbers[rng.integers(0, len(numbers), (_AT_ONCE, len(numbers)))].mean(axis=1)
             for _ in range(_RESAMPLES // _AT_ONCE)
         ]
     )
-    low, high = np.quantile(means, _BOUNDS)
-    return Interval(float(numbers.mean()), float(low), float(high))
+
+
+def gap(values: Sequence[float], others: Sequence[float], comparisons: int = 1) -> Interval:
+    """Return the difference of the means of two groups of questions, which share none.
+
+    The interval is wider for the worst of several groups: it holds for all `comparisons` at once (Bonferroni).
+    """
+    rng = np.random.default_rng(_SEED)
+    one, other = (np.array(sorted(some), dtype=np.float64) for some in (values, others))
+    resampled = _means(one, rng) - _means(other, rng)
+    low, high = np.quantile(resampled, (_BOUNDS[0] / comparisons, 1 - _BOUNDS[0] / comparisons))
+    return Interval(float(one.mean() - other.mean()), float(low), float(high))
 
 
 def difference(values: Mapping[str, float], others: Mapping[str, float]) -> Interval:
@@ -57,6 +72,6 @@ def difference(values: Mapping[str, float], others: Mapping[str, float]) -> Inte
     With fewer than 6 questions, the interval always holds 0.
     """
     found = interval({key: value - others[key] for key, value in values.items()})
-    if len(values) >= _FEWEST:
+    if len(values) >= FEWEST:
         return found
     return Interval(found.mean, min(found.low, 0.0), max(found.high, 0.0))

@@ -1,35 +1,45 @@
 """Excerpts: how much of the answers to a question the first chunks of a ranking contain, in characters.
 
 The measures of Chroma's chunking evaluation: `recall@5`, `precision@5`, `IoU@5` of the first chunks, and
-`precision_omega` of a perfect retrieval. They use the position of a chunk. With `_first` (`IoU_first@5`) they use the
-first occurrence of its text in the document, as does the reference implementation, which knows no positions.
+`precision_omega` of a perfect retrieval. `half@5` is 1 for a question of whose answer they hold a half at least. A
+cutoff such as `@500tokens` reads what fits into so many tokens of the embedding model, the last chunk cut. All use the
+position of a chunk. With `_first` (`IoU_first@5`) they use the first occurrence of its text in the document, as does
+the reference implementation, which knows no positions.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from docmill.storage.errors import QueryError
-from docmill.storage.reader.store import Store
-from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
-from docmill.tasks.evaluate.questions import Question, Target
+from tokenizers import Tokenizer
 
-_AT_A_CUTOFF = re.compile(r"(recall|precision|IoU)(_first)?@([1-9]\d*)")
-_OMEGA = re.compile(r"(precision_omega)(_first)?()")  # the empty group is the cutoff, which it lacks
-_SHOWN = 60
-"""Characters of a quotation to show in an error: enough to find it, short enough for one line."""
+from docmill.storage.embedding.encoder import tokenizer_dir
+from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.evaluate.overlap import Overlap, Passage, overlap, precision_omega
+from docmill.tasks.evaluate.questions import Question, Target
+from docmill.tasks.evaluate.standing import Answers
+
+_AT_A_CUTOFF = re.compile(r"(recall|precision|IoU|half)(_first)?@([1-9]\d*)(tokens)?")
+_OMEGA = re.compile(r"(precision_omega)(_first)?()()")  # the empty groups are the cutoff, which it lacks
+_HALF = 0.5
+_NOWHERE = ""
+"""The document of a quotation that stands in none: no chunk can be of it."""
 
 
 class ExcerptMeasure(NamedTuple):
-    """A measure of excerpts: its name, the number of chunks, and whether by first occurrence."""
+    """A measure of excerpts: its name, the number of chunks or of `tokens`, and whether by first occurrence."""
 
     name: str
     cutoff: int
     first: bool
+    tokens: bool = False
+
+    def of(self, found: Overlap) -> float:
+        """Return the value for one question."""
+        return float(found.recall >= _HALF) if self.name == "half" else float(getattr(found, self.name.lower()))
 
 
 def excerpt_measure(name: str) -> ExcerptMeasure | None:
@@ -37,31 +47,54 @@ def excerpt_measure(name: str) -> ExcerptMeasure | None:
     found = _AT_A_CUTOFF.fullmatch(name) or _OMEGA.fullmatch(name)
     if found is None:
         return None
-    which, first, cutoff = found.groups()
-    return ExcerptMeasure(which, int(cutoff or 0), bool(first))
+    which, first, cutoff, tokens = found.groups()
+    return ExcerptMeasure(which, int(cutoff or 0), bool(first), bool(tokens))
 
 
 @dataclass
 class Excerpts:
-    """The passages of a store that answer questions. Raises `QueryError` if one is not found."""
+    """The passages of a snapshot that answer questions. Questions that quote none have no value."""
 
-    store: Store
+    answers: Answers
     questions: Sequence[Question]
-    _texts: dict[str, str] = field(default_factory=dict)
+    _spans: dict[str, list[int]] = field(default_factory=dict)
 
     def measure(self, found: Mapping[str, Sequence[Hit]], name: str) -> dict[str, float]:
-        """Return the value of a measure of excerpts for each question, given its hits."""
+        """Return the value of a measure of excerpts for each question that quotes a passage, given its hits."""
         chosen = excerpt_measure(name)
         assert chosen is not None
         if chosen.name == "precision_omega":
             chunks = self._first_chunks if chosen.first else self._chunks
             return {key: precision_omega(_around(chunks, wanted), wanted) for key, wanted in self._references.items()}
         return {
-            key: getattr(
-                overlap(self._passages(found[key][: chosen.cutoff], chosen.first), wanted), chosen.name.lower()
-            )
+            key: chosen.of(overlap(self._passages(self._read(found[key], chosen), chosen.first), wanted))
             for key, wanted in self._references.items()
         }
+
+    def _read(self, hits: Sequence[Hit], chosen: ExcerptMeasure) -> list[Hit]:
+        """Return the first hits, or what fits into so many tokens, the last one cut."""
+        if not chosen.tokens:
+            return list(hits[: chosen.cutoff])
+        read, left = [], chosen.cutoff
+        for hit in hits:
+            ends = self._ends(hit.text)
+            if left > 0 and ends:
+                kept = ends[min(left, len(ends)) - 1]
+                read.append(hit if len(ends) <= left else replace(hit, end_char=hit.start_char + kept))
+            left -= len(ends)
+        return read
+
+    def _ends(self, text: str) -> list[int]:
+        """Return where each token of a text ends."""
+        if text not in self._spans:
+            encoded = self._tokenizer.encode(text, add_special_tokens=False)
+            self._spans[text] = [end for _, end in encoded.offsets]
+        return self._spans[text]
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        space = self.answers.store.snapshot.space
+        return load_tokenizer(str(tokenizer_dir(space.model, space.revision)))
 
     def _passages(self, hits: Iterable[Hit], first: bool) -> list[Passage]:
         found = [Passage(hit.uri, hit.start_char, hit.end_char) for hit in hits]
@@ -69,15 +102,14 @@ class Excerpts:
 
     def _first(self, one: Passage) -> Passage:
         """Return the first occurrence of a passage's text."""
-        start = self._text(one.document).find(self._text(one.document)[one.start : one.end])
+        text = self.answers.text(one.document)
+        start = text.find(text[one.start : one.end])
         return Passage(one.document, start, start + one.end - one.start)
 
     @cached_property
     def _chunks(self) -> list[Passage]:
-        rows = self.store.sql("SELECT uri, start_char, end_char FROM chunks")
-        wanted = {one.document for references in self._references.values() for one in references}
-        found = zip(*(column.to_pylist() for column in rows.columns), strict=True)
-        return [Passage(*row) for row in found if row[0] in wanted]
+        wanted = {one.document for references in self._references.values() for one in references} - {_NOWHERE}
+        return [Passage(uri, *span) for uri in sorted(wanted) for span in self.answers.chunks_of(uri)]
 
     @cached_property
     def _first_chunks(self) -> list[Passage]:
@@ -85,40 +117,16 @@ class Excerpts:
 
     @cached_property
     def _references(self) -> dict[str, list[Passage]]:
-        return {question.id: [self._place(question, one) for one in question.targets] for question in self.questions}
+        quoting = {one.id: [target for target in one.targets if target.quotation] for one in self.questions}
+        return {key: [*self._places(targets)] for key, targets in quoting.items() if targets}
 
-    def _place(self, question: Question, target: Target) -> Passage:
-        uri = self._uris.get(target.document)
-        if not uri or not target.quotation:
-            said = f"document {target.document!r} is not in the store" if target.document else "it names no document"
-            raise QueryError(
-                f"question {question.id}: {said if not uri else 'it has no quotation'};"
-                " recall@5, IoU@5 and the like need a quoted passage of a document"
-            )
-        found = locate(self._text(uri), target)
-        if found is None:
-            raise QueryError(f"question {question.id}: {uri} does not contain {target.quotation[:_SHOWN]!r}")
-        return Passage(uri, *found)
-
-    @cached_property
-    def _uris(self) -> dict[str, str]:
-        uris = self.store.sql("SELECT uri FROM documents ORDER BY uri DESC").column(0).to_pylist()
-        names = {name: uri for uri in uris for name in (PurePosixPath(uri).stem, PurePosixPath(uri).name)}
-        return names | {uri: uri for uri in uris}
-
-    def _text(self, uri: str) -> str:
-        if uri not in self._texts:
-            self._texts[uri] = self.store.document(uri).text
-        return self._texts[uri]
-
-
-def locate(text: str, target: Target) -> tuple[int, int] | None:
-    """Return the span of a quotation: the target's position, else the first occurrence, ignoring white space."""
-    if target.start >= 0 and text[target.start : target.start + len(target.quotation)] == target.quotation:
-        return target.start, target.start + len(target.quotation)
-    words = map(re.escape, target.quotation.split())
-    found = re.search(r"\s+".join(words), text)
-    return found.span() if found else None
+    def _places(self, targets: Sequence[Target]) -> Iterator[Passage]:
+        """Yield where quotations stand; one that stands nowhere is as long, and no chunk holds any of it."""
+        missed = 0
+        for target in targets:
+            place, size = self.answers.place(target), len(target.quotation)
+            yield place or Passage(_NOWHERE, missed, missed + size)
+            missed += 0 if place else size
 
 
 def _around(chunks: Sequence[Passage], wanted: Sequence[Passage]) -> list[Passage]:

@@ -4,26 +4,29 @@
 |---|---|
 | a folder with `queries.jsonl` and `qrels/*.tsv` | BEIR; document ids are names of documents, with or without suffix |
 | a `.tsv` or `.txt` of `id<TAB>question`, and a qrels file | TREC |
-| a `.csv` with `question` and `uri`, `phrase` or both | one right document, passage, or passage of a document |
-| a `.csv` with `question`, `references` and `corpus_id` | excerpts as in Chroma's chunking evaluation |
+| a table with `question` and `uri`, `phrase` or both | one right document, passage, or passage of a document |
+| a table with `question`, `references` and `corpus_id` | excerpts as in Chroma's chunking evaluation |
+
+A table is a text with commas, semicolons or tabs between its fields, or a workbook such as `.xlsx`.
 """
 
-import csv
-import io
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from docmill.storage.errors import QueryError
 from docmill.storage.retrieval.candidates.search_options import check_query
+from docmill.tasks.evaluate.files.question_table import WORKBOOKS, TableRow, has_questions, rows_of, text_of
+from docmill.tasks.evaluate.overlap import Passage
 
-_FIELD_LIMIT = 10_000_000
-"""Maximum characters of a CSV field: a passage may be as long as a document, and Python's limit is 131,072."""
 _SHOWN = 60
 """Characters of a wrong line to show in an error: enough to find it, short enough for one line."""
+_ANSWERS = ("uri", "document", "corpus_id", "phrase", "answer", "references")
+_NO_ANSWER = "no answer; fill in `uri`, `phrase` or both"
+_NO_QUESTION = "no question with an answer; give a table, TREC topics or a BEIR folder"
 _JUDGEMENT_LENGTHS = (3, 4)
 """Fields of a line of BEIR's judgements, and of TREC's, which has a 0 after the id."""
 
@@ -44,11 +47,40 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and its targets, at least one."""
+    """A question and its targets, at least one.
+
+    `place` is where it stands in its file, for a person. A hit that overlaps one of `hidden` does not count: a question
+    made from a document's own words would find the place of these words.
+    """
 
     id: str
     text: str
     targets: tuple[Target, ...]
+    place: str = field(default="", compare=False)
+    hidden: tuple[Passage, ...] = ()
+
+    @property
+    def named(self) -> str:
+        """Return how a message names the question."""
+        return f"question {self.id} ({self.place})" if self.place else f"question {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A question that cannot be measured, and why; by `measures` alone, or by any if there are none.
+
+    `refused` says that a search refuses it, whatever the documents are.
+    """
+
+    id: str
+    named: str
+    reason: str
+    measures: tuple[str, ...] = ()
+    refused: bool = False
+
+    def spelled(self) -> str:
+        """Return it as a text for a person."""
+        return f"{self.named}: {self.reason}"
 
 
 def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
@@ -56,48 +88,65 @@ def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
 
     Raises `QueryError` if none can be read, or if no search could answer one.
     """
+    found, faults = read_questions(path, qrels)
+    # Whoever collects questions may not know every answer yet.
+    wrong = [one for one in faults if one.reason != _NO_ANSWER]
+    if wrong:
+        raise QueryError(f"{path}: {wrong[0].spelled()}")
+    return found
+
+
+def read_questions(path: Path, qrels: Path | None = None) -> tuple[list[Question], list[LeftOut]]:
+    """Return the questions of a file or folder in their order, and those that no search could answer.
+
+    Raises `QueryError` if none can be asked, or if the file is not one of questions.
+    """
     try:
         found = list(_load(path, qrels))
     except OSError as error:
         raise QueryError(f"{error.filename}: cannot be read: {error.strerror}") from error
-    if not found:
-        raise QueryError(f"{path}: no question with an answer; give a CSV file, TREC topics or a BEIR folder")
+    _check_ids(path, found)
+    checked = [_checked(one) for one in found]
+    faults = [one for one in checked if isinstance(one, LeftOut)]
+    asked = [one for one in checked if isinstance(one, Question)]
+    if not asked:
+        raise QueryError(f"{path}: {faults[0].spelled() if faults else _NO_QUESTION}")
+    return asked, faults
+
+
+def _check_ids(path: Path, found: Iterable[Question | LeftOut]) -> None:
     # Rankings are kept by id: of two questions with one id, one would be lost.
     again = next((key for key, count in Counter(one.id for one in found).items() if count > 1), None)
     if again is not None:
         raise QueryError(f"{path}: {again!r} is the id of two questions; ids must be unique")
-    for one in found:
-        try:
-            check_query(one.text)
-        except QueryError as error:
-            raise QueryError(f"{path}: question {one.id}: {error}") from None
-    return found
 
 
-def _load(path: Path, qrels: Path | None) -> Iterator[Question]:
+def _checked(one: Question | LeftOut) -> Question | LeftOut:
+    if isinstance(one, LeftOut):
+        return one
+    try:
+        check_query(one.text)
+    except QueryError as error:
+        return LeftOut(one.id, one.named, str(error), refused=True)
+    return one
+
+
+def _load(path: Path, qrels: Path | None) -> Iterator[Question | LeftOut]:
+    suffix = path.suffix.lower()
     if path.is_dir():
         yield from _beir(path, qrels)
-    elif path.suffix.lower() == ".csv":
-        yield from _csv(path)
+    elif suffix == ".csv" or suffix in WORKBOOKS or (qrels is None and has_questions(path)):
+        yield from _table(path)
     elif qrels is not None:
         yield from _judged(_trec_topics(path), _judgements(qrels))
     else:
-        path.stat()  # report a missing file first
         raise QueryError(f"{path}: questions without answers; give their qrels with --qrels FILE")
-
-
-def _text(path: Path) -> str:
-    """Return the text of a file with its line ends, without a byte order mark."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise QueryError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the lines that are not blank, each with its place; U+2028 and the like end none, as in JSON."""
     # Not by `splitlines`, which knows further ends of lines.
-    lines = _text(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text_of(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return ((f"{path} line {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
@@ -164,28 +213,24 @@ def _judged(texts: Iterable[tuple[str, str]], judgements: Mapping[str, Mapping[s
             yield Question(key, text, tuple(judgements[key].values()))
 
 
-def _csv(path: Path) -> Iterator[Question]:
-    csv.field_size_limit(_FIELD_LIMIT)
-    rows = csv.DictReader(io.StringIO(_text(path), newline=""))
-    try:
-        _check_columns(path, rows.fieldnames or ())
-        for number, row in enumerate(rows, start=1):
-            yield from _csv_question(row, number, f"{path} line {rows.line_num}")
-    except csv.Error as error:
-        raise QueryError(f"{path} after line {rows.line_num}: {error}") from None
+def _table(path: Path) -> Iterator[Question | LeftOut]:
+    names, rows = rows_of(path)
+    known = f", only {', '.join(names)}" if names else ""
+    if "question" not in names:
+        raise QueryError(f"{path}: no column `question`{known}")
+    if not set(names) & set(_ANSWERS):
+        raise QueryError(f"{path}: no column that names an answer, such as `uri` or `phrase`{known}")
+    for number, row in enumerate(rows, start=1):
+        yield _table_question(path, row, number)
 
 
-def _check_columns(path: Path, names: Sequence[str]) -> None:
-    if "question" not in [name.strip().lower() for name in names]:
-        raise QueryError(f"{path}: no column `question`" + (f", only {', '.join(names)}" if names else ""))
-
-
-def _csv_question(row: Mapping[str | None, str | None], number: int, place: str) -> Iterator[Question]:
-    """Yield the question of a row, if it has one with a target; fields without a column are ignored."""
-    fields = {name.strip().lower(): value or "" for name, value in row.items() if name is not None}
-    targets = tuple(_targets(fields, place))
-    if fields["question"].strip() and targets:
-        yield Question(fields.get("id") or str(number), fields["question"], targets)
+def _table_question(path: Path, row: TableRow, number: int) -> Question | LeftOut:
+    """Return the question of a row, or what keeps the row from being one."""
+    targets = () if row.fault else tuple(_targets(row.fields, f"{path} {row.place}"))
+    one = Question(row.fields.get("id") or str(number), row.fields["question"], targets, row.place)
+    if row.fault:
+        return LeftOut(one.id, one.named, row.fault)
+    return one if targets else LeftOut(one.id, one.named, _NO_ANSWER)
 
 
 def _targets(fields: Mapping[str, str], place: str) -> Iterator[Target]:

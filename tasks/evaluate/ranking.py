@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MEASURES = ("nDCG@10", "R@5", "R@10", "RR", "AP", "Success@1", "Success@5")
 """nDCG, recall, reciprocal rank, average precision and hit rate, in the notation of ir_measures."""
 
+_TARGET = "target-"
 Ranked = Sequence[str]
 Values = dict[str, dict[str, float]]
 
@@ -43,7 +44,7 @@ def ranked(question: Question, hits: Sequence[Hit]) -> list[str]:
 def answers(hit: Hit, target: Target) -> bool:
     """Return whether a chunk is in the target's document and contains its quotation, ignoring white space."""
     at_home = not target.document or target.document in names_of(hit.uri)
-    return at_home and (not target.quotation or _flat(target.quotation) in _flat(hit.text))
+    return at_home and (not target.quotation or flat(target.quotation) in flat(hit.text))
 
 
 def names_of(uri: str) -> tuple[str, str, str]:
@@ -52,12 +53,17 @@ def names_of(uri: str) -> tuple[str, str, str]:
     return uri, path.name, path.stem
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+def is_target(key: str) -> bool:
+    """Return whether an id of a ranking is that of a target, and not of another document or chunk."""
+    return bool(re.fullmatch(rf"{_TARGET}\d+", key))
+
+
 def _keys(question: Question) -> dict[str, Target]:
-    return {f"target-{number}": target for number, target in enumerate(question.targets)}
+    return {f"{_TARGET}{number}": target for number, target in enumerate(question.targets)}
 
 
 def measure(questions: Sequence[Question], rankings: Mapping[str, Ranked], measures: Iterable[str]) -> Values:

@@ -35,7 +35,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="markdown",
-            version=3,
+            version=4,
             parse=_by("markup.md.markdown_file.parse_markdown"),
             suffixes=frozenset({".md", ".mdx", ".markdown", ".mkd", ".mdown"}),
             files="Markdown and MDX",
@@ -219,7 +219,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="ipynb",
-            version=3,
+            version=4,
             parse=_by("records.notebook.parse_notebook"),
             suffixes=frozenset({".ipynb"}),
             files="Jupyter notebooks",

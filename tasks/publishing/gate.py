@@ -1,27 +1,37 @@
 """Gate: check whether a new snapshot answers the gate's questions worse than the one before."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from docmill.storage.errors import QueryError
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.reader.store import Store
-from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
+from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate_all
 from docmill.tasks.evaluate.bootstrap import Interval
-from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.evaluate.proxy.proxies import proxies
+from docmill.tasks.evaluate.proxy.question_source import read_sources
+from docmill.tasks.evaluate.questions import LeftOut, Question
 
 _DEPTH = 10
 """Length of a ranking if the measure names no cutoff: a first page of results."""
+_MOST, _EVERY = 500, 1_000_000
+"""Questions to ask of those that are made, and to make: both snapshots must make all, or each would choose others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Questions, the measure, and how much it may drop against the previous snapshot."""
+    """Questions, the measure, and how much it may drop against the previous snapshot.
+
+    Of the documents, questions of the kinds `made_from` are made: those that both snapshots give, so that a page that
+    left on purpose is no drop.
+    """
 
     questions: tuple[Question, ...]
     metric: str
     max_drop: float
     way: SearchMethod
+    made_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_measures([self.metric])
@@ -29,7 +39,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """The measure before and after, and the paired difference over the questions."""
+    """The measure before and after, and the paired difference over the questions that could be measured."""
 
     metric: str
     questions: int
@@ -49,20 +59,39 @@ class GateVerdict:
         return f"{self.metric} {self.before:.3f} → {self.after:.3f} over {self.questions} questions: {moved}"
 
 
-def judge(base: StoredSnapshot, made: StoredSnapshot, gate: Gate) -> GateVerdict:
+def judge(base: StoredSnapshot, made: StoredSnapshot, gate: Gate) -> GateVerdict | None:
     """Ask both snapshots the gate's questions; the caller holds the writer's lock.
 
-    Raises `QueryError` for a question that cannot be asked or measured.
+    Questions that neither can answer are left out. Raises `QueryError` for a question that cannot be asked, or if
+    there is none left. Returns None if the documents give none to ask.
     """
     cutoff = re.search(r"@(\d+)$", gate.metric)
     depth = int(cutoff[1]) if cutoff else _DEPTH
+    stores = [Store(base), Store(made)]
+    questions = [*gate.questions, *_made(stores, gate.made_from)]
+    if not questions:
+        return None
     try:
-        before, after = (
-            evaluate(Store(state), gate.questions, [gate.way], [gate.metric], ReadingDepth(depth))[0]
-            for state in (base, made)
-        )
+        (before,), (after,) = evaluate_all(stores, questions, [gate.way], [gate.metric], ReadingDepth(depth))
+        _check_asked(after.left_out)
     except QueryError as error:
         raise QueryError(f"[gate] {error}") from error
     change = after.against(before)[gate.metric]
     was, now = before.means()[gate.metric].mean, after.means()[gate.metric].mean
-    return GateVerdict(gate.metric, len(gate.questions), was, now, change, gate.max_drop)
+    return GateVerdict(gate.metric, len(after.values[gate.metric]), was, now, change, gate.max_drop)
+
+
+def _made(stores: Sequence[Store], kinds: Sequence[str]) -> list[Question]:
+    """Return the questions that both snapshots give, with the places of their words in either hidden."""
+    if not kinds:
+        return []
+    before, after = ({one.id: one for one in proxies(read_sources(store), _EVERY, kinds)} for store in stores)
+    common = [(before[key], after[key]) for key in sorted(before.keys() & after.keys())]
+    return [replace(new, hidden=tuple({*old.hidden, *new.hidden})) for old, new in common][:_MOST]
+
+
+def _check_asked(left_out: Iterable[LeftOut]) -> None:
+    # An answer may leave the documents for good; a question that no search takes is a mistake in the file.
+    for one in left_out:
+        if one.refused:
+            raise QueryError(one.spelled())

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from docmill.storage.errors import Rejected, SourceError
+from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.schema import RejectRow, StagedDocument
 from docmill.tasks.document.process import WorkItem, reject
 from docmill.tasks.document.recipe import Recipe, suffix_of
@@ -24,6 +24,7 @@ class KnownDocument:
     uri: str
     source: str
     content_hash: str
+    size: int
     format: str
     language: str
     text_key: str
@@ -32,6 +33,7 @@ class KnownDocument:
     metadata: str
     content_types: tuple[str, ...]
     parent: str
+    source_url: str
 
 
 Known = KnownDocument | StagedDocument
@@ -140,7 +142,7 @@ def _still_rejected(before: RejectRow | None, file: SourceFile, content_hash: st
     """Return whether a file was rejected before and this recipe would reject it again."""
     if before is None or (file.reason and before.reason != file.reason):
         return False
-    key = recipe.attempt_key(before.reason, before.parser)
+    key = recipe.attempt_key(before.reason, before.parser, file.uri)
     return (before.content_hash, before.attempt_key) == (content_hash, key)
 
 
@@ -169,7 +171,7 @@ class KnownContents:
         known = row if row and row.content_hash == content_hash else self._known.get((content_hash, suffix_of(uri)))
         if known is None:
             return None
-        return known if known.text_key == self.recipe.text_key(content_hash, file_type(known)) else None
+        return known if self.recipe.is_current(uri, content_hash, file_type(known), known.text_key) else None
 
     def chunks(self, uri: str, known: Known) -> Known | None:
         """Return the row with the chunks of this text under the route of `uri`, unless they are stale."""
@@ -192,7 +194,10 @@ def _place(
     held = _held(row, content_hash)
     # Its chunks may be stored by another document, under a route that this one has not had.
     if held and chunked and held.chunk_key == chunked.chunk_key:
-        result.unchanged.append(file.uri)
+        if held.source_url == file.link:
+            result.unchanged.append(file.uri)
+        else:  # the original has moved, or an older docmill wrote the row
+            result.planned.append(PlannedFile(file, content_hash, None, chunked))
         return
     if held and known:
         result.rechunked.append(file.uri)
@@ -213,7 +218,7 @@ def _work(file: SourceFile, content_hash: str, known: Known | None, recipe: Reci
         uri=file.uri,
         path=file.path,
         place=file.place,
-        size=file.size,
+        size=file.size or (known.size if known else 0),
         content_hash=content_hash,
         text_key=text_key,
         format=known.format if known else "",
@@ -308,7 +313,7 @@ def check_losses(state: StoreState, lost: Iterable[str], limit: float) -> None:
         if count > limit * held[source]:
             raise SourceError(
                 f"source {source!r} would lose {count} of {held[source]} documents, more than "
-                f"max_delete_fraction = {limit:g}; check that it is mounted, or give --allow-delete"
+                f"max_delete_fraction = {limit:g}; check that it is mounted, or {ALLOW_DELETE}"
             )
 
 

@@ -129,7 +129,7 @@ class VectorSource:
 
 
 def _texts(table: pa.Table) -> list[str]:
-    return [*map(indexed_text, *(table.column(name).to_pylist() for name in ("context", "text")))]
+    return [*map(indexed_text, *(table.column(name).to_pylist() for name in ("context", "text", "unread")))]
 
 
 def _pieces(base: StoredSnapshot) -> Iterator[StoredFile]:

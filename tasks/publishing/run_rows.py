@@ -170,6 +170,8 @@ def _document(file: SourceFile, known: Result) -> DocumentRow:
         modified=known.modified,
         lang=known.lang,
         parent=file.parent,
+        reader=known.reader,
+        source_url=file.link,
     )
 
 
@@ -182,7 +184,7 @@ def _reject(file: SourceFile, staged: StagedDocument, before: RejectRow | None, 
         reason=staged.reason,
         message=staged.message,
         parser=staged.parser,
-        attempt_key=recipe.attempt_key(staged.reason, staged.parser),
+        attempt_key=recipe.attempt_key(staged.reason, staged.parser, file.uri),
         first_seen=before.first_seen if before else now,
         last_seen=now,
     )
@@ -231,7 +233,7 @@ def _order(runs: Iterable[_OwnedRun]) -> "np.ndarray[tuple[int], np.dtype[np.int
 
 def _chunk_ids(table: pa.Table, runs: Iterable[_OwnedRun]) -> list[str]:
     """Return the id of each row of a table of consecutive runs, a hash of the document and the chunk."""
-    indexed = map(indexed_text, table.column("context").to_pylist(), table.column("text").to_pylist())
+    indexed = map(indexed_text, *(table.column(name).to_pylist() for name in ("context", "text", "unread")))
     found = (chunk_keys(run.owner.document_id, itertools.islice(indexed, run.length)) for run in runs)
     return list(itertools.chain.from_iterable(found))
 

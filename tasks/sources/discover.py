@@ -1,26 +1,44 @@
-"""Discover: walk a source and list its files, and the skipped paths with the reason."""
+"""Discover: which source an argument names; folders, globs and files on this machine are sources of their own."""
 
 import errno
 import glob
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
-from docmill.storage.address import is_address
-from docmill.storage.errors import SourceError
+from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.foreign_address import why_foreign
-from docmill.tasks.sources.object_source import open_prefix
-from docmill.tasks.sources.source import DiscoverOptions, Listing, PathRules, Source, literal, may_exist, readable
+from docmill.tasks.sources.checkpoints import Checkpoints
+from docmill.tasks.sources.plugin_source import SOURCES, Address, Tables
+from docmill.tasks.sources.source import (
+    UNREADABLE,
+    DiscoverOptions,
+    Listing,
+    NamedSource,
+    PathRules,
+    Source,
+    SourceFile,
+    literal,
+    may_exist,
+    readable,
+)
 from docmill.tasks.sources.walk import Walk
 
 
-def open_source(argument: str) -> Source:
-    """Return the source for `PATH`, `GLOB` or `NAME=PATH`; a path may be an address `s3://BUCKET/PREFIX`."""
+def open_source(argument: str, tables: Tables = MappingProxyType({})) -> Source:
+    """Return the source for `PATH`, `GLOB` or `NAME=PATH`.
+
+    A path may be an address `s3://BUCKET/PREFIX`, or `PLUGIN://SOURCE`, whose settings are among `tables`.
+    """
     name, where = _named(argument)
     if not where:
         raise SourceError("a source is an empty string; give a folder, a file or a glob")
-    if is_address(where):
-        return open_prefix(argument, where, name)
+    if scheme := _scheme(where):
+        return SOURCES[scheme].open(Address(argument, where, name), tables)
     if why := why_foreign(where):
-        raise SourceError(f"source {argument!r}: {why}")
+        raise SourceError(f"source {argument!r}: {why}, or install a plugin that reads it")
     path = Path(where)
     _check_reachable(argument, path)
     # A folder may be called [drafts]: what exists under the name itself is meant.
@@ -33,6 +51,20 @@ def open_source(argument: str) -> Source:
     return _source(name, path.parent, literal(readable(path.name)))
 
 
+def wrong_settings(arguments: Iterable[str], tables: Tables) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the key of each wrong setting of the sources of plugins, and what is wrong; nothing is opened."""
+    for argument in arguments:
+        name, where = _named(argument)
+        if scheme := _scheme(where):
+            yield from SOURCES[scheme].faults(Address(argument, where, name), tables)
+
+
+def _scheme(where: str) -> str:
+    """Return the scheme of an address that docmill or an installed plugin reads, else ""."""
+    scheme, separator, _ = where.partition("://")
+    return scheme if separator and scheme in SOURCES else ""
+
+
 def _check_reachable(argument: str, path: Path) -> None:
     """Raise `SourceError` if a path may exist but cannot be looked at."""
     try:
@@ -43,8 +75,8 @@ def _check_reachable(argument: str, path: Path) -> None:
 
 
 def is_far(argument: str) -> bool:
-    """Return whether an argument names a source on an object store."""
-    return is_address(_named(argument)[1])
+    """Return whether an argument names a source that is not on this machine."""
+    return "://" in _named(argument)[1]
 
 
 def _named(argument: str) -> tuple[str, str]:
@@ -55,7 +87,7 @@ def _named(argument: str) -> tuple[str, str]:
     return (name, rest) if named else ("", argument)
 
 
-def _glob_source(argument: str, path: Path, name: str) -> Source:
+def _glob_source(argument: str, path: Path, name: str) -> "FolderSource":
     parts = path.parts
     first = next(i for i, part in enumerate(parts) if glob.has_magic(part))
     root = Path(*parts[:first]) if first else Path()
@@ -64,30 +96,66 @@ def _glob_source(argument: str, path: Path, name: str) -> Source:
     return _source(name, root, "/".join(parts[first:]))
 
 
-def _source(name: str, root: Path, pattern: str) -> Source:
+def _source(name: str, root: Path, pattern: str) -> "FolderSource":
     # `docs` and `./docs/` are one source, whose documents must not become those of another.
     resolved = root.resolve()
-    return Source(name or resolved.name or "root", resolved, pattern, f"{name}/" if name else "")
+    prefix = f"{name}/" if name else ""
+    return FolderSource(name or resolved.name or "root", pattern, prefix, str(resolved), resolved)
+
+
+@dataclass(frozen=True)
+class FolderSource(NamedSource):
+    """A folder on this machine, a glob below it, or one file in it."""
+
+    folder: Path
+
+    origin = ""
+
+    @property
+    def kind(self) -> str:
+        """What it is: only of a whole folder can the file system tell all changes."""
+        return "not a folder" if self.pattern else "a folder"
+
+    def list(self, options: DiscoverOptions, checkpoints: Checkpoints) -> Listing:  # noqa: ARG002
+        """List the files; what cannot be looked at is skipped with its reason, as are loops and stores.
+
+        Raises `SourceError` if the folder cannot be listed, or if a glob or a named file matches nothing.
+        """
+        rules = PathRules(options)
+        walk = Walk(self, self.folder, rules)
+        try:
+            walk.run()
+        except OSError as error:
+            raise SourceError(f"source {self.where} cannot be listed: {error.strerror}") from error
+        found = sorted(walk.found.values(), key=lambda file: file.uri)
+        # A file that was skipped under a link may have been found under its own name.
+        listing = Listing(found, [one for uri, one in walk.skipped.items() if uri not in walk.found], rules)
+        if self.pattern and not (found or listing.unseen or options.may_be_empty):
+            raise SourceError(self._nothing_found(listing))
+        return listing
+
+    def _nothing_found(self, listing: Listing) -> str:
+        skipped = "".join(f"; {one.uri}: {one.message}" for one in listing.skipped if self.covers(one.uri))
+        return (
+            f"source {self.folder / self.pattern} has no files{skipped}; check its name and [discover],"
+            f" or {ALLOW_DELETE}"
+        )
+
+    def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:  # noqa: ARG002  it is on this machine
+        """Copy a file, which a run reads where it is; raise `Rejected` if it cannot be read."""
+        try:
+            shutil.copyfile(file.path, path)
+        except OSError as error:
+            raise Rejected(UNREADABLE, error.strerror or str(error)) from error
+
+    def link(self, file: SourceFile) -> str:  # noqa: ARG002
+        """Return "": a path says nothing to the reader of a store on another machine, and names folders of this one.
+
+        `docmill search` links to files of this machine by what its runs have seen here.
+        """
+        return ""
 
 
 def discover(source: Source, options: DiscoverOptions) -> Listing:
-    """List the files of a source; what cannot be looked at is skipped with its reason, as are loops and stores.
-
-    Raises `SourceError` if the source's own folder cannot be listed, or if a glob or a named file matches nothing.
-    """
-    rules = PathRules(options)
-    walk = Walk(source, rules)
-    try:
-        walk.run()
-    except OSError as error:
-        raise SourceError(f"source {source.root} cannot be listed: {error.strerror}") from error
-    found = sorted(walk.found.values(), key=lambda file: file.uri)
-    # A file that was skipped under a link may have been found under its own name.
-    listing = Listing(found, [one for uri, one in walk.skipped.items() if uri not in walk.found], rules)
-    if source.pattern and not (found or listing.unseen or options.may_be_empty):
-        skipped = "".join(f"; {s.uri}: {s.message}" for s in listing.skipped if source.covers(s.uri))
-        raise SourceError(
-            f"source {source.root / source.pattern} has no files{skipped}; check its name and [discover],"
-            " or give --allow-delete"
-        )
-    return listing
+    """List all files of a source, as its `list` does."""
+    return source.list(options, Checkpoints())

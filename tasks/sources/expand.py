@@ -35,7 +35,7 @@ def expand(
     seen: Listings,
     recipe: Recipe,
     retry: bool,
-    bring: Callable[[Iterable[str]], None],
+    bring: Callable[[Iterable[str]], object],
 ) -> Expansion:
     """Return the sources' files and their members; `retry` tries again to open archives that failed before.
 
@@ -141,4 +141,5 @@ def _member(file: SourceFile, entry: ContainedFile) -> SourceFile:
         parent=f"{file.uri}/{entry.parent}" if entry.parent else file.uri,
         reason=entry.reason,
         message=entry.message,
+        link=file.link,
     )

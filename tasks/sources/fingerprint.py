@@ -12,11 +12,10 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docmill.storage.address import is_address
 from docmill.storage.files import write_whole
 from docmill.storage.keys import KEY_BYTES
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
-from docmill.tasks.sources.source import SourceFile, may_exist
+from docmill.tasks.sources.source import SourceFile, is_origin, may_exist
 
 _SCHEMA = pa.schema(
     [
@@ -88,7 +87,7 @@ class Fingerprints:
         here = {file.known_as for file in present}
 
         def stays(name: str) -> bool:
-            return name in here or (not name.startswith(listed) if is_address(name) else may_exist(name))
+            return name in here or (not name.startswith(listed) if is_origin(name) else may_exist(name))
 
         # Files of sources that this run did not look at stay known, as long as they exist.
         kept = {name: known for name, known in self._seen.items() if stays(name)}
@@ -102,7 +101,7 @@ class Fingerprints:
 
 def known_hashes(store: Path) -> dict[str, str]:
     """Return the content hashes of the files on this machine that a store has fingerprints of, by path."""
-    return {name: taken.hash for name, (_, taken) in _read(_path_of(store)).items() if not is_address(name)}
+    return {name: taken.hash for name, (_, taken) in _read(_path_of(store)).items() if not is_origin(name)}
 
 
 def _path_of(store: Path) -> Path:

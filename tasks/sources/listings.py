@@ -10,12 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docmill.storage.address import is_address
 from docmill.storage.files import write_whole
 from docmill.storage.keys import key_of
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import VERSION, ContainedFile, Contents
-from docmill.tasks.sources.source import may_exist
+from docmill.tasks.sources.source import is_origin, may_exist
 
 _SCHEMA = pa.schema([("key", pa.string()), ("path", pa.string()), ("contents", pa.string())])
 
@@ -47,7 +46,7 @@ class Listings:
         """Write new entries; forget those of missing files."""
         if not self._fresh:
             return
-        kept = {key: known for key, known in self._seen.items() if is_address(known[0]) or may_exist(known[0])}
+        kept = {key: known for key, known in self._seen.items() if is_origin(known[0]) or may_exist(known[0])}
         rows = [(key, *known) for key, known in sorted((kept | self._fresh).items())]
         columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
         sink = pa.BufferOutputStream()

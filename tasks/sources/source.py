@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from docmill.tasks.paths.patterns import PathPatterns, patterns_in, patterns_of
+from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
 
 OUTSIDE = "outside"
 """The reason of links that lead out of the source, in `Skipped`."""
 UNREADABLE = "unreadable"
 """The reason of what cannot be looked at, in `Skipped` and in rejects."""
+
+_ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*://")  # a path is absolute and begins with a slash
 
 FollowLinks = Literal["inside", "none", "all"]
 
@@ -47,8 +50,10 @@ class SourceFile:
 
     For a member, `path` is that of the outermost archive, `place` are the indexes of the members that lead to it, and
     `parent` is the uri of its container. `reason` and `message` say why a file is known to be unusable before it is
-    parsed. For an object, `origin` is its address and entity tag, and `path` its future path on disk. `inode` tells a
-    file on disk from another one of the same size and time that was moved to its path.
+    parsed. For a file that is not on this machine, `origin` is its address and version, and `path` is "" until it is
+    known where the file will be. `inode` tells a file on disk from another one of the same size and time that was moved
+    to its path. `link` is the URL where a person opens the original, or "". `item` is
+    what its source told of it.
     """
 
     uri: str
@@ -62,6 +67,8 @@ class SourceFile:
     message: str = ""
     origin: str = ""
     inode: int = 0
+    link: str = ""
+    item: SourceItem | None = None
 
     @property
     def known_as(self) -> str:
@@ -82,24 +89,86 @@ class Skipped:
     message: str
 
 
-@dataclass(frozen=True)
-class Source:
-    """A folder, a glob below a folder, or one file; or the same on an object store, at `url`.
+class Source(Protocol):
+    """Where documents come from: a folder, a prefix of an object store, or what a plugin reads.
 
-    `name` distinguishes documents of several sources; with `prefix`, it also begins their uris. `pattern` is empty for
-    a whole folder.
+    Who is handed a source calls these methods; only `discover.open_source` knows which kinds there are.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name by which documents of several sources are told apart."""
+        ...
+
+    @property
+    def pattern(self) -> str:
+        """Which of its files are taken, as in `.gitignore`; "" for all."""
+        ...
+
+    @property
+    def prefix(self) -> str:
+        """What begins the uris of its documents: the name and a slash if a person gave the name, else ""."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """What it is, in the words of a message."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder on this machine that holds its files; None if they are elsewhere."""
+        ...
+
+    @property
+    def origin(self) -> str:
+        """What begins the `origin` of each of its files; "" if they are on this machine."""
+        ...
+
+    def covers(self, uri: str) -> bool:
+        """Return whether a document with this uri would come from this source."""
+        ...
+
+    def list(self, options: DiscoverOptions, checkpoints: Checkpoints) -> "Listing":
+        """List its files; raise `SourceError` or `Transient` if it cannot be reached, or has none and must have some.
+
+        `checkpoints` hold what it listed before, for a source that can be asked only for changes.
+        """
+        ...
+
+    def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:
+        """Write the bytes of one of its files to `path`.
+
+        Raises `Rejected` if this file cannot be had, and `Transient` if the source cannot be reached. A source whose
+        sizes are not known before stops after `most_bytes`, unless the file is an archive.
+        """
+        ...
+
+    def link(self, file: SourceFile) -> str:
+        """Return the URL where a person opens the original of a file, or "" if there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class NamedSource:
+    """What sources of all kinds have in common: a name, the beginning of the uris, and a pattern of what is taken.
+
+    `pattern` is empty for everything. `where` names the source in messages.
     """
 
     name: str
-    root: Path
     pattern: str
     prefix: str
-    url: str = ""
+    where: str
 
     def covers(self, uri: str) -> bool:
         """Return whether a document with this uri would come from this source."""
         inner = uri.removeprefix(self.prefix)
         return uri.startswith(self.prefix) and (not self.pattern or self._patterns.match(inner))
+
+    def inner(self, file: SourceFile) -> str:
+        """Return the path of a file within the source."""
+        return file.uri.removeprefix(self.prefix)
 
     def leads_to(self, inner: str) -> bool:
         """Return whether documents may lie below a folder, given by its path in the source."""
@@ -113,7 +182,7 @@ class Source:
 
     @cached_property
     def _patterns(self) -> PathPatterns:
-        return patterns_of([f"/{self.pattern}"], f"source {self.root}")
+        return patterns_of([f"/{self.pattern}"], f"source {self.where}")
 
     @cached_property
     def _leading(self) -> tuple[PathPatterns, ...]:
@@ -121,7 +190,7 @@ class Source:
         names = self.pattern.split("/") if self.pattern else []
         fixed = names[: names.index("**")] if "**" in names else names
         ends = range(1, len(fixed) + 1)
-        return tuple(patterns_of([f"/{'/'.join(fixed[:end])}"], f"source {self.root}") for end in ends)
+        return tuple(patterns_of([f"/{'/'.join(fixed[:end])}"], f"source {self.where}") for end in ends)
 
 
 @dataclass(frozen=True)
@@ -140,7 +209,7 @@ class Listing:
     def unseen_files(self, source: Source) -> list[SourceFile]:
         """Return what could not be looked at as files to reject."""
         return [
-            SourceFile(uri, str(source.root / uri.removeprefix(source.prefix)), source.name, 0, 0, (), "", *why)
+            SourceFile(uri, uri, source.name, 0, 0, (), "", *why)
             for uri, why in ((uri, (one.reason, one.message)) for uri, one in self.unseen.items())
         ]
 
@@ -213,6 +282,12 @@ class PathRules:
         """Return whether an ignore file in a folder above excludes a path."""
         return any(path.startswith(folder) and rules.match(path[len(folder) :]) for folder, rules in self._local)
 
+    def drop_item(self, name: str) -> bool:
+        """Return whether the patterns exclude a path or a folder above it."""
+        steps = name.split("/")
+        ends = range(1, len(steps) + 1)
+        return any(self.drop("/".join(steps[:end]), steps[end - 1], is_folder=end < len(steps)) for end in ends)
+
     def drop_inner(self, container: str, inner: str) -> bool:
         """Return whether the patterns exclude the path `inner` inside a container."""
         steps = inner.split("/")
@@ -223,6 +298,11 @@ class PathRules:
             self.drop(path, step, is_folder=depth < len(steps))
             for depth, (path, step) in enumerate(zip(islice(paths, 1, None), steps, strict=True), start=1)
         )
+
+
+def is_origin(known_as: str) -> bool:
+    """Return whether the name under which facts about a file are cached is an `origin` rather than a path."""
+    return _ORIGIN.match(known_as) is not None
 
 
 def may_exist(path: str) -> bool:

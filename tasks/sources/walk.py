@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, PathRules, Skipped, Source, SourceFile, readable
+from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, NamedSource, PathRules, Skipped, SourceFile, readable
 
 _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
 """Files and folders of every store with a snapshot."""
@@ -69,10 +69,10 @@ class _Visit:
 class Walk:
     """One walk over a source: `found` are its files, by uri, and `skipped` the paths that are not read."""
 
-    def __init__(self, source: Source, rules: PathRules) -> None:
+    def __init__(self, source: NamedSource, root: Path, rules: PathRules) -> None:
         self.found: dict[str, SourceFile] = {}
         self.skipped: dict[str, Skipped] = {}
-        self._source, self._rules = source, rules
+        self._source, self._root, self._rules = source, root, rules
         self._follow = rules.options.follow_links
         self._met: dict[int, set[int]] = defaultdict(set)  # inodes by device, as there may be millions
         self._links: list[tuple[_WalkedFolder, Entry]] = []
@@ -82,7 +82,7 @@ class Walk:
 
         Links wait until everything is listed under its own name. They are followed in the order of their uris.
         """
-        path = self._source.root
+        path = self._root
         root = self._open("", path, path.stat(), None)
         self._visit(root)
         while self._links:
@@ -164,7 +164,7 @@ class Walk:
         """Skip a link that leads out of the source, unless the settings or the source ask for it."""
         if self._follow != "inside" or not entry.is_symlink() or self._source.is_file(uri):
             return False
-        leads_out = os.path.commonpath([self._source.root, os.path.realpath(entry.path)]) != str(self._source.root)
+        leads_out = os.path.commonpath([self._root, os.path.realpath(entry.path)]) != str(self._root)
         if leads_out:
             self._skip(uri, OUTSIDE, "a link that leads out of the source")
         return leads_out

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any, Protocol
 
-from docmill.storage.plugins.origin import Origin, crashed
+from docmill.storage.plugins.origin import Origin, plugin_failed
 from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.proposal import Level, Propose, Proposed, Split
@@ -84,7 +84,7 @@ def splitter_of_plugin(origin: Origin, plugin: SplitterPlugin) -> Splitter:
     def split(part: Part, options: Any) -> list[Span]:
         return list(_checked(part, plugin.split(part, options)))
 
-    return Splitter(origin.name, origin.version(plugin.version), plugin.options, origin.guarded(split, crashed))
+    return Splitter(origin.name, origin.version(plugin.version), plugin.options, origin.guarded(split, plugin_failed))
 
 
 def _checked(part: Part, spans: Iterable[tuple[int, int]]) -> Iterator[Span]:

@@ -25,7 +25,7 @@ def chunks(document: Parsed, size: int = 24, strategy: str = "recursive", budget
         document, "", Route(strategy, {"size": size}), tokenizer(), ChunkOptions(LIMIT, context_tokens=budget)
     )
     for one in found:
-        assert one.tokens == len(tokenizer().encode(indexed_text(one.context, one.text))) <= LIMIT
+        assert one.tokens == len(tokenizer().encode(indexed_text(one.context, one.text, one.unread))) <= LIMIT
         assert len(tokenizer().encode(one.context, add_special_tokens=False)) <= budget
     return found
 

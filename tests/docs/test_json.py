@@ -18,7 +18,8 @@ TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "any": (object,),
 }
-UNSEEN = {  # fields that need a gate, a price, a limit, a mirror or a fault
+UNSEEN = {  # fields that need a gate, a price, a limit, a mirror, a fault or many questions
+    "evaluate questions": {"left_out*", "worst*"},
     "ingest": {"model.money", "model.left"},
     "plan": {"model.money", "model.left", "gate.*"},
     "status": {"synced", "unreadable.*"},

@@ -22,7 +22,7 @@ from docmill.tasks.split.strategies import SPLITTERS, options_of
 from tests.kit.house import MODULES, ROOT, name_of, syntax
 from tests.kit.making.make_reference import FOLDER, PAGES
 from tests.kit.making.reference.commands_page import commands, named
-from tests.kit.making.reference.python_page import CLASSES, FUNCTIONS
+from tests.kit.making.reference.python_page import CLASSES, FUNCTIONS, TYPES
 from tests.kit.making.reference.strategies_page import CONTEXTS
 
 LEVELS_OF_EXIT = {"EXIT_DONE": 0, "FAILED": 1, "WRONG_USAGE": 2, "EXIT_PARTLY": 3, "EXIT_HELD": 4, "_INTERRUPTED": 130}
@@ -116,7 +116,7 @@ def public_calls() -> list[tuple[str, typing.Any]]:
 
 
 def test_the_page_on_python_has_every_public_name() -> None:
-    assert {*FUNCTIONS, *CLASSES, "errors", "__version__"} == {*docmill.__all__}
+    assert {*FUNCTIONS, *CLASSES, *dict(TYPES), "errors", "__version__"} == {*docmill.__all__}
 
 
 @pytest.mark.parametrize(("name", "call"), public_calls(), ids=[name for name, _ in public_calls()])

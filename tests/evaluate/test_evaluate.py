@@ -15,9 +15,10 @@ from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.retrieval.candidates.hit import Hit
 from docmill.tasks.evaluate.asking import SearchMethod
 from docmill.tasks.evaluate.bootstrap import difference, interval
-from docmill.tasks.evaluate.excerpts import Excerpts, locate
+from docmill.tasks.evaluate.excerpts import Excerpts
 from docmill.tasks.evaluate.questions import Question, Target, load_questions
 from docmill.tasks.evaluate.ranking import MEASURES, answers, measure, ranked, run_file
+from docmill.tasks.evaluate.standing import Answers, locate
 from tests.kit.workbench import Workbench
 
 
@@ -225,7 +226,7 @@ def test_snapshots_and_weights_are_compared(bench: Workbench) -> None:
     assert (old["snapshot"], new["snapshot"]) == ("1", "2")
     assert new["against"]["R@5"]["mean"] == -0.5
     assert new["against"]["R@5"]["verdict"] == "indistinguishable", "one question of two is no proof"
-    ways = json.loads(evaluate(bench, "--mode", "hybrid", "--weight", "0.2", "--weight", "0.8", "--json"))
+    ways = json.loads(evaluate(bench, "--at", "1", "--mode", "hybrid", "--weight", "0.2", "--weight", "0.8", "--json"))
     assert [way["weight"] for way in ways] == [0.2, 0.8]
 
 
@@ -284,7 +285,7 @@ def test_a_repeated_chunk_is_taken_for_its_first_place_where_asked(bench: Workbe
     bench.ingest()
     question = Question("1", "?", (Target("ice", "Ice melts.", start=19),))
     hits = [hit for hit in bench.store.search("ice melts", k=9, mode="keyword", distinct=False) if hit.start_char == 19]
-    excerpts = Excerpts(bench.store, [question])
+    excerpts = Excerpts(Answers(bench.store), [question])
     assert excerpts.measure({"1": hits}, "IoU@1") == {"1": 1.0}
     assert excerpts.measure({"1": hits}, "IoU_first@1") == {"1": 0.0}
     assert excerpts.measure({"1": hits}, "precision_omega") == {"1": 1.0}

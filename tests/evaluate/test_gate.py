@@ -158,7 +158,7 @@ def test_a_question_that_the_gate_cannot_ask_is_named(bench: Workbench) -> None:
     own.write_text(f"question,uri\nwhere is the lid,lid.md\n{'where ' * 300},lid.md\n")
     bench.settings["gate"]["questions"] = str(own)
     spoil(bench)
-    with pytest.raises(QueryError, match=r"\[gate\] question 2: the query has 302 tokens"):
+    with pytest.raises(QueryError, match=r"\[gate\] question 2 \(line 3\): the query has 302 tokens"):
         bench.ingest()
     assert snapshots.numbers(bench.root) == [1]
 

@@ -121,15 +121,17 @@ def test_a_question_of_stop_words_finds_nothing_by_keywords(bench: Workbench) ->
 
 
 def test_a_question_beyond_the_model_is_named(bench: Workbench) -> None:
-    status, _, said = evaluate(bench, f"seal,seal.md\n{'seal ' * 3000},seal.md\n", "--mode", "vector")
-    assert status == 1
-    assert "question 2: the query has 300" in said
+    asked = f"seal,seal.md\n{'seal ' * 3000},seal.md\n"
+    status, out, said = evaluate(bench, asked, "--mode", "vector", "--measure", "RR")
+    assert status == 3
+    assert "question 2 (line 3): the query has 300" in said
+    assert json.loads(out)[0]["questions"] == {"RR": {"1": 1.0}}, "the other question is measured"
 
 
 def test_documents_that_the_store_lacks_are_named(bench: Workbench) -> None:
     status, _, said = evaluate(bench, "seal,seal.md\nlid,lid.md\n", "--mode", "keyword", "--measure", "RR")
-    assert status == 0
-    assert "the questions name 1 documents that snapshot 1 lacks: lid.md" in said
+    assert status == 3
+    assert "left out: 1 of 2 questions: question 2 (line 3): no document 'lid.md' in snapshot 1" in said
     assert "does not contain" not in evaluate(bench, "seal,seal\n", "--mode", "keyword")[2]
 
 

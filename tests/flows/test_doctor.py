@@ -49,7 +49,7 @@ def test_a_whole_store_is_well_and_what_is_optional_is_a_note(bench: Workbench) 
         "tesseract", "libreoffice", "disk", "extra s3", "extra openai", "extra anthropic",
     }  # fmt: skip
     assert all(one["remedy"] for one in checks.values() if one["state"] != "ok")
-    assert "1 documents, 1 chunks" in checks["store"]["found"]
+    assert "1 document, 1 chunk;" in checks["store"]["found"]
     assert "every vector" in found("--store", str(bench.root), "--deep")["store"]["found"]
 
 

@@ -57,10 +57,10 @@ def test_a_second_run_does_nothing(bench: Workbench) -> None:
 
 def test_an_edit_embeds_only_the_chunks_whose_indexed_text_changed(bench: Workbench) -> None:
     bench.ingest()
-    before = {indexed_text(chunk.context, chunk.text) for chunk in bench.chunks()}
+    before = {indexed_text(chunk.context, chunk.text, chunk.unread) for chunk in bench.chunks()}
     bench.write({"guide.md": GUIDE.replace("red knob", "blue knob")})
     report = bench.ingest()
-    after = {indexed_text(chunk.context, chunk.text) for chunk in bench.chunks()}
+    after = {indexed_text(chunk.context, chunk.text, chunk.unread) for chunk in bench.chunks()}
     assert summary(report) == {"changed": 1, "unchanged": 2, "parsed": 1, "embedded": len(after - before)}
     assert verify(bench.root, deep=True) == []
 
@@ -105,7 +105,7 @@ def test_the_content_does_not_hang_on_the_way_there(bench: Workbench, tmp_path: 
 def test_the_same_content_twice_is_parsed_and_embedded_once(bench: Workbench) -> None:
     bench.write({"again.md": GUIDE})
     report = bench.ingest()
-    texts = {indexed_text(chunk.context, chunk.text) for chunk in bench.chunks()}
+    texts = {indexed_text(chunk.context, chunk.text, chunk.unread) for chunk in bench.chunks()}
     assert (report.documents.added, report.parsed, report.embedded) == (4, 3, len(texts))
     assert len({chunk.chunk_id for chunk in bench.chunks()}) == len(bench.chunks())
 

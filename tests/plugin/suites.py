@@ -1,6 +1,8 @@
 """The properties that docmill tests of its own parts, tested of these plugins."""
 
-from docmill.testing import ContextualizerSuite, RerankerSuite, SplitterSuite
+from typing import ClassVar
+
+from docmill.testing import ContextualizerSuite, RerankerSuite, SourceSuite, SplitterSuite
 
 
 class TestParagraphs(SplitterSuite):
@@ -19,3 +21,10 @@ class TestSharedWords(RerankerSuite):
     """The reranker `shared_words`."""
 
     reranker = "shared_words"
+
+
+class TestPages(SourceSuite):
+    """The source `pages`, of the database of this folder."""
+
+    source = "pages://wiki"
+    settings: ClassVar = {"database": "wiki.db"}

@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -18,9 +20,14 @@ from tests.plugins.distributions import EXAMPLE, install
 
 MILL = "# The mill\n\nIt grinds the wheat of the valley.\n\n## Water\n\nThe river turns the wheel all year.\n"
 SNOW = "# Snow\n\nIt snows in the mountains from November on.\n"
+BREAD = ">> title: Mill bread\n\nMix @wheat flour{500%g} and @water.\n\nBake for ~{40%minutes}.\n"
 SETTINGS = """
-sources = ["docs"]
+sources = ["docs", "pages://wiki"]
 engine = "local"
+
+[source.wiki]
+database = "./wiki.db"
+url = "https://wiki.example.org/"
 
 [parse]
 workers = 2
@@ -43,11 +50,15 @@ CHUNKS = "SELECT text, context, strategy FROM chunks ORDER BY uri, start_char"
 WHEEL = {"text": "The river turns the wheel all year.", "context": "The mill / Water", "strategy": "paragraphs"}
 REJECTS = "SELECT uri, reason, message, regexp_replace(parser, '^.*? with ', '') AS with FROM rejects"
 GIVEN = {
+    "parsers": "cooklang",
     "splitters": "paragraphs",
     "contextualizers": "trail",
     "encoders": "letter_pairs",
     "rerankers": "shared_words",
+    "sources": "pages",
 }
+PAGES = "CREATE TABLE pages (name TEXT PRIMARY KEY, text TEXT, revision INTEGER, deleted INTEGER DEFAULT 0)"
+FROM_WIKI = "SELECT uri, source, source_url FROM documents WHERE source = 'wiki' ORDER BY uri"
 RETURN = "        return spans"
 FAILS = "        if 'snows' in part.text: raise RuntimeError('snow')\n"
 FAILED = "strategy 'paragraphs' of docmill-example 1.0 failed"
@@ -82,6 +93,11 @@ class Project:
         with docmill.open_store(self.folder / "store") as store:
             return list(store.sql(statement).to_pylist())
 
+    def wiki(self, statement: str, *values: object) -> None:
+        """Change the database that is the source of the example."""
+        with closing(sqlite3.connect(self.folder / "wiki.db")) as database, database:
+            database.execute(statement, values)
+
     def edit(self, module: str, *changes: tuple[str, str]) -> None:
         """Change a module of the installed plugin."""
         path = self.site / "docmill_example" / f"{module}.py"
@@ -100,9 +116,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (folder / "docs").mkdir()
     (folder / "docs" / "mill.md").write_text(MILL)
     (folder / "docs" / "snow.md").write_text(SNOW)
+    (folder / "docs" / "bread.cook").write_text(BREAD)
     (folder / "docmill.toml").write_text(SETTINGS)
     project = Project(folder, site)
-    assert project.json("ingest")["documents"]["added"] == 2
+    project.wiki(PAGES)
+    project.wiki("INSERT INTO pages VALUES ('ice.md', ?, 1, 0)", "# Ice\n\nThe pond is frozen until March.\n")
+    assert project.json("ingest")["documents"]["added"] == 4
     return project
 
 
@@ -120,9 +139,55 @@ def test_the_example_is_listed_and_used(made: Project) -> None:
     ]
     chunks = made.rows(CHUNKS)
     assert WHEEL in chunks
-    assert {one["strategy"] for one in chunks} == {"paragraphs"}
+    assert {one["strategy"] for one in chunks} == {"paragraphs", "structure"}
     (best,) = made.json("search", "wheel river", "-k", "1")
     assert "shared_words gives 1.000" in json.dumps(best)
+
+
+def read_by_the_example(project: Project) -> list[dict[str, Any]]:
+    """Return the document that the parser of the example has read."""
+    return project.rows("SELECT uri, format, title, reader, text_key FROM documents WHERE reader <> ''")
+
+
+def test_a_file_of_a_new_format_is_read_and_read_again_by_the_next_version(project: Project) -> None:
+    (before,) = read_by_the_example(project)
+    reader = "cooklang (docmill-example 1.0, {})"
+    assert {**before, "text_key": ""} == {
+        "uri": "bread.cook", "format": "cooklang", "title": "Mill bread", "reader": reader.format(1), "text_key": "",
+    }  # fmt: skip
+    with docmill.open_store(project.folder / "store") as store:
+        text = store.document("bread.cook").text
+    assert text.startswith("# Mill bread\n\n## Ingredients\n\n- wheat flour (500 g)\n- water\n\nMix wheat flour")
+
+    broken = ("facts = dict", "if b'Bake' in data: raise RuntimeError('burnt')\n        facts = dict")
+    project.edit("cooklang", ("version = 1", "version = 2"), broken)
+    report = project.json("ingest", status=3)
+    assert (report["parsed"], report["documents"]["stale"], report["documents"]["unchanged"]) == (1, 1, 2)
+    (row,) = project.rows("SELECT uri, reason, message, parser FROM rejects")
+    assert (row["uri"], row["reason"]) == ("bread.cook", "crashed")
+    assert row["message"].startswith(
+        "parser 'cooklang' of docmill-example 1.0 failed: RuntimeError: burnt (cooklang.py"
+    )
+    assert row["parser"] == f"cooklang by {reader.format(2)}"
+    assert read_by_the_example(project) == [before]
+
+    project.edit("cooklang", ("version = 2", "version = 3"), (broken[1], broken[0]))
+    assert project.json("ingest")["parsed"] == 1
+    (after,) = read_by_the_example(project)
+    assert (after["reader"], after["text_key"] == before["text_key"]) == (reader.format(3), False)
+    assert project.json("ingest")["parsed"] == 0
+
+
+def test_a_document_stays_as_it_is_while_its_parser_is_gone(project: Project) -> None:
+    before = read_by_the_example(project)
+    project.edit("cooklang", ("class Cooklang:", "class Gone:"))
+    report = project.json("ingest")
+    assert (report["snapshot"], report["parsed"], report["documents"]["unchanged"]) == (None, 0, 3)
+    assert read_by_the_example(project) == before
+    (project.folder / "docs" / "other.cook").write_bytes(b"\0\1\2" * 20)
+    assert project.json("ingest", status=3)["documents"]["rejected"] == 1
+    (row,) = project.rows("SELECT uri, message FROM rejects")
+    assert "parser 'cooklang' of docmill-example 1.0 cannot be used: AttributeError: " in row["message"]
 
 
 def test_the_example_passes_the_suites_of_docmill(made: Project) -> None:
@@ -130,7 +195,18 @@ def test_the_example_passes_the_suites_of_docmill(made: Project) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (made.site, ROOT)))}
     code = [*pytest_of_the_author, str(EXAMPLE / "suites.py")]
     done = subprocess.run(code, cwd=made.folder, env=environment, capture_output=True, text=True, check=False)
-    assert "7 passed" in done.stdout, done.stdout
+    assert "12 passed" in done.stdout, done.stdout
+
+
+def test_the_source_of_the_example_is_asked_for_changes(project: Project) -> None:
+    ice = {"uri": "wiki/ice.md", "source": "wiki", "source_url": "https://wiki.example.org/ice.md"}
+    assert project.rows(FROM_WIKI) == [ice]
+    project.wiki("INSERT INTO pages VALUES ('new/dew.md', ?, 2, 0)", "# Dew\n\nThe grass is wet at dawn.\n")
+    report = project.json("ingest")
+    assert (report["documents"]["added"], report["documents"]["unchanged"], report["parsed"]) == (1, 3, 1)
+    project.wiki("UPDATE pages SET deleted = 1, revision = 3 WHERE name = 'new/dew.md'")
+    assert project.json("ingest", "--allow-delete")["documents"]["deleted"] == 1
+    assert project.rows(FROM_WIKI) == [ice]
 
 
 def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project: Project) -> None:
@@ -138,12 +214,12 @@ def test_a_new_version_splits_again_and_a_crash_names_it_until_the_next(project:
     project.edit("paragraphs", ("version = 1", "version = 2"), (RETURN, FAILS + RETURN))
     report = project.json("ingest", status=3)
     assert (report["documents"]["stale"], report["parsed"], report["embedded"]) == (1, 0, 0)
-    assert set(report["rechunked"]) == {"mill.md", "snow.md"}
+    assert set(report["rechunked"]) == {"mill.md", "snow.md", "wiki/ice.md"}
     assert project.rows(CHUNKS) == before
     assert project.rows(REJECTS) == [
         {
             "uri": "snow.md",
-            "reason": "crashed",
+            "reason": "plugin_failed",
             "message": f"{FAILED}: RuntimeError: snow (paragraphs.py, line 37)",
             "with": "paragraphs (docmill-example 1.0, 2) with trail (docmill-example 1.0, 1)",
         }

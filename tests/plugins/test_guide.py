@@ -7,7 +7,7 @@ from tests.plugins.distributions import EXAMPLE
 
 GUIDE = (ROOT / "docs" / "guides" / "extend.md").read_text(encoding="utf-8")
 SHOWN = dict(re.findall(r'```\w+ title="([^"]+)"\n(.*?)```\n', GUIDE, re.DOTALL))
-OF_THE_READER = {"docmill.toml", "docs/mill.md"}
+OF_THE_READER = {"docmill.toml", "docs/mill.md", "docs/bread.cook"}
 
 
 def test_the_guide_shows_every_file_of_the_example_as_it_is() -> None:

@@ -149,7 +149,7 @@ def test_wrong_spans_and_exceptions_reject_the_document_and_name_the_plugin(
 ) -> None:
     found = with_plugins(SPLITTERS, tmp_path, monkeypatch, split(spans), whole="Whole")["whole"]
     part = Part.whole(Parsed(TEXT, ()), Tokens(TEXT, tokenizer()))
-    with pytest.raises(Rejected, match=f"crashed: strategy 'whole' of acme 1.0 failed: {problem}"):
+    with pytest.raises(Rejected, match=f"plugin_failed: strategy 'whole' of acme 1.0 failed: {problem}"):
         found.split(part, Options())
 
 
@@ -220,7 +220,7 @@ def test_a_contextualizer_that_fails_is_named(
     found = with_plugins(CONTEXTUALIZERS, tmp_path, monkeypatch, CONTEXT.format(said=said), says="Says")["says"]
     parsed = Parsed(TEXT, ())
     setting = context_input_of(parsed, Outline(parsed), counter_of(tokenizer()), 8)
-    with pytest.raises(Rejected, match=f"crashed: contextualizer 'says' of acme 1.0 failed: {problem}"):
+    with pytest.raises(Rejected, match=f"plugin_failed: contextualizer 'says' of acme 1.0 failed: {problem}"):
         found.say(setting, Span(0, 8), nothing)
 
 

@@ -52,7 +52,7 @@ def test_a_cross_encoder_orders_what_was_found(bench: Workbench, small_cross_enc
     from sentence_transformers import CrossEncoder
 
     question = "When are stones dressed?"
-    texts = {row.uri: indexed_text(row.context, row.text) for row in bench.chunks()}
+    texts = {row.uri: indexed_text(row.context, row.text, row.unread) for row in bench.chunks()}
     predict = CrossEncoder(small_cross_encoder, num_labels=1, local_files_only=True).predict
     scores = dict(zip(texts, predict([(question, text) for text in texts.values()]).tolist(), strict=True))
     assert len(set(scores.values())) == len(PAGES)

@@ -52,7 +52,7 @@ def test_chunks_of_two_sections_are_never_joined() -> None:
 @given(documents(), st.sampled_from([32, 256]))
 def test_words_of_the_neighbours_never_make_a_chunk_too_long(parsed: Parsed, limit: int) -> None:
     for draft in chunk(parsed, "", Route("structure"), tokenizer(), ChunkOptions(limit, "window", 8)):
-        assert draft.tokens == len(tokenizer().encode(indexed_text(draft.context, draft.text))) <= limit
+        assert draft.tokens == len(tokenizer().encode(indexed_text(draft.context, draft.text, draft.unread))) <= limit
 
 
 @pytest.mark.parametrize("wrong", [5, {"least": 3}, {"min_tokens": -1}, {"min_tokens": 90, "max_tokens": 40}])

@@ -67,7 +67,9 @@ def test_a_context_keeps_to_its_budget_and_drops_the_middle_first(budget: int) -
 def test_a_tokenizer_whose_words_do_not_add_up_is_obeyed_as_well(parsed: Parsed) -> None:
     by = byte_pairs()
     found = chunk(parsed, "", STRUCTURE, by, ChunkOptions(64, context_tokens=8))
-    assert all(draft.tokens == len(by.encode(indexed_text(draft.context, draft.text))) <= 64 for draft in found)
+    read = [indexed_text(draft.context, draft.text, draft.unread) for draft in found]
+    assert [draft.tokens for draft in found] == [len(by.encode(text)) for text in read]
+    assert all(draft.tokens <= 64 for draft in found)
     assert must_cover(parsed) <= {i for draft in found for i in range(draft.start_char, draft.end_char)}
 
 

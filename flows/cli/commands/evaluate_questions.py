@@ -1,22 +1,48 @@
 """The command `evaluate questions`: measure retrieval quality by questions with known answers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from docmill.flows.cli.commands.search_and_sql import Mode
 from docmill.flows.cli.terminal.command import settings_of, takes
-from docmill.flows.cli.terminal.output import note, print_json, print_rows
+from docmill.flows.cli.terminal.output import note
+from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
-    from docmill.flows.measure.evaluation import Measured
-    from docmill.tasks.evaluate.questions import Question
+    from docmill.flows.measure.evaluation import EvaluationSubject, Measured
+    from docmill.tasks.evaluate.questions import LeftOut, Question
 
-QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder.")
+
+class Dimension(StrEnum):
+    """What questions can be grouped by."""
+
+    document = "document"
+    source = "source"
+    type = "type"
+    language = "language"
+
+
+class Made(StrEnum):
+    """What questions can be made from."""
+
+    links = "links"
+    captions = "captions"
+    docstrings = "docstrings"
+    subjects = "subjects"
+    headings = "headings"
+    words = "words"
+
+
+QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV or Excel table, TREC topics, or a BEIR folder.")
+FROM = typer.Option(
+    "--from", help="Make questions from the documents instead: texts of links, captions ... May be repeated."
+)
+MOST = typer.Option("--most", min=1, metavar="N", help="Maximum number of questions to make.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
 MODES = typer.Option("--mode", help="Search mode; may be repeated to compare. The default is all three.")
 MEASURE = typer.Option(
@@ -28,8 +54,11 @@ WEIGHT = typer.Option("--weight", min=0, max=1, help="Weight of the vectors in a
 HTML = typer.Option("--html", metavar="OUT", help="Write an HTML chart of the means with confidence intervals.")
 VALUES = typer.Option("--values/--no-values", help="Save the value of each question, not just the mean.")
 KEEP = typer.Option("--keep/--no-keep", help="Save the results as rows of `evaluations`.")
-_NAMED = 3
-"""Unknown documents to name. The note stays on one line, and a few names show what is wrong with the rest."""
+BY = typer.Option(
+    "--by", help="Also measure groups of questions, by the document, source, content type or language of the answer."
+)
+_LEFT_OUT = 3
+"""The exit status if some questions could not be measured: done in part."""
 
 
 def register(app: typer.Typer) -> None:
@@ -39,12 +68,15 @@ def register(app: typer.Typer) -> None:
 
 def questions(
     context: typer.Context,
-    file: Annotated[Path, QUESTIONS],
+    file: Annotated[Path | None, QUESTIONS] = None,
+    made_from: Annotated[list[Made] | None, FROM] = None,
+    most: Annotated[int, MOST] = 500,
     qrels: Annotated[Path | None, QRELS] = None,
     at: Annotated[list[str] | None, AT] = None,
     mode: Annotated[list[Mode] | None, MODES] = None,
     weight: Annotated[list[float] | None, WEIGHT] = None,
     measure: Annotated[list[str] | None, MEASURE] = None,
+    by: Annotated[list[Dimension] | None, BY] = None,
     depth: Annotated[int, typer.Option(min=1, help="Number of hits in a ranking.")] = 10,
     run_file: Annotated[Path | None, RUN_FILE] = None,
     html: Annotated[Path | None, HTML] = None,
@@ -54,53 +86,70 @@ def questions(
 ) -> None:
     """Measure how well search answers questions with known answers."""
     settings = settings_of(context)
+    # Before all else: what is wrong with the file should not wait for models to load.
+    asked, faults = _read(file, qrels, made_from)
+    from docmill.flows.cli.pages.question_report import QuestionReport
     from docmill.flows.measure import evaluation
-    from docmill.tasks.evaluate.questions import load_questions
+    from docmill.flows.measure.breakdown import broken_down
     from docmill.tasks.evaluate.ranking import MEASURES
-    from docmill.tasks.evaluate.ranking import run_file as as_run
 
-    asked = load_questions(file, qrels)
+    asked = asked or _make(settings.store, at, made_from, most)
     ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [])
     found = evaluation.evaluate(settings.store, at or [None], ways, asked, measure or MEASURES, depth)
+    subject = partial(_subject, file, qrels, made_from, asked, depth)
     if keep:
-        subject = partial(evaluation.subject_of, file, qrels, {"depth": depth})
         save_rows(lambda: evaluation.keep(settings.store, found, subject(), values))
-    _note_strangers(settings.store, found, asked)
-    note(f"{len(asked)} questions with {sum(len(one.targets) for one in asked)} answers, ranking depth {depth}")
-    _print(found, as_json)
-    if run_file is not None:
-        run_file.write_text(as_run(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
-    if html is not None:
-        title = f"{file.name}: {len(asked)} questions"
-        _write_page(html, title, f"The first {depth} hits; bars are 95 % intervals.", found)
+    parts = broken_down(settings.store, found, asked, by or [])
+    report = QuestionReport(asked, found, (*faults, *found[0].evaluation.left_out), parts)
+    report.tell(settings.store, depth)
+    report.print(as_json)
+    _write_run(run_file, found, asked)
+    title = f"{subject().name}: {len(asked)} questions"
+    _write_page(html, title, f"The first {depth} hits; bars are 95 % intervals.", found)
+    if report.left_out:
+        raise typer.Exit(_LEFT_OUT)
 
 
-def _note_strangers(store: Path, found: Sequence["Measured"], asked: Sequence["Question"]) -> None:
-    """Warn about documents that the questions name and the snapshot lacks: no search can find them."""
-    from docmill.storage.reader.store import open_store
-    from docmill.tasks.evaluate.asking import strangers
+def _read(
+    file: Path | None, qrels: Path | None, made_from: list[Made] | None
+) -> tuple[list["Question"], list["LeftOut"]]:
+    """Return the questions of the file and those that are wrong; neither, if they are to be made."""
+    from docmill.tasks.evaluate.questions import read_questions
 
-    for at in dict.fromkeys(one.of for one in found):
-        opened = open_store(store, at)
-        if opened.snapshot.pending:
-            note(f"snapshot {at}: vectors {opened.snapshot.spelled_vectors()}; measure again when all are there")
-        if missing := strangers(opened, asked):
-            more = ", ..." if len(missing) > _NAMED else ""
-            named = ", ".join(missing[:_NAMED]) + more
-            note(f"the questions name {len(missing)} documents that snapshot {at} lacks: {named}")
+    if (file is None) == (not made_from):
+        raise ConfigError("give questions with --questions FILE, or have them made with --from links")
+    return read_questions(file, qrels) if file else ([], [])
 
 
-def _print(found: Sequence["Measured"], as_json: bool) -> None:
+def _make(store: Path, at: list[str] | None, kinds: list[Made] | None, most: int) -> list["Question"]:
     from docmill.flows.measure import evaluation
 
-    if as_json:
-        print_json([_as_json(one, found[0]) for one in found])
-    else:
-        print_rows(evaluation.compared(found))
+    return evaluation.made_questions(store, at[0] if at else None, kinds or (), most)
 
 
-def _write_page(path: Path, title: str, caption: str, found: Sequence["Measured"]) -> None:
-    """Write the page that draws the means."""
+def _subject(
+    file: Path | None, qrels: Path | None, kinds: list[Made] | None, asked: Sequence["Question"], depth: int
+) -> "EvaluationSubject":
+    from docmill.flows.measure import evaluation
+
+    settings = {"depth": depth}
+    return (
+        evaluation.subject_of(file, qrels, settings) if file else evaluation.made_subject(kinds or (), asked, settings)
+    )
+
+
+def _write_run(path: Path | None, found: Sequence["Measured"], asked: Sequence["Question"]) -> None:
+    """Write the first rankings, if wanted."""
+    from docmill.tasks.evaluate.ranking import run_file
+
+    if path is not None:
+        path.write_text(run_file(asked, found[0].evaluation.rankings, "docmill"), encoding="utf-8")
+
+
+def _write_page(path: Path | None, title: str, caption: str, found: Sequence["Measured"]) -> None:
+    """Write the page that draws the means, if wanted."""
+    if path is None:
+        return
     from docmill.flows.cli.pages.chart import Compared, chart
 
     drawn = [Compared(one.title, one.evaluation.values) for one in found]
@@ -114,12 +163,3 @@ def save_rows(save: Callable[[], None]) -> None:
         save()
     except OSError as error:
         note(f"the results were not saved: {error}")
-
-
-def _as_json(one: "Measured", first: "Measured") -> dict[str, Any]:
-    means = {name: asdict(value) for name, value in one.evaluation.means().items()}
-    found = {"snapshot": one.of, **one.evaluation.way.options, "measures": means, "questions": one.evaluation.values}
-    if one is first:
-        return found
-    changes = one.evaluation.against(first.evaluation)
-    return {**found, "against": {name: {**asdict(v), "verdict": v.verdict} for name, v in changes.items()}}

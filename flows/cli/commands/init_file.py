@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.terminal.command import takes
-from docmill.flows.cli.terminal.output import print_text
+from docmill.flows.cli.terminal.output import note, print_text
 from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ HEAD = """\
 # Each key is also an environment variable (DOCMILL_CHUNK__CONTEXT_TOKENS) and a flag (--set chunk.context_tokens=60).
 # `docmill settings` shows what each key is now, and where that comes from.
 # A flag wins over the environment, and the environment over this file. Relative paths start at its folder."""
+NEXT = "next: set `sources` in {file}, then type: docmill plan"
+NEXT_OF_PROJECT = "next: put documents into {folder}, then type the commands of {readme}"
 FOLDER = typer.Argument(help="The folder for the docmill.toml.")
 PREFECT = typer.Option("--prefect", help="Write a project that `prefect deploy --all` takes as it is.")
 DOCKER = typer.Option("--docker", help="Write such a project with a Dockerfile and a compose file.")
@@ -49,6 +51,8 @@ def init(
             raise ConfigError(f"{folder / name} exists; remove it first")
     for name, text in files.items():
         _write(folder / name, text)
+    more = NEXT_OF_PROJECT.format(folder=folder / "docs", readme=folder / "README.md")
+    note(more if len(files) > 1 else NEXT.format(file=folder / FILE_NAME))
 
 
 def _write(target: Path, text: str) -> None:

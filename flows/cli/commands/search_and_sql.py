@@ -1,5 +1,6 @@
 """The commands that query the store: search, sql."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from docmill.flows.config.settings import Settings
+    from docmill.storage.reader.store import Store
+    from docmill.storage.retrieval.candidates.hit import Hit
     from docmill.storage.retrieval.candidates.search_options import Rewrite
 
 
@@ -67,8 +70,8 @@ def search(
     how["parents"] = parents
     with waiting("searching"):
         found = store.search_all(asked, k, mode.value, where, rewrite=_rewrite_of(settings), **how)
-    if store.snapshot.pending and mode is not Mode.keyword:
-        note(f"vectors {store.snapshot.spelled_vectors()}; chunks without one are found by their keywords alone")
+    for said in _remarks(store, mode, found):
+        note(said)
     if as_json:
         lists = [[asdict(hit) for hit in hits] for hits in found]
         pairs = [{"query": text, "hits": hits} for text, hits in zip(asked, lists, strict=True)]
@@ -80,6 +83,16 @@ def search(
         if query is None:
             typer.echo(f"# {plain(text)}")
         print_hits(store, text, hits, explain)
+
+
+def _remarks(store: "Store", mode: Mode, found: "Sequence[Sequence[Hit]]") -> "Iterator[str]":
+    """Yield what a person should know of all hits: that vectors are pending, and how long queries were read."""
+    from docmill.storage.retrieval.candidates.query import LONG_QUERY
+
+    if store.snapshot.pending and mode is not Mode.keyword:
+        yield f"vectors {store.snapshot.spelled_vectors()}; chunks without one are found by their keywords alone"
+    notes = (step for hits in found for hit in hits[:1] for step in hit.steps)
+    yield from dict.fromkeys(one.said for one in notes if one.step == LONG_QUERY)
 
 
 def _rewrite_of(settings: "Settings") -> "Rewrite | None":

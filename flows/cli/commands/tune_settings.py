@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from docmill.flows.cli.commands.evaluate_questions import Made
 from docmill.flows.cli.commands.ingest_and_plan import Sources
 from docmill.flows.cli.terminal.command import checked_settings_of, takes
 from docmill.flows.cli.terminal.output import note, print_json, print_rows, print_text
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from docmill.flows.measure.tune import Trial, Tuning
 
 QUESTIONS = typer.Option(
-    "--questions", metavar="PATH", help="CSV, TREC topics, or a BEIR folder. The default is to generate some."
+    "--questions",
+    metavar="PATH",
+    help="CSV or Excel table, TREC topics, or a BEIR folder. The default is to generate some.",
 )
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
+FROM = typer.Option("--from", help="Make the questions from these only: links, captions ... May be repeated.")
 BUDGET = typer.Option("--budget", min=1, metavar="N", help="Maximum number of new texts to embed.")
 MEASURE = typer.Option("--measure", metavar="NAME", help="Measure to maximise: nDCG@10, R@5, RR, recall@5, IoU@5 ...")
 CHARACTERS = typer.Option("--characters", min=1, metavar="N", help="Read this many characters of each ranking.")
@@ -39,6 +43,7 @@ def tune(
     sources: Sources = None,
     questions: Annotated[Path | None, QUESTIONS] = None,
     qrels: Annotated[Path | None, QRELS] = None,
+    made_from: Annotated[list[Made] | None, FROM] = None,
     budget: Annotated[int, BUDGET] = 20_000,
     measure: Annotated[str, MEASURE] = "nDCG@10",
     characters: Annotated[int, CHARACTERS] = 4_000,
@@ -64,7 +69,7 @@ def tune(
     if output is not None and output.exists():
         raise ConfigError(f"{output} exists; name another file, or --write into docmill.toml")
     asked = load_questions(questions, qrels) if questions else []
-    given = {"strategies": strategy, "sizes": size, "contexts": contexts, "weights": weight}
+    given = {"made_from": made_from, "strategies": strategy, "sizes": size, "contexts": contexts, "weights": weight}
     chosen = {name: tuple(values) for name, values in given.items() if values}
     options = TuneOptions(budget=budget, measure=measure, characters=characters, **chosen)  # type: ignore[arg-type]
     found = search_settings(settings, sources or (), asked, options, _tell)
@@ -83,8 +88,8 @@ def _report(found: "Tuning", as_json: bool) -> None:
     toml = as_toml(found)
     if found.made:
         note(
-            f"the {found.questions} questions were generated from the documents (titles, headings, FAQ, rare words):"
-            " they are proxies that favour contexts with headings; real questions are better: --questions FILE"
+            f"the {found.questions} questions were generated from the documents: they are proxies, words that stand in"
+            " the documents; real questions are better: --questions FILE"
         )
     for line in found.skipped:
         note(f"not tried, {line}")

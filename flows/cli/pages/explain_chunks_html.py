@@ -10,6 +10,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from docmill.flows.cli.pages.explain_chunks_text import sizes_spelled
 from docmill.flows.cli.pages.html_page import CLOSING, opening
 
 if TYPE_CHECKING:
@@ -71,12 +72,11 @@ def page(found: "Explanation") -> str:
 
 
 def _head(found: "Explanation") -> Iterator[str]:
-    whole, file_type = found.document.verdict, found.document.file_type
+    whole = found.document.verdict
     source = f" of source {escape(found.source)}" if found.source else ""
     globs = f"; the globs {escape(', '.join(found.globs))} match it" if found.globs else ""
-    language = f" ({escape(file_type.language)})" if file_type.language else ""
     yield f"<h1>{escape(found.uri)}</h1>\n<p>{escape(found.document.parsed.title)}</p>\n"
-    yield f'<p class="soft">{file_type.format}{language}, {len(found.document.parsed.text):,} characters{source}{globs}'
+    yield f'<p class="soft">{escape(found.format)}, {len(found.document.parsed.text):,} characters{source}{globs}'
     yield f"; as a whole {whole.content_type} {whole.score:.2f}, "
     yield f"else {whole.runner_up} {whole.runner_up_score:.2f}.</p>\n"
     yield from (f"<p><b>Warning:</b> {escape(warning)}</p>\n" for warning in found.warnings)
@@ -108,9 +108,7 @@ def _way(text: str, split: "Split") -> str:
     sizes = sorted(chunk.tokens for chunk in split.chunks)
     covered = sum(chunk.end_char - chunk.start_char for chunk in split.chunks)
     once = _covered_once(split.chunks)
-    facts = (
-        f"{len(sizes)} chunks of {sizes[0]} to {sizes[-1]} tokens, half below {sizes[len(sizes) // 2]}" if sizes else ""
-    )
+    facts = sizes_spelled(sizes) if sizes else ""
     said_twice = f", {100 * (covered - once) / max(1, len(text)):.0f} % of the text twice" if covered > once else ""
     return f'<div class="head"><b>{escape(split.spelled())}</b><span class="soft">{facts}{said_twice}</span></div>\n'
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from docmill.flows.cli.terminal.capabilities import colours
 from docmill.flows.cli.terminal.output import harmless, plain
+from docmill.flows.runs.phases import counted
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -47,10 +48,9 @@ def _lines(found: "Explanation", limit: int) -> Iterator["Text"]:
 
 def _facts(found: "Explanation") -> Iterator[str]:
     document = found.document
-    language = f" ({document.file_type.language})" if document.file_type.language else ""
     whole = document.verdict
     yield f"  uri       {plain(found.uri)}" + (f" of source {plain(found.source)}" if found.source else "")
-    yield f"  format    {document.file_type.format}{language}, {len(document.parsed.text):,} characters"
+    yield f"  format    {plain(found.format)}, {len(document.parsed.text):,} characters"
     yield f"  is        {whole.content_type} {whole.score:.2f}, else {whole.runner_up} {whole.runner_up_score:.2f}"
     yield from (f"  warning   {plain(warning)}" for warning in found.warnings)
     if found.globs:
@@ -65,10 +65,14 @@ def _line_range(found: "Explanation", start: int, end: int) -> str:
 
 def _summary(split: "Split") -> str:
     sizes = sorted(chunk.tokens for chunk in split.chunks)
-    if not sizes:
-        return f"{split.spelled()}: no chunks"
-    half = sizes[len(sizes) // 2]
-    return f"{split.spelled()}: {len(sizes)} chunks of {sizes[0]} to {sizes[-1]} tokens, half below {half}"
+    return f"{split.spelled()}: {sizes_spelled(sizes)}"
+
+
+def sizes_spelled(sizes: Sequence[int]) -> str:
+    """Return how many chunks there are and their sizes in tokens, which are given in order."""
+    if len(sizes) < 2:
+        return f"1 chunk of {counted(sizes[0], 'tokens')}" if sizes else "no chunks"
+    return f"{len(sizes)} chunks of {sizes[0]} to {sizes[-1]} tokens, half below {sizes[len(sizes) // 2]}"
 
 
 def _chunks(text: str, chunks: Sequence["Draft"], limit: int) -> Iterator["Text"]:

@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args, get_origin
@@ -117,7 +118,8 @@ class SettingsCommand(PanelledOptions):
         given = {key.path: ctx.params.pop(_name_of(*key.path)) for key in _keys_of(self.sections)}
         ctx.meta["flags"] = {path: value for path, value in given.items() if value not in (None, [], ())}
         try:
-            return super().invoke(ctx)
+            with _stoppable() if "wait_s" in self.sections else nullcontext():
+                return super().invoke(ctx)
         except BrokenPipeError:
             raise
         except (DocmillError, OSError) as error:
@@ -133,6 +135,16 @@ class SettingsCommand(PanelledOptions):
             return super().parse_args(ctx, args)
         except _UsageError as error:
             _tell_usage(error, as_json)
+
+
+def _stoppable() -> AbstractContextManager[None]:
+    """Return a block in which a signal ends a command that writes, and gives back what other machines wait for.
+
+    The commands with all settings, such as `ingest`, say themselves what is kept of their work.
+    """
+    from docmill.flows.cli.terminal.interruption import COMMITTED_IS_KEPT, interruptible
+
+    return interruptible(lambda: COMMITTED_IS_KEPT)
 
 
 def _tell_usage(error: Any, as_json: bool) -> NoReturn:

@@ -4,7 +4,8 @@ STATUSES = {
     0: "Everything that the command was asked to do was done.",
     1: "An error, which a message on standard error explains, or a check that found something wrong.",
     2: "The command line is wrong: an unknown option, a missing argument, a value out of bounds.",
-    3: "Done in part: some documents were rejected, are stale, lost text, or have to be ingested again.",
+    3: "Done in part: some documents were rejected, are stale, lost text, or have to be ingested again,"
+    " or some questions could not be measured.",
     4: "The gate held the new snapshot back; readers see the one before.",
     130: "Ctrl-C (SIGINT) ended the command. A commit that was nearly done is done; the next run goes on from there.",
     143: "SIGTERM ended the command, as Ctrl-C does.",
@@ -23,6 +24,7 @@ STATUSES_OF = {
     "verify": {1: "something was found"},
     "repair": {1: "documents would be lost without `--accept-loss`", 3: "some documents have to be ingested again"},
     "doctor": {1: "something is broken that these settings need"},
+    "evaluate questions": {3: "some questions could not be measured and are left out"},
     "evaluate facts": {1: "some prompts got no usable answer"},
 }
 """What a command means by a status, where that is more than `STATUSES` says."""

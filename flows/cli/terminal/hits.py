@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,10 @@ from docmill.storage.errors import Transient
 
 if TYPE_CHECKING:
     from docmill.storage.reader.store import Store
-    from docmill.storage.retrieval.candidates.hit import Hit
+    from docmill.storage.retrieval.candidates.hit import Hit, OtherPlace
     from docmill.tasks.sources.known_files import KnownFiles
+
+_MOST_PLACES = 3  # fit into a line; `--json` lists all
 
 
 def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool) -> None:
@@ -27,6 +30,8 @@ def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool)
         raw = _styled(_raw_scores(hit), coloured, dim=True)
         typer.echo(f"{hit.rank}. {hit.relevance:.2f}  {place}{headings}  {raw}")
         typer.echo(f"   {snippet(query, hit.text, mark=coloured, language=language)}")
+        if hit.also_at:
+            typer.echo(f"   {_styled(_also(store, hit), coloured, dim=True)}")
         for line in _explained(hit) if explain else ():
             typer.echo(f"     {plain(line)}")
     if not hits:
@@ -59,18 +64,20 @@ def _terms(hit: "Hit") -> Iterator[str]:
         yield f"{term} {gain:.2f} in {' and '.join(hit.fields[term])}"
 
 
-def _place(store: "Store", hit: "Hit", files: "KnownFiles | None") -> str:
+def _also(store: "Store", hit: "Hit") -> str:
+    """Return a line with the first other places of a hit, and how many there are besides."""
+    places = [_place(store, place, None) for place in hit.also_at[:_MOST_PLACES]]
+    more = len(hit.also_at) - len(places)
+    return f"also at {', '.join(places)}{f' and {more} more' if more else ''}"
+
+
+def _place(store: "Store", hit: "Hit | OtherPlace", files: "KnownFiles | None") -> str:
     """Return the document of a hit with the page or line; the name is a link if `files` knows the document's file."""
     name = plain(hit.uri)
-    if hit.page and files is None:
-        return f"{name} page {hit.page}"
-    try:
-        document = store.document(hit.uri)
-    except Transient:  # an object store does not answer, and the mirror lacks the text that the line is counted in
-        return f"{name} page {hit.page}" if hit.page else name
     if files is not None:
-        name = linked(name, files.of(hit.uri, document.row.content_hash))
-    return f"{name} page {hit.page}" if hit.page else f"{name}:{document.text.count(chr(10), 0, hit.start_char) + 1}"
+        with suppress(Transient):  # an object store does not answer, and the mirror lacks the document
+            name = linked(name, files.of(hit.uri, store.document(hit.uri).row.content_hash))
+    return f"{name} page {hit.page}" if hit.page else f"{name}:{hit.line}"
 
 
 def _known_files(store: "Store") -> "KnownFiles | None":

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from docmill.flows.cli.terminal.output import note
+from docmill.flows.runs.phases import counted
 from docmill.storage.process import ending
 
 _COMMIT_S = 1.0
@@ -21,6 +22,7 @@ _END_S = 1.5
 """Seconds for the commit, and then to end workers, remove folders, and give a lease back, which takes two requests.
 With the sentence, and on a machine that is busy, the end takes less than two."""
 _AT_ONCE_S = 0.2  # to tidy up when a second signal came
+COMMITTED_IS_KEPT = "what was committed is kept; run the same command again to finish"
 _WAITS = {signal.SIGINT: "press Ctrl-C again to end at once", signal.SIGTERM: "a second SIGTERM ends at once"}
 
 
@@ -97,7 +99,7 @@ def kept_of(store: Path) -> str:
     snapshots = numbers(store)
     parts = [
         *([f"snapshot {snapshots[-1]}"] if snapshots else []),
-        *([f"{documents} parsed documents"] if documents else []),
-        *([f"{vectors} vectors"] if vectors else []),
+        *([counted(documents, "parsed documents")] if documents else []),
+        *([counted(vectors, "vectors")] if vectors else []),
     ]
     return f"kept: {', '.join(parts) or 'nothing yet'}; run the same command again to go on"

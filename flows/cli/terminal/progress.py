@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from docmill.flows.cli.terminal.output import note
-from docmill.flows.runs.phases import Phase
+from docmill.flows.runs.phases import Phase, counted
 from docmill.storage.process.ending import tidied
 
 LOADING = "docmill.loading"
@@ -92,9 +92,8 @@ class _Lines:
 
     def close(self) -> None:
         if (phase := self._phase) is not None and time.monotonic() - self._began >= self._least_s:
-            unit = phase.unit.removesuffix("s") if phase.done == 1 else phase.unit
-            counted = f"{phase.done:,} {unit} in " if unit else "done in "
-            note(f"{phase.name}: {counted}{time.monotonic() - self._began:.1f} s")
+            said = f"{counted(phase.done, phase.unit)} in " if phase.unit else "done in "
+            note(f"{phase.name}: {said}{time.monotonic() - self._began:.1f} s")
         self._phase = None
 
 

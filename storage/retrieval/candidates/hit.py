@@ -15,6 +15,18 @@ class StepNote:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherPlace:
+    """Where a chunk stands that repeats a hit, and that the search left out for it."""
+
+    chunk_id: str
+    uri: str
+    start_char: int
+    end_char: int
+    page: int | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One result of a search: a chunk with its rank, its text and its scores.
 
@@ -46,6 +58,10 @@ class Hit:
             better-ranked hit. The highest is a cosine of 1 (`vector`), the best BM25 score of the query (`keyword`),
             the score of a chunk that is first in both rankings (`hybrid`), or 1 after `rerank`. Compare it only within
             one search.
+        also_at: Where candidates of the search stand that repeat this chunk and that `distinct` left out for it.
+        line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
+            Markdown, that is the line of the file.
+        source_url: The URL where a person opens the original of the document, or "" for a file on a disk.
 
     Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -75,6 +91,9 @@ class Hit:
     fields: dict[str, tuple[str, ...]] = field(default_factory=dict)
     steps: tuple[StepNote, ...] = ()
     relevance: float = 0.0
+    also_at: tuple[OtherPlace, ...] = ()
+    line: int = 1
+    source_url: str = ""
 
 
 @dataclass(slots=True)
@@ -93,6 +112,7 @@ class Candidate:
     span: tuple[int, int] | None = None
     text: str = ""
     notes: list[StepNote] = field(default_factory=list)
+    also_at: list[OtherPlace] = field(default_factory=list)
 
     def note(self, step: str, said: str) -> None:
         """Record what a step did."""
@@ -104,8 +124,8 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
-    """Return the hit of a candidate and its row."""
+def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, source_url: str) -> Hit:
+    """Return the hit of a candidate, its row, and the URL of its document."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
@@ -130,4 +150,12 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float) -> Hit:
         fields=found.fields,
         steps=tuple(found.notes),
         relevance=relevance,
+        also_at=tuple(found.also_at),
+        line=_line(found, row),
+        source_url=source_url,
     )
+
+
+def _line(found: Candidate, row: ChunkRow) -> int:
+    """Return the line on which a hit starts: a widened one starts before its chunk, or with it."""
+    return row.line - found.text.count("\n", 0, row.start_char - found.span[0]) if found.span else row.line

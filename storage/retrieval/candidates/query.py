@@ -1,20 +1,27 @@
 """Query: one query on its way through the steps, with the data that the steps read for it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from itertools import chain, product
+
+import numpy as np
 
 from docmill.storage.errors import QueryError
 from docmill.storage.retrieval.candidates.fusion import fuse
 from docmill.storage.retrieval.candidates.hit import Candidate, in_order
+from docmill.storage.retrieval.candidates.long_query import MOST_WORDS, best_words, windows_of
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader, Vector
 from docmill.storage.schema import ChunkRow
+
+LONG_QUERY = "query"
+"""The step whose note says how a long query was read."""
 
 
 class Query:
     """A query with its options; `allowed` are the ids of the chunks that pass the filter, or None without a filter.
 
-    `vector` is the vector of the query if several queries were encoded together.
+    `vectors` are those of the query's windows if several queries were encoded together.
     """
 
     def __init__(
@@ -23,19 +30,41 @@ class Query:
         options: SearchOptions,
         sources: SnapshotReader,
         allowed: Collection[str] | None = None,
-        vector: Vector | None = None,
+        vectors: Vector | None = None,
     ) -> None:
         self.text = text
         self.options = options
         self.sources = sources
         self.allowed = allowed
-        self._vector = vector
+        self._vectors = vectors
         self._rows: dict[str, ChunkRow] = {}
 
     @cached_property
+    def windows(self) -> list[str]:
+        """The query as texts that the model takes; a query that it takes whole is the only one."""
+        return windows_of(self.text, self.sources.encoder)
+
+    @cached_property
+    def vectors(self) -> Vector:
+        """The vectors of the query's windows, (windows, dim), rows of unit L2 norm."""
+        if self._vectors is not None:
+            return self._vectors
+        encoder, windows = self.sources.encoder, self.windows
+        if len(windows) > 1:
+            return encoder.encode_queries(windows)
+        alone: Vector = encoder.encode_query(self.text)[None]
+        return alone
+
+    @property
     def vector(self) -> Vector:
-        """The vector of the query, (dim,) of unit L2 norm."""
-        return self.sources.encoder.encode_query(self.text) if self._vector is None else self._vector
+        """The mean of the vectors of the query's windows, (dim,) of unit L2 norm."""
+        total: Vector = self.vectors.sum(axis=0)
+        return total if len(self.vectors) == 1 else total / np.float32(np.linalg.norm(total))
+
+    @cached_property
+    def words(self) -> tuple[str, int]:
+        """The text for the keyword index, and how many different words the query has."""
+        return best_words(self.text, self.sources.language, self.sources.rarity)
 
     def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return the rows of chunks; each is read once."""
@@ -44,11 +73,14 @@ class Query:
             self._rows |= self.sources.rows(missing)
         return {key: self._rows[key] for key in ids}
 
-    def rank(self, vector: Vector | None, words: str) -> list[Candidate]:
-        """Return the fused candidates of both indexes, best first; without a vector or words, skip that index."""
+    def rank(self, vectors: Vector | None, words: str) -> list[Candidate]:
+        """Return the fused candidates of both indexes, best first; without vectors or words, skip that index.
+
+        A chunk is as similar to several vectors as to the nearest of them.
+        """
         options = self.options
-        near = self.sources.nearest(vector, options.candidates, self.allowed) if vector is not None else []
-        held = self.sources.matching(words, options.candidates, self.allowed) if words else []
+        near = self._nearest(vectors) if vectors is not None else []
+        held = self.sources.matching(words, options.breadth, self.allowed) if words else []
         found: dict[str, Candidate] = {}
         for rank, (key, score) in enumerate(near, start=1):
             found[key] = Candidate(key, score, vector_score=score, vector_rank=rank)
@@ -65,13 +97,33 @@ class Query:
                 found[key].note(options.fusion, f"{left:.3f} from {origin} and {right:.3f} from the keywords")
         return in_order(list(found.values()))
 
+    def _nearest(self, vectors: Vector) -> list[tuple[str, float]]:
+        found = [self.sources.nearest(vector, self.options.breadth, self.allowed) for vector in vectors]
+        if len(found) == 1:
+            return found[0]
+        best: dict[str, float] = {}
+        for key, score in chain.from_iterable(found):
+            best[key] = max(score, best.get(key, score))
+        return sorted(best.items(), key=lambda one: (-one[1], one[0]))[: self.options.breadth]
+
     def ask(self) -> list[Candidate]:
         """Return the candidates for the query itself."""
         mode = self.options.mode
-        found = self.rank(self.vector if mode != "keyword" else None, self.text if mode != "vector" else "")
+        found = self.rank(self.vectors if mode != "keyword" else None, self.words[0] if mode != "vector" else "")
         if not found and mode == "keyword":
             self._explain_nothing()
+        for one, said in product(found, self._shortened()):
+            one.note(LONG_QUERY, said)
         return found
+
+    def _shortened(self) -> Iterator[str]:
+        """Yield how the indexes read a query that is too long to be read whole."""
+        mode, parts = self.options.mode, 1 if self.options.mode == "keyword" else len(self.vectors)
+        held = self.words[1] if mode != "vector" else 0
+        ways = [f"by meaning in {parts} parts"] if parts > 1 else []
+        ways += [f"by the {MOST_WORDS} heaviest of its {held} words"] if held > MOST_WORDS else []
+        if ways:
+            yield f"the query is long: it is read {' and '.join(ways)}"
 
     def _explain_nothing(self) -> None:
         from docmill.storage.keywords.analysis.analyser import analyse

@@ -14,10 +14,9 @@ Expansion = Literal["", "feedback", "model"]
 Rewrite = Callable[[str], Sequence[str]]
 """Returns other wordings of a query."""
 
-CANDIDATES_PER_HIT = 10
-MIN_CANDIDATES = 50
-"""Candidates that each index returns: so many for each hit, and at least the minimum. A chunk beyond them has no score
-from that index; more candidates make a search slower."""
+CANDIDATES = 200
+"""Candidates that each index returns. A chunk beyond them has no score from that index, and the scores of a linear
+fusion are scaled over them."""
 CHUNKS_PER_HIT = 4
 """Chunks considered for each hit if several become one: chunks of one parent, and neighbours that widen a hit."""
 LONGEST_QUERY = 20_000
@@ -30,6 +29,7 @@ class SearchArguments(TypedDict, total=False):
     weight: float
     fusion: Fusion
     spread: float
+    candidates: int
     distinct: bool
     diversity: float
     rerank: str
@@ -50,6 +50,8 @@ class SearchOptions:
         weight: The weight of the vectors in a weighted fusion, from 0 to 1; the keywords get the rest.
         fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
         spread: The share of its neighbours' scores that a chunk of a hybrid search gets, from 0 to 1.
+        candidates: How many candidates each index returns, from 1. There are never fewer than `k`, or than four
+            times as many if hits are widened or replaced by their parents.
         distinct: Whether to drop hits that repeat a better hit.
         diversity: The weight of difference from better hits against the score, from 0 to 1 (maximal marginal
             relevance).
@@ -70,6 +72,7 @@ class SearchOptions:
     weight: float = 0.4
     fusion: Fusion = "linear"
     spread: float = 0.0
+    candidates: int = CANDIDATES
     distinct: bool = True
     diversity: float = 0.0
     rerank: str = ""
@@ -79,7 +82,12 @@ class SearchOptions:
     parents: bool = False
 
     def __post_init__(self) -> None:
-        for name, value, least in (("k", self.k, 1), ("rerank_depth", self.rerank_depth, 1), ("widen", self.widen, 0)):
+        for name, value, least in (
+            ("k", self.k, 1),
+            ("candidates", self.candidates, 1),
+            ("rerank_depth", self.rerank_depth, 1),
+            ("widen", self.widen, 0),
+        ):
             # Python's callers may pass anything, among it numpy's integers, which are no `int`.
             if not isinstance(value, Integral) or value < least:
                 raise QueryError(f"{name} must be a whole number of at least {least}, got {value!r}")
@@ -100,9 +108,9 @@ class SearchOptions:
         return self.k * (CHUNKS_PER_HIT if self.parents or self.widen else 1)
 
     @property
-    def candidates(self) -> int:
-        """Return how many candidates each index returns."""
-        return max(MIN_CANDIDATES, self.wanted * CANDIDATES_PER_HIT)
+    def breadth(self) -> int:
+        """Return how many candidates each index returns, enough for all hits."""
+        return max(self.candidates, self.wanted)
 
 
 def check_query(text: str) -> None:

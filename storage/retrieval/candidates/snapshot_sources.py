@@ -80,8 +80,9 @@ class SnapshotReader:
         return self._keywords.search(text, k, allowed)
 
     def rarity(self, term: str) -> float:
-        """Return log(1 + chunks / chunks with the term), which is high for a rare term."""
-        return float(np.log1p(self.snapshot.keywords.rows / max(1, self._keywords.frequency(term))))
+        """Return log(1 + chunks / chunks with the term), which is high for a rare term, and 0 if no chunk has it."""
+        found = self._keywords.frequency(term)
+        return float(np.log1p(self.snapshot.keywords.rows / found)) if found else 0.0
 
     @property
     def language(self) -> str:
@@ -118,6 +119,11 @@ class SnapshotReader:
         found = dict(zip(distinct, matrix, strict=True))
         return {key: _mean([found[one] for one in own]) for key, own in keys.items()}
 
+    def source_urls(self, documents: Collection[str]) -> dict[str, str]:
+        """Return where a person opens the originals of documents, by their ids; "" for files on a disk."""
+        table = self._documents.rows("document_id", documents, ("document_id", "source_url"))
+        return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
     def texts(self, documents: Collection[str]) -> Mapping[str, str]:
         """Return the canonical texts of documents by their ids."""
         table = read_table(self.stored, "documents", ["document_id", "text_key"])
@@ -141,6 +147,10 @@ class SnapshotReader:
     @cached_property
     def _chunks(self) -> OpenedTable:
         return OpenedTable(self.stored, "chunks")
+
+    @cached_property
+    def _documents(self) -> OpenedTable:
+        return OpenedTable(self.stored, "documents")
 
     @cached_property
     def _keywords(self) -> KeywordIndex:

@@ -4,11 +4,13 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from docmill.storage.retrieval.candidates.hit import Candidate
+from docmill.storage.retrieval.candidates.hit import Candidate, OtherPlace
 from docmill.storage.retrieval.candidates.query import Query
+from docmill.storage.retrieval.steps.facts import StatedFacts, facts_of
 from docmill.storage.schema import ChunkRow
 
 Span = tuple[int, int]
@@ -17,8 +19,10 @@ _OVERLAP = 0.5
 """Share of the shorter span above which two hits show the same passage. With a smaller share, neighbours that
 overlap by design hide each other; with a larger one, the same passage fills several hits."""
 _LIKENESS = 0.9
-"""Share of all words of two hits that both contain, from which on one repeats the other. A smaller share treats forms
-that differ in a figure or a name as repetitions."""
+"""Share of all words of two hits that both contain, from which on one may repeat the other, if both state the same."""
+_SAME_SCORE = 0.1
+"""Difference of scores up to which a chunk of the same matched terms may be a copy. Once there are enough hits, only
+such rows are read, because they take most of the time of a search; contexts make the scores of copies differ."""
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
 _WORD = re.compile(r"\w+")
 
@@ -29,22 +33,24 @@ def overlap(one: Span, other: Span, share: float = _OVERLAP) -> bool:
 
 
 def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return the best candidates, as many as wanted, none of which overlaps a better one or repeats its words.
+    """Return the best candidates, as many as wanted, none of which overlaps a better one or repeats it.
 
     Two hits overlap if they share over half of the shorter span. One repeats the other if nine tenths of all their
-    words are in both.
+    words are in both and they state the same numbers, names and negations; the better one then lists the place of the
+    other in `also_at`.
     """
-    kept, seen = [], _KeptHits()
+    kept, seen = _KeptHits(), 0
     for one, row in _rows(candidates, query):
-        better = seen.like(row)
-        if better is None:
-            seen.add(one, row)
-            kept.append(one)
-        else:
-            better.note("distinct", f"stands for {row.uri} {row.start_char}-{row.end_char}, too, which says the same")
-        if len(kept) == query.options.wanted:
+        if not kept.overlapped(row) and not kept.copied(row):
+            kept.add(one, row)
+        seen += 1
+        if len(kept.hits) == query.options.wanted:  # here, as the next row would be read first
             break
-    return kept
+    alike = [one for one in candidates[seen:] if kept.ranks_like(one)][: query.options.wanted]
+    for _, row in _rows(alike, query):
+        if not kept.overlapped(row):
+            kept.copied(row)
+    return kept.hits
 
 
 def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate, ChunkRow]]:
@@ -56,27 +62,63 @@ def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate
         yield from ((one, rows[one.key]) for one in some)
 
 
+class _Kept(NamedTuple):
+    """A chunk that was kept, with the words of its text and what it states."""
+
+    one: Candidate
+    words: frozenset[str]
+    facts: StatedFacts
+
+
 class _KeptHits:
     """The chunks kept so far, found by document and by words."""
 
     def __init__(self) -> None:
-        self._spans: dict[str, list[tuple[int, int, Candidate]]] = defaultdict(list)
-        self._like: dict[tuple[int, int], list[tuple[frozenset[str], Candidate]]] = defaultdict(list)
+        self.hits: list[Candidate] = []
+        self._spans: dict[str, list[tuple[Span, Candidate]]] = defaultdict(list)
+        self._like: dict[tuple[int, int], list[_Kept]] = defaultdict(list)
 
     def add(self, one: Candidate, row: ChunkRow) -> None:
-        words = frozenset(_WORD.findall(row.text.casefold()))
-        self._spans[row.document_id].append((row.start_char, row.end_char, one))
-        for sign in _signs(words):
-            self._like[sign].append((words, one))
+        kept = _Kept(one, _words(row.text), facts_of(row.text))
+        self.hits.append(one)
+        self._spans[row.document_id].append(((row.start_char, row.end_char), one))
+        for sign in _signs(kept.words):
+            self._like[sign].append(kept)
 
-    def like(self, row: ChunkRow) -> Candidate | None:
-        """Return a kept chunk that makes this one redundant, or None."""
-        for start, end, one in self._spans[row.document_id]:
-            if overlap((start, end), (row.start_char, row.end_char)):
-                return one
-        words = frozenset(_WORD.findall(row.text.casefold()))
-        held = (pair for sign in _signs(words) for pair in self._like.get(sign, ()))
-        return next((one for others, one in held if len(words & others) >= _LIKENESS * len(words | others)), None)
+    def ranks_like(self, other: Candidate) -> bool:
+        """Return whether a chunk matches the same terms as a kept one with nearly its score, as copies of it do."""
+        return any(
+            abs(one.score - other.score) <= _SAME_SCORE * abs(one.score) and one.terms.keys() == other.terms.keys()
+            for one in self.hits
+        )
+
+    def overlapped(self, row: ChunkRow) -> bool:
+        """Return whether a chunk overlaps a kept one, which then says so."""
+        own = row.start_char, row.end_char
+        for span, one in self._spans[row.document_id]:
+            if overlap(span, own):
+                one.note("distinct", f"stands for {row.uri} {own[0]}-{own[1]}, too, which overlaps it")
+                return True
+        return False
+
+    def copied(self, row: ChunkRow) -> bool:
+        """Return whether a chunk repeats a kept one, which then lists its place."""
+        words = _words(row.text)
+        near = (kept for sign in _signs(words) for kept in self._like.get(sign, ()))
+        like = [kept for kept in near if len(words & kept.words) >= _LIKENESS * len(words | kept.words)]
+        facts = facts_of(row.text) if like else None
+        better = next((kept.one for kept in like if facts and kept.facts.same(facts)), None)
+        if better is not None:
+            place = OtherPlace(row.chunk_id, row.uri, row.start_char, row.end_char, row.page, row.line)
+            better.also_at.append(place)
+            better.note(
+                "distinct", f"stands for {place.uri} {place.start_char}-{place.end_char}, too, which repeats it"
+            )
+        return better is not None
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))
 
 
 def _signs(words: frozenset[str]) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from docmill.storage.embedding.encoder import TokenVectors
 from docmill.storage.retrieval.candidates.query import Query
-from docmill.storage.schema import ChunkRow, indexed_text, part_texts
+from docmill.storage.schema import ChunkRow, indexed_text, part_readings
 
 
 def by_tokens(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
@@ -22,8 +22,10 @@ def by_tokens(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]
 
 def _tokens_of(query: Query, rows: Sequence[ChunkRow]) -> tuple[TokenVectors, list[TokenVectors]]:
     """Return the token vectors of a query and of each chunk; the parts of a long chunk are encoded one by one."""
-    parts = [[indexed_text(row.context, text) for text in part_texts(row.text, row.parts)] for row in rows]
-    question = query.sources.encoder.encode_query_tokens(query.text)
+    parts = [
+        [indexed_text(row.context, read) for read in part_readings(row.text, row.parts, row.unread)] for row in rows
+    ]
+    question = _joined([query.sources.encoder.encode_query_tokens(window) for window in query.windows])
     left = iter(query.sources.tokens.of(list(chain.from_iterable(parts))))
     return question, [_joined(list(islice(left, len(own)))) for own in parts]
 

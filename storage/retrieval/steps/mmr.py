@@ -5,14 +5,17 @@ import numpy as np
 from docmill.storage.retrieval.candidates.hit import Candidate
 from docmill.storage.retrieval.candidates.query import Query
 
+_FEWEST, _PER_HIT = 50, 10
+"""First candidates that take part: so many for each hit, and at least the fewest. The vector of each is read."""
+
 
 def diversify(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return candidates so that each one scores well and differs from earlier ones: (1 - d) · score - d · likeness.
 
     Scores are scaled to [0, 1]; likeness is the greatest cosine to a better hit. Only the first candidates take part.
     """
-    share = query.options.diversity
-    some, rest = candidates[: query.options.candidates], candidates[query.options.candidates :]
+    share, depth = query.options.diversity, max(_FEWEST, query.options.wanted * _PER_HIT)
+    some, rest = candidates[:depth], candidates[depth:]
     vectors = query.sources.vectors([one.key for one in some])
     unlike = np.zeros(query.sources.snapshot.space.dimension, np.float32)  # for a chunk whose vectors are pending
     matrix = np.stack([vectors.get(one.key, unlike) for one in some])

@@ -24,7 +24,7 @@ def by_feedback(query: Query) -> list[Candidate]:
     """Return the candidates for the query expanded by words and vectors of its first hits."""
     first = query.ask()
     rows = query.rows([one.key for one in first[:_HITS]])
-    texts = [indexed_text(row.context, row.text) for row in rows.values()]
+    texts = [indexed_text(row.context, row.text, row.unread) for row in rows.values()]
     if not texts:
         return first
     vector, words, mode = None, "", query.options.mode
@@ -34,8 +34,8 @@ def by_feedback(query: Query) -> list[Candidate]:
         vector = (vector / np.linalg.norm(vector)).astype(np.float32)
     new = _terms(query, texts)
     if mode != "vector":
-        words = " ".join([query.text] * _REPEATED + new)
-    found = query.rank(vector, words)
+        words = " ".join([query.words[0]] * _REPEATED + new)
+    found = query.rank(None if vector is None else vector[None], words)
     for one in found:
         one.note("expand", f"asked again with {', '.join(new) or 'no new word'} of {len(texts)} first hits")
     return found
@@ -62,7 +62,9 @@ def by_model(query: Query, rewrite: Rewrite) -> list[Candidate]:
     found = {one.key: one for one in query.ask()}
     for words in rewrite(query.text):
         vector = query.sources.encoder.encode_query(words) if query.options.mode != "keyword" else None
-        for one in query.rank(vector, words if query.options.mode != "vector" else ""):
+        for one in query.rank(
+            None if vector is None else vector[None], words if query.options.mode != "vector" else ""
+        ):
             one.note("expand", f"asked as {words!r}")
             if one.key not in found or one.score > found[one.key].score:
                 found[one.key] = one

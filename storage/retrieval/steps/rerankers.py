@@ -78,6 +78,6 @@ def reranker_of(name: str) -> Reranker:
         raise ConfigError(f"{name!r} is no reranker of docmill or an installed plugin ({known}); {error}") from error
 
     def score(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
-        return model.score(query.text, [indexed_text(row.context, row.text) for row in rows])
+        return model.score(query.text, [indexed_text(row.context, row.text, row.unread) for row in rows])
 
     return Reranker(name, score)

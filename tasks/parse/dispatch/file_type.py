@@ -1,7 +1,8 @@
 """File type: detected by a file's content first, then by its name, unless the content contradicts it.
 
-In this order: magic bytes; the members of a zip container; the name, if the text confirms it; an unmistakable text; a
-classifier, if name and text disagree or say nothing; the name, if the text at least allows it.
+In this order: magic bytes; the members of a zip container; a suffix that only a plugin knows, or the first bytes of a
+binary file that only a plugin reads; the name, if the text confirms it; an unmistakable text; a classifier, if name and
+text disagree or say nothing; the name, if the text at least allows it.
 """
 
 from pathlib import PurePosixPath
@@ -9,6 +10,7 @@ from pathlib import PurePosixPath
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.decode import decode, is_text
 from docmill.tasks.parse.dispatch.classifier import classify
+from docmill.tasks.parse.dispatch.parsers import format_of_signature, format_of_suffix, unusable
 from docmill.tasks.parse.dispatch.text_signs import (
     MAX_JSON,
     bears_out,
@@ -56,12 +58,29 @@ def detect_file_type(name: str, data: bytes) -> FileType:
     kind, suffix = binary_kind(data), _suffix(name)
     if kind == "encrypted":
         return _locked(suffix)
+    if kind in FORMATS:
+        return FileType(kind)
+    if plugged := format_of_suffix(suffix):
+        return FileType(plugged)
+    if not kind and is_text(data):
+        return _known(_text_type(suffix, decode(data[:_HEAD]).text, data))
+    return _binary_type(kind, suffix, data)
+
+
+def _binary_type(kind: str, suffix: str, data: bytes) -> FileType:
+    """Return the type of a binary file that docmill does not read but a plugin may."""
+    if plugged := format_of_signature(data, kind):
+        return FileType(plugged)
     if kind:
         return _known(FileType(kind))
-    if not is_text(data):
-        named = suffix in _BY_SUFFIX or suffix in BY_SUFFIX
-        raise Rejected("undecodable" if named else "unsupported", "binary data of unknown type")
-    return _known(_text_type(suffix, decode(data[:_HEAD]).text, data))
+    named = suffix in _BY_SUFFIX or suffix in BY_SUFFIX
+    raise Rejected("undecodable" if named else "unsupported", f"binary data of unknown type{unusable()}")
+
+
+def format_of_name(name: str) -> str:
+    """Return the format that a file name, or a glob of names, states by its suffix, or "" if it states none."""
+    suffix = _suffix(name)
+    return _BY_SUFFIX.get(suffix) or ("code" if suffix in BY_SUFFIX else format_of_suffix(suffix))
 
 
 def _locked(suffix: str) -> FileType:
@@ -74,8 +93,9 @@ def _known(found: FileType) -> FileType:
     if found.format in FORMATS:
         return found
     if found.format in INSTEAD:
-        raise Rejected("unsupported", INSTEAD[found.format])
-    raise Rejected("unsupported", f"{found.format} files are not supported; supported are {', '.join(FORMATS)}")
+        raise Rejected("unsupported", f"{INSTEAD[found.format]}{unusable()}")
+    why = f"{found.format} files are not supported; supported are {', '.join(FORMATS)}{unusable()}"
+    raise Rejected("unsupported", why)
 
 
 def _suffix(name: str) -> str:

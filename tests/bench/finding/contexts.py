@@ -50,7 +50,7 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.split.spans.span import Span
 from tests.bench.finding.quality import LIMIT, LONGEST, MODEL, TOKENIZER, Store, truncated
-from tests.bench.sets import read_beir, read_excerpts
+from tests.bench.sets.public import read_beir, read_excerpts
 
 TOP = (3, 5, 10)
 STRETCH = 2666
@@ -201,7 +201,7 @@ def index(kept: Collection, size: str, context: str, store: Store | None) -> Ind
     """Return the candidates of every question, by keywords alone without a store."""
     documents = split(kept, size, "structural" if context == LATE else context)
     drafts = [(uri, draft) for uri, found in documents.items() for draft in found]
-    texts = [indexed_text(draft.context, draft.text) for _, draft in drafts]
+    texts = [indexed_text(draft.context, draft.text, draft.unread) for _, draft in drafts]
     name = f"{kept.name}-{size}-{context}"
     found: dict[str, list[tuple[str, float]]] = defaultdict(list)
     if store is not None:

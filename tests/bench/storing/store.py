@@ -164,6 +164,9 @@ class _Given:
 
     vector: Vectors
 
+    def fits(self, texts: Sequence[str]) -> list[bool]:
+        return [True] * len(texts)
+
     def encode_query(self, _text: str) -> Vectors:
         return self.vector
 

@@ -41,6 +41,15 @@ def test_a_project_is_written_once_and_whole(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "two").iterdir()] == ["README.md"]
 
 
+def test_the_next_step_is_told(tmp_path: Path) -> None:
+    alone = CliRunner().invoke(app, ["init", str(tmp_path / "alone")])
+    assert alone.stdout == f"{tmp_path}/alone/docmill.toml\n"
+    assert alone.stderr == f"docmill: next: set `sources` in {tmp_path}/alone/docmill.toml, then type: docmill plan\n"
+    project = CliRunner().invoke(app, ["init", str(tmp_path / "one"), "--prefect"])
+    said = f"put documents into {tmp_path}/one/docs, then type the commands of {tmp_path}/one/README.md"
+    assert project.stderr == f"docmill: next: {said}\n"
+
+
 @pytest.mark.parametrize("flags", [["--prefect"], ["--docker"], ["--k8s"], ["--docker", "--k8s"]])
 def test_each_readme_says_where_a_worker_finds_the_server(tmp_path: Path, flags: list[str]) -> None:
     init(tmp_path, *flags)

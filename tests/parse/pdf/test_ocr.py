@@ -9,10 +9,12 @@ import pytest
 from PIL import Image
 
 from docmill.flows.config.from_settings import recipe_of, space_of
-from docmill.flows.config.settings import ParseSettings, Settings
+from docmill.flows.config.input_settings import ParseSettings
+from docmill.flows.config.settings import Settings
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
-from docmill.tasks.parse.dispatch.reading import parse, parser_key
+from docmill.tasks.parse.dispatch.readers import parser_key
+from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import FileType, ParseOptions
 from tests.kit.writers.pdf import Pdf
 

@@ -108,9 +108,12 @@ def test_elements_carry_what_their_kind_has() -> None:
     parsed = markdown(GUIDE)
     headings = [one.attributes["text"] for one in parsed.elements if one.kind == "title"]
     assert headings == ["Setext heading", "Steps one"]
-    assert only(parsed, "table").attributes == {"cells": [["Name", "Size"], ["a|b", "1"], ["c", "2"]], "header_rows": 1}
+    cells = [["Name", "Size"], ["a|b", "1"], ["c", "2"]]
+    # The mark is the backslash before the bar.
+    assert only(parsed, "table").attributes == {"cells": cells, "header_rows": 1, "marks": [35, 36]}
     assert [one.attributes["language"] for one in parsed.elements if one.kind == "code"] == ["python", "sh", ""]
-    assert parsed.elements[2].attributes == {"links": [{"text": "link", "url": "https://example.org/a"}]}
+    links = [{"text": "link", "url": "https://example.org/a"}]
+    assert parsed.elements[2].attributes == {"links": links, "marks": [13, 14, 18, 42]}
     assert all(parsed.text.count("\n", 0, one.start_char) + 1 == one.line for one in parsed.elements)
 
 

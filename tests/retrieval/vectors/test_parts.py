@@ -22,7 +22,7 @@ from docmill.storage.history.retention import Retention
 from docmill.storage.keys import embedding_key
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.mirror.mirror_folder import open_folder
-from docmill.storage.schema import Parsed, indexed_text, part_texts
+from docmill.storage.schema import Parsed, indexed_text, part_readings, part_texts
 from docmill.storage.tables.tables import read_table
 from docmill.storage.upkeep.compact import compact
 from docmill.storage.upkeep.repair import repair
@@ -84,8 +84,11 @@ def test_parts_out_of_bounds_and_late_vectors_with_parts_are_refused() -> None:
 
 
 def test_a_row_for_each_vector_and_back() -> None:
-    rows = [("a", "One. Two. Three.", [5, 10], "k1", ["k2", "k3"]), ("b", "Four.", [], "k4", [])]
-    columns = ["chunk_id", "text", "parts", "embedding_key", "part_keys"]
+    rows: list[tuple[object, ...]] = [
+        ("a", "One. Two. Three.", [5, 10], "k1", ["k2", "k3"], []),
+        ("b", "Four.", [], "k4", [], []),
+    ]
+    columns = ["chunk_id", "text", "parts", "embedding_key", "part_keys", "unread"]
     named = [dict(zip(columns, row, strict=True)) for row in rows]
     table = pa.Table.from_pylist(named, pa.schema([CHUNKS.field(name) for name in columns]))
     found = by_vector(table)
@@ -133,14 +136,14 @@ def test_ingest_gives_every_part_the_vector_of_its_text(bench: Workbench) -> Non
     assert max(chunk.tokens for chunk in chunks) > 256
     assert state.vectors.rows == sum(1 + len(chunk.parts) for chunk in chunks) > 4 * len(chunks)
     for chunk in chunks:
-        texts = [indexed_text(chunk.context, part) for part in part_texts(chunk.text, chunk.parts)]
+        texts = [indexed_text(chunk.context, part) for part in part_readings(chunk.text, chunk.parts, chunk.unread)]
         assert [chunk.embedding_key, *chunk.part_keys] == [embedding_key(text, state.space.id) for text in texts]
     assert verify(bench.root, deep=True) == []
 
 
 def test_a_chunk_is_as_near_as_its_nearest_part_and_found_once(bench: Workbench) -> None:
     chunk = bench.chunks()[1]
-    part = part_texts(chunk.text, chunk.parts)[-1]
+    part = part_readings(chunk.text, chunk.parts, chunk.unread)[-1]
     hits = bench.store.search(indexed_text(chunk.context, part), k=5, mode="vector")
     assert hits[0].chunk_id == chunk.chunk_id
     assert hits[0].vector_score == pytest.approx(1)

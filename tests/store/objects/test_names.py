@@ -24,7 +24,7 @@ from docmill.storage.upkeep.verify import verify
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import extract, list_contents
 from docmill.tasks.sources.discover import open_source
-from docmill.tasks.sources.object_source import Incoming
+from docmill.tasks.sources.incoming import Incoming
 from docmill.tasks.sources.source import DiscoverOptions
 from tests.kit.drawing import examples
 from tests.kit.far_bench import FarBench

@@ -1,6 +1,7 @@
 """Markdown and MDX: the file itself, with markdown-it-py's blocks as elements.
 
-Only blocks are parsed: which lines are a heading, an item, a table. Inline markup stays as written.
+Blocks become elements: which lines are a heading, an item, a table. Inline markup stays as written; where it stands is
+told by the elements' `marks`.
 """
 
 import re
@@ -15,7 +16,9 @@ from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.dates import iso_date
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.markup.md.block_marks import MarkedFile
 from docmill.tasks.parse.markup.md.front_matter import read_front_matter
+from docmill.tasks.parse.markup.md.inline_marks import references_of
 from docmill.tasks.parse.markup.md.md_links import Links, is_definitions
 from docmill.tasks.parse.markup.md.mdx import is_bare_tag, is_mdx, with_mdx
 from docmill.tasks.parse.markup.md.table_rule import with_tables
@@ -63,9 +66,11 @@ def parse_markdown(data: bytes, _: ParseOptions) -> Parsed:
     front = read_front_matter(text)
     body = front.end if front else 0
     walk = TokenWalk(text, body)
-    walk.run(_parser(is_mdx(text)).parse(_blank(text, body)))
+    tokens = _parser(is_mdx(text)).parse(_blank(text, body))
+    walk.run(tokens)
     elements = [Element("front_matter", 0, body, 0, 0, 1)] if front else []
     elements += with_gaps(text, body, walk.elements, walk.starts)
+    elements = MarkedFile(text, walk.starts, references_of(walk.links.addresses)).with_marks(elements, tokens)
     metadata: dict[str, Any] = dict(found.metadata)
     if front:
         metadata |= {"front_matter": front.values} | _known(front.values)
@@ -143,7 +148,7 @@ class TokenWalk:
         self.body = body
         self.starts = [0, *(match.end() for match in _LINE.finditer(text))]
         self.elements: list[Element] = []
-        self._found = Links(text, plain)
+        self.links = Links(text, plain)
         self._quotes = 0  # around the current token, as are the lists
         self._lists = 0
         self._item = False  # an item began, and none of its blocks is an element yet
@@ -175,7 +180,7 @@ class TokenWalk:
             self.elements.append(Element(kind, span.start, span.end, level, 0, span.line, None, attributes))
 
     def _links(self, markup: str) -> dict[str, Any]:
-        links = self._found.of(markup)
+        links = self.links.of(markup)
         return {"links": links} if links else {}
 
     def _heading_open(self, token: Token, inline: Token) -> None:

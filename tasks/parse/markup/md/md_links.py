@@ -20,9 +20,9 @@ class Links:
         """Read the labels that a text defines; `plain` removes the inline markup from a link's words."""
         # `$` in the pattern ends a line at "\n" only.
         lines = text.replace("\r\n", "\n").replace("\r", "\n") if "]:" in text else ""
-        self._addresses: dict[str, str] = {}
+        self.addresses: dict[str, str] = {}
         for label, url in _DEFINITION.findall(lines):
-            self._addresses.setdefault(_key(label), url)
+            self.addresses.setdefault(_key(label), url)
         self._plain = plain
 
     def of(self, markup: str) -> list[dict[str, str]]:
@@ -36,12 +36,12 @@ class Links:
             yield from ((match.start(), match[1], match[2]) for match in _INLINE.finditer(markup))
         if ":" in markup and "<" in markup:
             yield from ((match.start(), match[1], match[1]) for match in _BARE.finditer(markup))
-        if self._addresses and "[" in markup:
+        if self.addresses and "[" in markup:
             yield from self._labelled(markup)
 
     def _labelled(self, markup: str) -> Iterator[tuple[int, str, str]]:
         for match in _LABELLED.finditer(markup):
-            url = self._addresses.get(_key(match[2] or match[1]))
+            url = self.addresses.get(_key(match[2] or match[1]))
             if url:
                 yield match.start(), match[1], url
 

@@ -17,7 +17,7 @@ from docmill.tasks.parse.office.open_xml import core_properties, furniture, rewr
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.program import read_tree
 from docmill.tasks.parse.pandoc.word.word_body import prepare_body
-from docmill.tasks.parse.pandoc.word.word_elements import draw_elements
+from docmill.tasks.parse.pandoc.word.word_fallback import draw_elements
 from docmill.tasks.parse.pandoc.word.word_graphics import graphics_in
 from docmill.tasks.parse.unpacking import check_container
 

@@ -160,6 +160,8 @@ steps[].step | text | name of a step of the search
 steps[].score | number | score of the hit after the step
 steps[].said | text | what the step did with the hit
 relevance | number |
+line | integer |
+source_url | text |
 """),
     "sql": Printed("an array: an object for each row, its keys the columns of the statement", """\
 * | any | a value: numbers, texts, booleans, null, arrays and objects as they are; times and binary values as text
@@ -227,6 +229,20 @@ mode | text | `hybrid`, `vector` or `keyword`
 weight | number | weight of the vectors, in a hybrid search
 fusion | text | how the rankings were fused, in a hybrid search
 {_INTERVAL.format("measures.*")}questions.*.* | number | value of each measure for each question, by its id
+cut | array of text | ids of questions whose answers stand in the snapshot and in no single chunk
+left_out[].question | text | id of a question that could not be measured
+left_out[].named | text | the question and its line in the file
+left_out[].reason | text | why
+left_out[].measures | array of text | the measures that leave it out; none: all
+groups.*.*.questions | integer | with `--by`: number of questions of a group, by dimension and group
+{_INTERVAL.format("groups.*.*.measures.*")}\
+worst.by | text | dimension of the group that is answered worst; in the first object, if there is one
+worst.group | text | the group
+worst.measure | text | the first measure
+worst.questions | integer | number of its questions
+worst.mean | number | mean of the group
+worst.others | number | mean of all other questions
+{_INTERVAL.format("worst.change").replace("the mean over the questions", "difference between the two")}\
 {_INTERVAL.format("against.*").replace("the mean over the questions", "mean difference to the first object")}\
 against.*.verdict | text | `better`, `worse` or `indistinguishable`
 """),

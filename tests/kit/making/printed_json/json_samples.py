@@ -39,7 +39,7 @@ COMMANDS: dict[str, Command] = {
     "tag": ("tag",),
     "publish": ("publish",),
     "evaluate questions": ("evaluate", "questions", "--questions", "q.csv", "--mode", "hybrid", "--weight", ".2",
-                           "--weight", ".4", "--measure", "RR"),
+                           "--weight", ".4", "--measure", "RR", "--by", "source"),
     "evaluate chunks": ("evaluate", "chunks", "--no-needles", "--no-coherence"),
     "evaluate context": ("evaluate", "context", "--questions", "q.csv"),
     "evaluate facts": ("evaluate", "facts", "--questions", "q.csv", "--mode", "hybrid", "--top", "3"),

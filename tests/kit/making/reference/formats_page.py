@@ -1,5 +1,7 @@
 """The page on formats: what is read, by which parser, and the names and first bytes that tell it."""
 
+from docmill.tasks.parse.dispatch.parser import Parser
+from docmill.tasks.parse.dispatch.parsers import PARSERS
 from docmill.tasks.parse.format import Format
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.languages import LANGUAGES
@@ -20,6 +22,9 @@ format above are rejected as `unsupported`."""
 CONTAINED = """\
 Office documents are zip archives or compound files (OLE). The first name inside that matches tells the kind. An
 OpenDocument file or an e-book states its kind in the member `mimetype`."""
+READERS = """\
+[`[[parse.readers]]`](settings.md#parse_readers) sends files to another reader than the parser of their format.
+`docmill plugins` lists those that other distributions add."""
 ARCHIVES = """\
 zip and tar archives, and files packed with gzip, bzip2, xz or zstd, are opened; each file inside is a document with a
 uri of its own, such as `mail.zip/2024/offer.pdf`. The same holds for files attached to mail. `[archives]` has
@@ -32,6 +37,9 @@ def made() -> str:
         "Formats",
         HEAD,
         _formats(),
+        "## Other readers",
+        READERS,
+        table(("reader", "formats that it takes"), [(code(one.name), codes(one.formats)) for one in _others()]),
         "## Archives and attachments",
         ARCHIVES,
         "## Signatures",
@@ -51,6 +59,10 @@ def _formats() -> str:
         (code(form.name), prose(form.files), _suffixes(form), prose(form.by), form.version) for form in FORMATS.values()
     ]
     return table(("format", "files", "suffixes", "read by", "version"), rows)
+
+
+def _others() -> list[Parser]:
+    return [one for name, one in PARSERS.own.items() if name not in FORMATS]
 
 
 def _suffixes(form: Format) -> str:

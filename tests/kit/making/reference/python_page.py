@@ -11,12 +11,17 @@ is typed (`py.typed`).
 
 Offsets are half-open and count code points. Scores and vectors are floats, times are ISO 8601 in UTC."""
 FUNCTIONS = ("ingest", "plan", "open_store")
-CLASSES = ("Store", "Document", "Hit", "Report", "Settings")
+CLASSES = ("Store", "Document", "Hit", "Report", "Phase", "Settings")
+TYPES = (
+    ("Mode", 'The type of `mode`: `"hybrid"`, `"vector"` or `"keyword"`.'),
+    ("SearchArguments", "The type of the [options of a search](#options-of-a-search), a `TypedDict`."),
+)
 OPTIONS = "docmill.storage.retrieval.candidates.search_options.SearchOptions"
 MORE = f"""\
 ## Options of a search
 
-`Store.search` and `Store.search_all` take these by name.
+`Store.search` and `Store.search_all` take these by name. `SearchArguments` is the type of a dict that holds all of them
+but `k`, `mode` and `where`.
 
 ::: {OPTIONS}
     options:
@@ -33,13 +38,18 @@ Two Prefect flows are entry points of deployments and keep their names and param
 def made() -> str:
     """Return the page."""
     rows = [(f"[{code(name)}](#docmill.{name})", _first(name)) for name in (*FUNCTIONS, *CLASSES)]
+    rows += [(code(name), said) for name, said in TYPES]
     names = [f"::: docmill.{name}{_members(name)}" for name in (*FUNCTIONS, *CLASSES)]
     return page("Python", HEAD, table(("name", ""), rows), ERRORS, FLOWS, *names, MORE)
 
 
 def _members(name: str) -> str:
     """Return the options of a class whose attributes its docstring describes: its methods alone are shown."""
-    members = {"Store": "", "Report": "[exit_status, as_json, as_text, as_markdown]"}
+    members = {
+        "Store": "",
+        "Report": "[exit_status, as_json, as_text, as_markdown]",
+        "Phase": "[seconds_left, percent]",
+    }
     if name in FUNCTIONS or name == "Store":
         return ""
     return f"\n    options:\n      members: {members.get(name, 'false')}\n      show_signature: false"

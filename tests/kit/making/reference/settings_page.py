@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args, get_origin
 from docmill.flows.cli.commands.init_file import toml_value
 from docmill.flows.cli.terminal.command import SHORT
 from docmill.flows.config.configuration import Key, keys
-from docmill.flows.config.settings import AlsoRule, ConfigSection, RouteRule, Settings
+from docmill.flows.config.input_settings import ConfigSection
+from docmill.flows.config.settings import AlsoRule, RouteRule, Settings
 from docmill.flows.config.units import Unit
 from tests.kit.making.reference.markdown import block, code, page, prose, table
 

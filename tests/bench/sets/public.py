@@ -1,45 +1,17 @@
-"""Read sets of documents and questions whose answers are known: Chroma's excerpts, BEIR's judgements, FAQ rows."""
+"""Read public sets of documents and judged questions: Chroma's excerpts, BEIR's judgements, FAQ rows."""
 
 import csv
 import json
 import random
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.format import ParseOptions
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question and what answers it: excerpts, or documents with their grades."""
-
-    id: str
-    text: str
-    references: tuple[Passage, ...] = ()
-    grades: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """Documents by uri, as they are written to files, and questions about them."""
-
-    name: str
-    documents: Mapping[str, str]
-    questions: tuple[Asked, ...]
-
-    def write(self, folder: Path) -> None:
-        """Write the documents as files; one that is there already is left as it is."""
-        for uri, text in self.documents.items():
-            path = folder / uri
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                path.write_text(text, encoding="utf-8", newline="")
+from tests.bench.sets.collection import Asked, Collection
 
 
 def read_excerpts(folder: Path) -> Collection:
@@ -53,7 +25,7 @@ def read_excerpts(folder: Path) -> Collection:
             questions.append(Asked(str(number), row["question"], references))
     uris = sorted({one.document for question in questions for one in question.references})
     documents = {uri: (folder / uri).read_bytes().decode("utf-8") for uri in uris}
-    return Collection("excerpts", documents, tuple(questions))
+    return Collection(documents, tuple(questions))
 
 
 def read_beir(folder: Path) -> Collection:
@@ -68,7 +40,7 @@ def read_beir(folder: Path) -> Collection:
             grades[question][f"{document}.md"] = int(grade)
     asked = [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
     questions = [Asked(str(one["_id"]), one["text"], grades=grades[str(one["_id"])]) for one in asked]
-    return Collection("judgements", documents, tuple(question for question in questions if question.grades))
+    return Collection(documents, tuple(question for question in questions if question.grades))
 
 
 def read_faq(path: Path, count: int) -> Collection:
@@ -85,4 +57,4 @@ def read_faq(path: Path, count: int) -> Collection:
         same[row].append(span)
     chosen = random.Random(7).sample(sorted(same), min(count, len(same)))
     questions = [Asked(str(number), row[0], tuple(same[row])) for number, row in enumerate(chosen)]
-    return Collection("faq", {path.name: data.decode("utf-8")}, tuple(questions))
+    return Collection({path.name: data.decode("utf-8")}, tuple(questions))

@@ -6,7 +6,7 @@ from shutil import copytree
 
 import pytest
 
-from tests.kit.wheel import install_wheel
+from tests.installed.wheel import install_wheel
 from tests.plugins.distributions import EXAMPLE
 from tests.plugins.test_example import GIVEN, MILL, SETTINGS, WHEEL
 

@@ -1,55 +1,33 @@
-"""Word elements: the fallback reader by `unstructured`, for documents that pandoc rejects."""
+"""Elements: those of `unstructured`, drawn on a canvas."""
 
-import io
-import logging
 import re
-import warnings
 from typing import Any
 
 from lxml import etree
 
-from docmill.storage.errors import Rejected
-from docmill.storage.process.extras import command
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.markup.html.html_table import table_rows
 from docmill.tasks.parse.pandoc.markdown_writer import reads_as_heading
-from docmill.tasks.parse.sentence_words import install
 
 _MARKER = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)])\s+(?=\S)")
+_FURNITURE = ("Header", "Footer", "PageNumber", "PageBreak")
 _BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
 
 
-def draw_elements(data: bytes, canvas: Canvas) -> None:
-    """Draw a Word document as Markdown; headers and footers are furniture.
+def draw_all(elements: list[Any], canvas: Canvas) -> None:
+    """Draw elements of `unstructured` as Markdown; headers and footers are furniture.
 
-    In a document without heading styles, short paragraphs in bold are headings of level 2.
+    In a document without titles, short paragraphs in bold are headings of level 2.
     """
-    elements = _partition(data)
     styled = any(element.category == "Title" for element in elements)
     for element in elements:
         canvas.page = max(canvas.page, element.metadata.page_number or 0)
         _draw(canvas, element, styled)
 
 
-def _partition(data: bytes) -> list[Any]:
-    install()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            from unstructured.partition.docx import partition_docx
-        except ModuleNotFoundError:
-            said = f"pandoc cannot read it; a second reader may: {command('unstructured')}"
-            raise Rejected("not_installed", said) from None
-        logging.getLogger("unstructured").setLevel(logging.ERROR)
-        elements: list[Any] = partition_docx(
-            file=io.BytesIO(data), languages=[""], detect_language_per_element=False, include_page_breaks=False
-        )
-    return elements
-
-
 def _draw(canvas: Canvas, element: Any, styled: bool) -> None:
     category, text, facts = element.category, element.text or "", element.metadata
-    if category in ("Header", "Footer"):
+    if category in _FURNITURE:
         canvas.paragraph(text, kind="furniture")
     elif category == "Title":
         canvas.heading(text, _depth(facts))
@@ -57,6 +35,8 @@ def _draw(canvas: Canvas, element: Any, styled: bool) -> None:
         _draw_item(canvas, text, facts)
     elif category == "Table" and facts.text_as_html:
         _draw_table(canvas, facts.text_as_html)
+    elif category == "CodeSnippet":
+        canvas.code(text)
     elif not styled and _is_bold(text, facts):
         canvas.heading(text, _BOLD_LEVEL)
     else:

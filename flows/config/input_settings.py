@@ -1,0 +1,85 @@
+"""Input settings: the sections of docmill.toml on which files are read and how, and what sections have in common."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from docmill.flows.config.units import Bytes, Characters, Files, Levels, Megabytes, Processes, Seconds, Times
+
+
+def decode(value: Any) -> Any:
+    """Parse JSON if an environment variable or a flag gives a list or a table as text."""
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def decode_texts(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return decode(value) if value.lstrip().startswith("[") else (value,)
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(decode_texts)]
+
+
+class ConfigSection(BaseModel):
+    """A table of docmill.toml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class DiscoverSettings(ConfigSection):
+    """Which files of a source become documents."""
+
+    include: Texts = Field(default=(), description="Include only files that match one of these patterns.")
+    exclude: Texts = Field(default=(), description="Exclude files that match one of these patterns, as in .gitignore.")
+    ignore_file: str = Field(
+        default=".docmillignore",
+        description="Name of files with patterns that exclude files in the same folder and below.",
+    )
+    hidden: bool = Field(default=False, description="Include hidden files and folders (names that begin with a dot).")
+    follow_links: Literal["inside", "none", "all"] = Field(
+        default="inside",
+        description="Follow links to what is inside the source, each file and folder once; or none; or all.",
+    )
+    max_file_bytes: Bytes = Field(default=100_000_000, gt=0, description="Reject larger files without reading them.")
+
+
+class ReaderRule(ConfigSection):
+    """Which parser reads the files that match a glob, instead of the default of their format."""
+
+    glob: str = Field(min_length=1)
+    reader: str = Field(min_length=1)
+    options: dict[str, Any] = {}
+
+
+class ParseSettings(ConfigSection):
+    """Limits for one document, passwords, OCR and readers."""
+
+    timeout_s: Seconds = Field(default=120.0, gt=0, description="Time limit for one document, in wall-clock seconds.")
+    memory_mb: Megabytes = Field(default=2048, ge=256, description="Memory limit of one worker process, in megabytes.")
+    workers: Processes = Field(default=0, ge=0, description="Number of worker processes; 0 starts one per CPU.")
+    max_characters: Characters = Field(
+        default=50_000_000, gt=0, description="Reject documents with more characters of text."
+    )
+    passwords: Texts = Field(default=(), description="Passwords to try on encrypted files.", repr=False)
+    ocr: bool = Field(default=False, description="Read scanned PDF pages and images with Tesseract.")
+    ocr_languages: str = Field(
+        default="eng",
+        pattern=r"^\w+([+/]\w+)*$",
+        description="Languages of scanned text by their Tesseract codes, such as eng+deu.",
+    )
+    readers: Annotated[tuple[ReaderRule, ...], BeforeValidator(decode)] = Field(
+        default=(),
+        description="Which parser reads files, instead of the default of their format. The first matching glob wins.",
+        examples=['[[parse.readers]]\nglob = "**/*.pdf"\nreader = "unstructured"'],
+    )
+
+
+class ArchivesSettings(ConfigSection):
+    """Limits for one archive or mail, including everything nested in it."""
+
+    max_members: Files = Field(default=10_000, gt=0, description="Reject archives with more files.")
+    max_bytes: Bytes = Field(default=1_000_000_000, gt=0, description="Reject archives that unpack to more bytes.")
+    max_ratio: Times = Field(default=200.0, gt=0, description="Reject archives with a higher compression ratio.")
+    max_depth: Levels = Field(default=4, gt=0, description="Maximum depth of nested archives.")

@@ -1,0 +1,1 @@
+"""Proxies: questions made from the documents themselves, for documents without real ones."""

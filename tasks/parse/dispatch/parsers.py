@@ -1,0 +1,95 @@
+"""Parsers: the registry of what reads files, and the formats that plugins add."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from typing import Any
+
+from docmill.storage.errors import ConfigError, Rejected
+from docmill.storage.plugins.origin import described
+from docmill.storage.plugins.registry import Registry, Seam, nearest
+from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.parser import Parser, ParserPlugin, parser_of_plugin
+from docmill.tasks.parse.dispatch.unstructured_files import unstructured_parser
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.languages import BY_SUFFIX
+
+_OUR_SUFFIXES = frozenset(BY_SUFFIX).union(*(form.suffixes for form in FORMATS.values()))
+
+
+def _parser_of(form: str) -> Parser:
+    """Return the parser of a format of ours, which has the name of its only format."""
+
+    def parse(data: bytes, _type: FileType, limits: ParseOptions, _options: Any) -> Parsed:
+        return FORMATS[form].parse(data, limits)
+
+    return Parser(form, FORMATS[form].version, {form: ()}, parse)
+
+
+PARSERS: Registry[Parser] = Registry(
+    Seam("docmill.parsers", "parser", ParserPlugin),
+    {form: _parser_of(form) for form in FORMATS} | {"unstructured": unstructured_parser()},
+    parser_of_plugin,
+)
+
+
+def plugged() -> Iterator[Parser]:
+    """Yield the parsers of plugins, without those that cannot be used."""
+    for name in PARSERS:
+        if name not in PARSERS.own:
+            with suppress(ConfigError):
+                yield PARSERS[name]
+
+
+def unusable() -> str:
+    """Return what is wrong with the parsers of plugins that cannot be used, or ""."""
+    problems = (one.problem for one in PARSERS.listed() if one.problem)
+    return "".join(f"; {problem}" for problem in dict.fromkeys(problems))
+
+
+def default_parser(form: str) -> Parser | None:
+    """Return the parser that reads a format where no setting chooses: ours, else that of a plugin, or None.
+
+    Raises `Rejected` if several plugins take a format that docmill does not read.
+    """
+    if form in FORMATS:
+        return PARSERS[form]
+    found = [one for one in plugged() if form in one.formats]
+    if len(found) > 1:
+        names = " and ".join(map(str, found))
+        raise Rejected("unsupported", f"{form} is read by {names}; choose one of them in [[parse.readers]]")
+    return found[0] if found else None
+
+
+def format_of_suffix(suffix: str) -> str:
+    """Return the format of plugins that a suffix stands for, or ""; a suffix of docmill's stands for none."""
+    if suffix in _OUR_SUFFIXES:
+        return ""
+    return next((name for one in plugged() for name, signs in one.formats.items() if suffix in signs), "")
+
+
+def format_of_signature(data: bytes, kind: str) -> str:
+    """Return the format of plugins of a binary file that docmill does not read, or ""; `kind` is its own guess."""
+    for one in plugged():
+        for name, signs in one.formats.items():
+            begun = any(data.startswith(sign) for sign in signs if isinstance(sign, bytes))
+            if begun or (kind and name == kind):
+                return name
+    return ""
+
+
+def options_of_parser(name: str, values: Mapping[str, Any]) -> Any:
+    """Return a parser's options; raise ConfigError for an unknown parser or option, or an invalid value."""
+    kind = PARSERS[name].options
+    names = [field.name for field in fields(kind)]
+    for given in values:
+        if given not in names:
+            hint = nearest(given, names) if names else "it has none"
+            raise ConfigError(f"{name} has no option {given!r}; {hint}")
+    try:
+        return kind(**values)
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{name}: {described(error)}") from None

@@ -1,0 +1,149 @@
+"""Readers: the parsers that settings choose by path, instead of those that read a format by default."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Any
+
+from docmill.storage.errors import ConfigError, Rejected
+from docmill.storage.keys import key_of
+from docmill.tasks.parse.dispatch.file_type import format_of_name
+from docmill.tasks.parse.dispatch.parser import NoOptions, Parser
+from docmill.tasks.parse.dispatch.parsers import PARSERS, default_parser, options_of_parser, plugged, unusable
+from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.paths.patterns import PathPatterns, patterns_of
+
+_SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
+_GLOBS = 256
+"""Compiled globs to cache, as of routes."""
+_VAGUE = "text"
+"""The format whose suffixes say nothing: HTML or a mail may be named .txt, and another parser may take it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenReader:
+    """The name of a parser and its options; checked when built."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Be built again where it is unpickled: a worker loads plugins before its memory is limited."""
+        return ChosenReader, (self.name, self.options)
+
+    def __post_init__(self) -> None:
+        options_of_parser(self.name, self.options)
+
+    @property
+    def parser(self) -> Parser:
+        """Return the parser."""
+        return PARSERS[self.name]
+
+    def spelled(self) -> tuple[Any, ...]:
+        """Return what a key must cover of it."""
+        return self.name, self.parser.whole_version, asdict(options_of_parser(self.name, self.options))
+
+    def readable(self) -> list[str]:
+        """Return the formats for which nothing has to be installed."""
+        return [form for form in self.parser.formats if not self.parser.lacks(form)]
+
+    def takes(self, form: str) -> bool:
+        """Return whether the parser reads a format."""
+        return form in self.parser.formats
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderTable:
+    """Chooses a reader by the first glob that matches a uri; globs are written as in .gitignore.
+
+    The parsers of plugins are imported when a table is built, as they say which files they read.
+    """
+
+    by_glob: tuple[tuple[str, ChosenReader], ...] = ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Be built again where it is unpickled, as `ChosenReader` is."""
+        return ReaderTable, (self.by_glob,)
+
+    def __post_init__(self) -> None:
+        for glob, reader in self.by_glob:
+            _compile(glob)
+            _check(glob, reader)
+        for _ in plugged():
+            pass
+
+    def chosen(self, uri: str) -> ChosenReader | None:
+        """Return the reader of a uri, or None where the default of its format reads it."""
+        return next((reader for glob, reader in self.by_glob if _compile(glob).match(uri)), None)
+
+
+def _check(glob: str, reader: ChosenReader) -> None:
+    """Raise ConfigError for a rule by which no file of the suffix that its glob names could be read."""
+    form = format_of_name(PurePosixPath(glob).name)
+    if form not in ("", _VAGUE) and not reader.takes(form):
+        raise ConfigError(f"{_refusal(reader, form)}, but {glob!r} names such files")
+    if lacking := reader.parser.lacks(form if reader.takes(form) else ""):
+        raise ConfigError(f"reader {reader.name!r}: {lacking}")
+
+
+def _refusal(reader: ChosenReader, form: str) -> str:
+    return f"reader {reader.name!r} does not read {form} files, only {', '.join(reader.parser.formats)}"
+
+
+@lru_cache(maxsize=_GLOBS)
+def _compile(glob: str) -> PathPatterns:
+    return patterns_of([glob], "[[parse.readers]] glob")
+
+
+def parser_for(file_type: FileType, reader: ChosenReader | None) -> tuple[Parser, Any]:
+    """Return the parser of a file and its options; raise Rejected if none reads it, or it cannot be used here."""
+    if reader is None:
+        parser = default_parser(file_type.format)
+        if parser is None:
+            why = f"format {file_type.format!r} must be one of {', '.join(FORMATS)}{unusable()}"
+            raise Rejected("unsupported", why)
+        return parser, NoOptions() if parser.options is NoOptions else parser.options()
+    if not reader.takes(file_type.format):
+        raise Rejected("unsupported", f"{_refusal(reader, file_type.format)}; [[parse.readers]] chose it")
+    if lacking := reader.parser.lacks(file_type.format):
+        raise Rejected("not_installed", lacking)
+    return reader.parser, options_of_parser(reader.name, reader.options)
+
+
+def parser_key(file_type: FileType, options: ParseOptions, reader: ChosenReader | None = None) -> str:
+    """Return the key of everything but a file's content that determines its canonical text.
+
+    Passwords and limits decide whether there is a text, but not which, so they are not part of the key. The key is ""
+    if nothing that is installed reads the format.
+    """
+    form = FORMATS.get(file_type.format)
+    if form is not None and (reader is None or reader.name == form.name):
+        ocr = (options.ocr_languages,) if options.ocr and file_type.format in _SCANNED else ()
+        return key_of("parser", file_type.format, form.version, file_type.language, *ocr)
+    chosen = reader or _default(file_type.format)
+    return key_of("parser", file_type.format, file_type.language, chosen.spelled()) if chosen else ""
+
+
+def parser_name(file_type: FileType, reader: ChosenReader | None = None) -> str:
+    """Return the format and the version of its parser, with the parser's name where it is not docmill's own."""
+    form = FORMATS.get(file_type.format)
+    if form is not None and (reader is None or reader.name == form.name):
+        return f"{form.name} {form.version}"
+    return f"{file_type.format} by {reader_name(file_type, reader) or 'no parser'}"
+
+
+def reader_name(file_type: FileType, reader: ChosenReader | None) -> str:
+    """Return the name and the version of the parser of a file, or "" for docmill's default."""
+    chosen = reader if file_type.format in FORMATS else reader or _default(file_type.format)
+    return "" if chosen is None or chosen.name == file_type.format in FORMATS else str(chosen.parser)
+
+
+def _default(form: str) -> ChosenReader | None:
+    """Return the parser of a plugin that reads a format by default, or None if there is not exactly one."""
+    try:
+        parser = default_parser(form)
+    except Rejected:
+        return None
+    return ChosenReader(parser.name) if parser else None

@@ -1,0 +1,88 @@
+"""Markdown block marks: the inline markup of a file, with the elements in which it stands."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from markdown_it.token import Token
+
+from docmill.storage.schema import Element
+from docmill.tasks.parse.markup.md.inline_marks import Mark, inline_marks, tag_marks, wordless
+
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedFile:
+    """A Markdown text, the starts of its lines, and the addresses of its labels as markdown-it-py wants them."""
+
+    text: str
+    line_starts: Sequence[int]
+    references: Mapping[str, Mapping[str, str]]
+
+    def with_marks(self, elements: Sequence[Element], tokens: Sequence[Token]) -> list[Element]:
+        """Return the elements; the outermost have `marks`, the offsets of markup in them; of furniture, all is."""
+        found = sorted(mark for token in tokens for mark in self._of(token))
+        starts, reached, marked = [start for start, _ in found], 0, list[Element]()
+        for element in elements:
+            own: list[int] = []
+            if element.start_char >= reached:
+                reached = element.end_char
+                span = found[bisect_left(starts, element.start_char) : bisect_left(starts, reached)]
+                own = [place - element.start_char for mark in span for place in mark]
+            if element.kind == "furniture":
+                own = [0, element.end_char - element.start_char]
+            marked.append(replace(element, attributes=element.attributes | {"marks": own}) if own else element)
+        return marked
+
+    def _of(self, token: Token) -> Iterator[Mark]:
+        """Yield the markup of a token, by its offsets in the text."""
+        visit = _VISITS.get(token.type)
+        first, last = token.map or (0, 0)
+        if visit and last > first:
+            yield from visit(self, token, first, last)
+
+    def _lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yield the start and the text of each of some lines."""
+        ends = (*self.line_starts, len(self.text))
+        yield from ((ends[number], self.text[ends[number] : ends[number + 1]]) for number in range(first, last))
+
+    def _words(self, token: Token, first: int, last: int) -> Iterator[Mark]:
+        """Yield the markup of a paragraph or heading; its token has the lines without what precedes them in a quote."""
+        places: list[int] = []
+        for line, (start, raw) in zip(token.content.split("\n"), self._lines(first, last), strict=False):
+            end = raw.rstrip()
+            at = len(end) - len(line) if end.endswith(line) else raw.find(line)
+            if at < 0:
+                return
+            places += range(start + at, start + at + len(line) + 1)
+        for one, stop in inline_marks(token.content, self.references):
+            if stop <= len(places):
+                yield places[one], places[stop - 1] + 1
+
+    def _cells(self, _: Token, first: int, last: int) -> Iterator[Mark]:
+        for start, line in self._lines(first, last):
+            bars = [0, *(match.end() for match in _BAR.finditer(line)), len(line)]
+            for left, right in pairwise(bars):
+                marks = inline_marks(line[left:right].rstrip("|"), self.references)
+                yield from ((start + left + one, start + left + stop) for one, stop in marks)
+
+    def _page(self, _: Token, first: int, last: int) -> Iterator[Mark]:
+        lines = list(self._lines(first, last))
+        page = "".join(line for _, line in lines)
+        yield from ((lines[0][0] + one, lines[0][0] + stop) for one, stop in tag_marks(page))
+
+    def _component(self, _: Token, first: int, last: int) -> Iterator[Mark]:
+        lines = list(self._lines(first, last))
+        yield from wordless("".join(line for _, line in lines), lines[0][0])
+
+
+_VISITS: dict[str, Any] = {
+    "inline": MarkedFile._words,
+    "table_rows": MarkedFile._cells,
+    "html_block": MarkedFile._page,
+    "mdx_tag": MarkedFile._component,
+}

@@ -1,0 +1,159 @@
+"""Markdown inline marks: where the signs of links, emphasis, code and tags stand within a block.
+
+markdown-it-py decides what a sign means; its tokens do not tell where they stand. So each of its rules is wrapped by
+one that looks where the rule began and where it ended.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.common.html_re import HTML_TAG_RE
+from markdown_it.common.utils import normalizeReference
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+_SIGN = re.compile(r"[\\`*_~\[<&]")
+_SAYS = re.compile(
+    r"\s(?:title|alt|label|name|description|summary|caption|aria-label)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
+)
+_MAX_LENGTH = 10_000
+"""Characters of a block whose inline markup is read.
+
+Paragraphs are shorter; on a longer text of nothing but brackets, the parser takes quadratic time.
+"""
+_MAX_BRACKETS = 400
+"""Opening brackets of a block whose inline markup is read; each unclosed one is searched to the block's end."""
+
+Rule = Callable[[StateInline, bool], bool]
+Mark = tuple[int, int]
+
+
+class _Found(NamedTuple):
+    """Marks of one block, and the tokens of `*`, `_` and `~` with their places: what they mean is settled last."""
+
+    marks: list[Mark]
+    signs: list[tuple[Token, int, int]]
+
+
+def inline_marks(block: str, references: Mapping[str, Mapping[str, str]]) -> Iterator[Mark]:
+    """Yield the start and end of each piece of markup in the words of a block, in no order.
+
+    `references` are the addresses of labels, as in `[words][label]`. Left out are the brackets and targets of links,
+    the signs of emphasis and code, and tags; of a tag, the attributes with words for people stay. A block that is
+    longer than any real one has none.
+    """
+    if len(block) > _MAX_LENGTH or block.count("[") > _MAX_BRACKETS or not _SIGN.search(block):
+        return
+    parser, found = _parser(), _Found([], [])
+    parser.inline.parse(block, parser, {"found": found, "references": references}, [])
+    yield from found.marks
+    yield from ((start, end) for token, start, end in found.signs if token.type != "text" or not token.content)
+
+
+def references_of(addresses: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
+    """Return the addresses of labels as the parser wants them."""
+    return {normalizeReference(label): {"href": url, "title": ""} for label, url in addresses.items()}
+
+
+def tag_marks(page: str) -> Iterator[Mark]:
+    """Yield the tags and comments of a block of HTML, without their words for people."""
+    for match in HTML_TAG_RE.finditer(page[:_MAX_LENGTH]):
+        yield from wordless(match[0], match.start())
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable("strikethrough")
+    # It would put the text around a sign into the sign's token, of which it could not be told any more what it became.
+    parser.inline.ruler2.disable("fragments_join")
+    for name, marks in _MARKS.items():
+        rule = next(one.fn for one in parser.inline.ruler.__rules__ if one.name == name)
+        parser.inline.ruler.at(name, _watched(rule, marks))
+    return parser
+
+
+def _watched(rule: Rule, marks: "_Marks") -> Rule:
+    def run(state: StateInline, silent: bool) -> bool:
+        found, start, count = state.env.get("found"), state.pos, len(state.tokens)
+        if silent or found is None:
+            return rule(state, silent)
+        if marks is _image:
+            # The words of a picture are parsed as a text of their own, whose places would be wrong here.
+            state.env["found"] = None
+        matched = rule(state, silent)
+        state.env["found"] = found
+        if matched:
+            found.marks.extend(marks(state, start, state.tokens[count:], found))
+        return matched
+
+    return run
+
+
+_Marks = Callable[[StateInline, int, list[Token], _Found], Iterable[Mark]]
+
+
+def _link(state: StateInline, start: int, _: list[Token], __: _Found) -> Iterable[Mark]:
+    label = state.md.helpers.parseLinkLabel(state, start, True)
+    return ((start, start + 1), (label, state.pos))
+
+
+def _image(state: StateInline, start: int, _: list[Token], __: _Found) -> Iterable[Mark]:
+    label = state.md.helpers.parseLinkLabel(state, start + 1, False)
+    return ((start, start + 2), (label, state.pos))
+
+
+def _autolink(state: StateInline, start: int, *_: Any) -> Iterable[Mark]:
+    return ((start, start + 1), (state.pos - 1, state.pos))
+
+
+def _code(state: StateInline, start: int, new: list[Token], _: _Found) -> Iterable[Mark]:
+    if not new or new[-1].type != "code_inline":
+        return ()
+    width = len(new[-1].markup)
+    return ((start, start + width), (state.pos - width, state.pos))
+
+
+def _escape(_: StateInline, start: int, *__: Any) -> Iterable[Mark]:
+    return ((start, start + 1),)
+
+
+def _entity(state: StateInline, start: int, new: list[Token], _: _Found) -> Iterable[Mark]:
+    return ((start, state.pos),) if new and new[-1].content.isspace() else ()
+
+
+def _tag(state: StateInline, start: int, *_: Any) -> Iterable[Mark]:
+    return wordless(state.src[start : state.pos], start)
+
+
+def _emphasis(_: StateInline, start: int, new: list[Token], found: _Found) -> Iterable[Mark]:
+    signs = [token for token in new if token.content and not token.content.strip("*_~")]
+    for token in signs:
+        found.signs.append((token, start, start + len(token.content)))
+        start += len(token.content)
+    return ()
+
+
+def wordless(tag: str, start: int) -> Iterator[Mark]:
+    """Yield what a tag has besides the words that people see of it."""
+    position = 0
+    for match in _SAYS.finditer(tag):
+        first, last = match.span(match.lastindex or 0)
+        yield start + position, start + first
+        position = last
+    yield start + position, start + len(tag)
+
+
+_MARKS: dict[str, _Marks] = {
+    "link": _link,
+    "image": _image,
+    "autolink": _autolink,
+    "backticks": _code,
+    "escape": _escape,
+    "entity": _entity,
+    "html_inline": _tag,
+    "emphasis": _emphasis,
+    "strikethrough": _emphasis,
+}

@@ -1,0 +1,1 @@
+"""Files read by the library `unstructured`, whose elements are drawn as canonical text."""

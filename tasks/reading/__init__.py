@@ -1,0 +1,1 @@
+"""Reading: which characters of a document are markup, and so neither embedded nor indexed nor counted."""

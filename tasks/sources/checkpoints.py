@@ -1,0 +1,92 @@
+"""Checkpoints: what sources listed before, so that they can be asked only for what has changed since.
+
+They are in `cache/sources/`, one file for each source; losing one costs one full listing, and no document.
+"""
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from docmill.storage.files import write_whole
+
+_SCHEMA = pa.schema(
+    [("name", pa.string()), ("version", pa.string()), ("size", pa.int64()), ("modified_ns", pa.int64())]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceItem:
+    """One document of a source.
+
+    Attributes:
+        name: Its path within the source, with `/` between folders, such as `guides/start.md`. The suffix tells the
+            type. Names are those of plain paths: relative, without `..`, of at most 1,024 characters.
+        version: A text that changes whenever the bytes change, such as a revision or a hash. An item with the version
+            that it had is not fetched again.
+        size: Its bytes, or 0 if that is not known before it is fetched.
+        modified_ns: When it was changed last, in nanoseconds since 1970, or 0.
+    """
+
+    name: str
+    version: str
+    size: int = 0
+    modified_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """All items of a source as of `state`, a text that only the source understands; `key` is that of its settings."""
+
+    key: str = ""
+    state: str = ""
+    items: Mapping[str, SourceItem] = field(default_factory=dict)
+
+
+class Checkpoints:
+    """The last listing of each source; without the folder of a store, in memory alone."""
+
+    def __init__(self, store: Path | None = None) -> None:
+        self._folder = store / "cache" / "sources" if store else None
+        self._fresh: dict[str, Checkpoint] = {}
+
+    def of(self, source: str, key: str) -> Checkpoint:
+        """Return the last checkpoint of a source under these settings, else an empty one."""
+        known = self._fresh.get(source) or self._read(source)
+        return known if known.key == key else Checkpoint(key)
+
+    def note(self, source: str, checkpoint: Checkpoint) -> None:
+        """Note the checkpoint of a listing; `save` keeps it."""
+        self._fresh[source] = checkpoint
+
+    def save(self) -> None:
+        """Write what has changed; to be called once what was listed is in the store."""
+        for source, checkpoint in self._fresh.items() if self._folder else ():
+            if checkpoint != self._read(source):
+                self._write(source, checkpoint)
+
+    def _write(self, source: str, checkpoint: Checkpoint) -> None:
+        rows = [astuple(item) for item in checkpoint.items.values()]
+        columns = [pa.array([row[i] for row in rows], column.type) for i, column in enumerate(_SCHEMA)]
+        told = {"docmill.key": checkpoint.key, "docmill.state": checkpoint.state}
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.table(columns, schema=_SCHEMA.with_metadata(told)), sink, compression="zstd")
+        write_whole(self._path(source), sink.getvalue().to_pybytes())
+
+    def _read(self, source: str) -> Checkpoint:
+        try:
+            table = pq.read_table(self._path(source), partitioning=None) if self._folder else _SCHEMA.empty_table()
+        except (OSError, pa.ArrowInvalid):
+            return Checkpoint()
+        told = table.schema.metadata or {}
+        if not table.schema.equals(_SCHEMA) or told.keys() < {b"docmill.key", b"docmill.state"}:
+            return Checkpoint()
+        items = [SourceItem(**row) for row in table.to_pylist()]
+        key, state = told[b"docmill.key"].decode(), told[b"docmill.state"].decode()
+        return Checkpoint(key, state, {item.name: item for item in items})
+
+    def _path(self, source: str) -> Path:
+        assert self._folder
+        return self._folder / f"{source}.parquet"

@@ -1,0 +1,78 @@
+"""A command that a signal stops gives its lease back, whatever it writes, so that no other machine waits for it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+
+from docmill.flows.cli.app import app
+from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.objects import lease
+from tests.kit.docmill_with_fake_model import MARK, STUCK
+from tests.kit.far_bench import FarBench
+from tests.kit.house import ROOT
+
+END_S = 2.0
+WRITING = ("compact", "publish", "reembed", "repair", "tag", "undelete", "vacuum")
+
+
+def stopped_at(far: FarBench, model: Path, moment: str, *arguments: str) -> tuple[int, float, str]:
+    """Begin a command on machine "one", send SIGTERM at `moment`; return its status, the seconds, its last line."""
+    environment = os.environ | {MARK: str(far.folder), "DOCMILL_MIRRORS": str(far.folder / "mirrors" / "one")}
+    command = [sys.executable, "-m", "tests.kit.docmill_with_fake_model", str(model), *arguments]
+    command += ["--store", far.address]
+    stuck = environment | {STUCK: f"{moment}=60"}
+    process = subprocess.Popen(command, cwd=ROOT, env=stuck, stdout=-1, stderr=-1, text=True)
+    try:
+        while not (far.folder / "stuck").exists():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        assert not lease_of(far).get("free")
+        since = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+        return process.returncode, time.monotonic() - since, (said.splitlines() or [""])[-1]
+    finally:
+        process.kill()
+
+
+def lease_of(far: FarBench) -> dict[str, object]:
+    found: dict[str, object] = json.loads(far.objects.read(lease.KEY))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("moment", "arguments"),
+    [
+        ("before remote put tags", ["tag", "good"]),
+        ("before remote write dropped", ["vacuum", "--set", "retention.keep_snapshots=1"]),
+        ("before remote upload artifacts", ["compact"]),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_stopped_command_keeps_no_other_machine_waiting(
+    far: FarBench, token_counts_folder: Path, moment: str, arguments: list[str]
+) -> None:
+    for text in ("# Tea\n\nThe kettle stands on the stove.\n", "# Tea\n\nThe kettle is cold.\n"):
+        far.write({"a.md": text})
+        far.ingest()
+    status, seconds, said = stopped_at(far, token_counts_folder, moment, *arguments)
+    assert status == 143, said
+    assert said == "docmill: stopped; what was committed is kept; run the same command again to finish"
+    assert seconds < END_S
+    assert lease_of(far)["free"] is True
+    with open_folder(far.on("two").root).lock():
+        pass
+    assert far.ingest().documents.unchanged == 1
+
+
+def test_every_command_that_takes_the_lock_can_be_stopped() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    waiting = {name for name, one in commands.items() if "wait_s" in getattr(one, "sections", ())}
+    assert waiting == {*WRITING}
