@@ -11,7 +11,7 @@ from docmill.tasks.parse.dispatch.parsers import PARSERS
 from docmill.tasks.sources.plugin_source import SOURCES
 from docmill.tasks.split.strategies import SPLITTERS
 
-REGISTRIES: tuple[Registry[Any], ...] = (SOURCES, PARSERS, SPLITTERS, CONTEXTUALIZERS, ENCODERS, RERANKERS)
+REGISTRIES: tuple[Registry[Any], ...] = (PARSERS, SPLITTERS, CONTEXTUALIZERS, ENCODERS, RERANKERS, SOURCES)
 
 
 def plugins() -> Iterator[Listed]:

@@ -170,7 +170,7 @@ def test_a_file_of_a_new_format_is_read_and_read_again_by_the_next_version(proje
     report = project.json("ingest", status=3)
     assert (report["parsed"], report["documents"]["stale"], report["documents"]["unchanged"]) == (1, 1, 3)
     (row,) = project.rows("SELECT uri, reason, message, parser FROM rejects")
-    assert (row["uri"], row["reason"]) == ("bread.cook", "crashed")
+    assert (row["uri"], row["reason"]) == ("bread.cook", "plugin_failed")
     assert row["message"].startswith(
         "parser 'cooklang' of docmill-example 1.0 failed: RuntimeError: burnt (cooklang.py"
     )

@@ -162,7 +162,7 @@ def test_a_wrong_result_and_an_exception_reject_the_document_and_name_the_plugin
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: str, problem: str
 ) -> None:
     install(tmp_path, monkeypatch, CARDS.replace("canvas = Canvas()", f"return {result}"), cards="Cards")
-    with pytest.raises(Rejected, match=f"crashed: parser 'cards' of acme 1.0 failed: {problem}"):
+    with pytest.raises(Rejected, match=f"plugin_failed: parser 'cards' of acme 1.0 failed: {problem}"):
         parse(b"Rye.", FileType("cards"), KEPT)
 
 
