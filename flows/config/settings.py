@@ -12,6 +12,7 @@ from docmill.flows.config.input_settings import (
     ParseSettings,
     Texts,
     decode,
+    decode_texts,
 )
 from docmill.flows.config.units import (
     Calls,
@@ -41,6 +42,7 @@ def _check_store(value: Any) -> Any:
 Store = Annotated[Path, BeforeValidator(_check_store)]
 
 
+MadeQuestions = Literal["links", "captions", "docstrings", "subjects", "headings", "words"]
 Prices = Annotated[dict[Literal["input", "cached", "written", "output"], float], BeforeValidator(decode)]
 
 
@@ -188,7 +190,7 @@ class GateSettings(ConfigSection):
 
     questions: str = Field(default="", description="Questions with known answers: CSV, TREC topics or a BEIR folder.")
     qrels: str = Field(default="", description="Relevance judgements (qrels), if the questions file has none.")
-    made_from: tuple[Literal["links", "captions", "docstrings", "subjects", "headings", "words"], ...] = Field(
+    made_from: Annotated[tuple[MadeQuestions, ...], BeforeValidator(decode_texts)] = Field(
         default=(), description="Make questions from the documents: links, captions, docstrings, subjects ..."
     )
     metric: str = Field(default="nDCG@10", description="The measure to compare, such as nDCG@10, R@5, RR or IoU@5.")

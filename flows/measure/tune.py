@@ -15,6 +15,7 @@ from typing import Any
 from docmill.flows.config.from_settings import routes_of, search_method_of
 from docmill.flows.config.settings import GateSettings, RetentionSettings, RouteRule, Settings
 from docmill.flows.runs.engine import LocalEngine
+from docmill.flows.runs.phases import counted
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.artifacts import staging
 from docmill.storage.artifacts.multi_vector_rows import KEYS, vector_keys
@@ -177,7 +178,7 @@ def tune(
         if not kind:
             tuning.skipped.append(f"no content type: {len(own)} questions have an answer that no document holds")
         elif len(own) < options.least:
-            tuning.skipped.append(f"{kind}: {len(own)} questions, {options.least} are needed")
+            tuning.skipped.append(f"{kind}: {counted(len(own), 'questions')}, {options.least} are needed")
         else:
             _tune_type(bench, kind, own)
     _tune_weight(bench, asked)

@@ -43,7 +43,9 @@ class Run:
 
     def __post_init__(self) -> None:
         most, checkpoints = self.settings.discover.max_file_bytes, Checkpoints(self.root)
-        self.incoming = Incoming(self.folder / f"{TEMPORARY}incoming", most, checkpoints)
+        # Worker processes may have another working directory than a caller that has changed its own since they began.
+        folder = (self.folder / f"{TEMPORARY}incoming").absolute()
+        self.incoming = Incoming(folder, most, checkpoints)
 
     @property
     def root(self) -> Path:

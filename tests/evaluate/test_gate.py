@@ -155,10 +155,10 @@ def test_a_gate_that_cannot_be_asked_is_refused_before_any_work(bench: Workbench
 
 def test_a_question_that_the_gate_cannot_ask_is_named(bench: Workbench) -> None:
     own = bench.folder / "long.csv"
-    own.write_text(f"question,uri\nwhere is the lid,lid.md\n{'where ' * 300},lid.md\n")
+    own.write_text(f"question,uri\nwhere is the lid,lid.md\n{'where ' * 4000},lid.md\n")
     bench.settings["gate"]["questions"] = str(own)
     spoil(bench)
-    with pytest.raises(QueryError, match=r"\[gate\] question 2 \(line 3\): the query has 302 tokens"):
+    with pytest.raises(QueryError, match=r"long.csv: question 2 \(line 3\): the query has 24,000 characters"):
         bench.ingest()
     assert snapshots.numbers(bench.root) == [1]
 

@@ -121,10 +121,10 @@ def test_a_question_of_stop_words_finds_nothing_by_keywords(bench: Workbench) ->
 
 
 def test_a_question_beyond_the_model_is_named(bench: Workbench) -> None:
-    asked = f"seal,seal.md\n{'seal ' * 3000},seal.md\n"
+    asked = f"seal,seal.md\n{'seal ' * 5000},seal.md\n"
     status, out, said = evaluate(bench, asked, "--mode", "vector", "--measure", "RR")
     assert status == 3
-    assert "question 2 (line 3): the query has 300" in said
+    assert "question 2 (line 3): the query has 25,000 characters" in said
     assert json.loads(out)[0]["questions"] == {"RR": {"1": 1.0}}, "the other question is measured"
 
 

@@ -20,7 +20,7 @@ FACTS = "".join(
     "route",
     [
         {"strategy": "hierarchical", "options": {"size": 40, "paragraph": 32}},
-        {"strategy": "structure", "options": {"size": 32}, "also": [{"strategy": "sentence", "options": {"size": 16}}]},
+        {"strategy": "structure", "options": {"size": 40}, "also": [{"strategy": "sentence", "options": {"size": 16}}]},
     ],
     ids=["levels", "ensemble"],
 )

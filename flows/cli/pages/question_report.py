@@ -8,6 +8,7 @@ from typing import Any
 from docmill.flows.cli.terminal.output import note, print_json, print_rows, print_text
 from docmill.flows.measure.breakdown import Breakdown, MeasuredGroup
 from docmill.flows.measure.evaluation import Measured, compared
+from docmill.flows.runs.phases import counted
 from docmill.storage.reader.store import open_store
 from docmill.tasks.evaluate.asking import strangers
 from docmill.tasks.evaluate.bootstrap import Interval
@@ -32,7 +33,7 @@ class QuestionReport:
         """Say on standard error what the measures rest on, and what they do not cover."""
         _note_missing(store, self.found, self.asked)
         answers = sum(len(one.targets) for one in self.asked)
-        note(f"{len(self.asked)} questions with {answers} answers, ranking depth {depth}")
+        note(f"{counted(len(self.asked), 'questions')} with {counted(answers, 'answers')}, ranking depth {depth}")
         unasked = {one.id for one in self.left_out} - {one.id for one in self.asked}
         _note_left_out(self.left_out, len(self.asked) + len(unasked))
         _note_cut(self.found)

@@ -69,7 +69,7 @@ def test_a_stopped_run_keeps_no_other_machine_waiting(
     assert not held(far).get("free")
     code, in_time, said = stop(process, signal.SIGINT)
     assert (code, in_time) == (130, True), said
-    assert said.startswith("docmill: stopped; kept: 1 parsed document,")
+    assert said.startswith("docmill: stopped; kept: 1 parsed document;")
     with open_folder(far.on("two").root).lock():
         assert held(far)["mirror"] != ""
     assert far.ingest().parsed == 0

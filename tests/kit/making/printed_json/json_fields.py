@@ -96,6 +96,7 @@ splits[].chunks[].context_state | text |
 splits[].chunks[].about_start | integer |
 splits[].chunks[].about_end | integer |
 splits[].chunks[].parts | array of integer |
+splits[].chunks[].unread | array of integer |
 """
 _CHANGES = """\
 {0}[].kind | text | `added`, `removed`, `changed` or `moved`
@@ -158,10 +159,12 @@ matched | text |
 vector_rank | integer or null |
 keyword_rank | integer or null |
 terms.* | number | share of each term of the query in the BM25 score
+fields.* | array of text | fields of the chunk that have the term
 steps[].step | text | name of a step of the search
 steps[].score | number | score of the hit after the step
 steps[].said | text | what the step did with the hit
 relevance | number |
+also_at | array of any |
 line | integer |
 source_url | text |
 """),
@@ -173,6 +176,7 @@ file | text | path of the file
 uri | text | the uri that it would have
 source | text | the source that it belongs to, if it belongs to one
 format | text | the format that it is read as
+reader | text | the parser that `[[parse.readers]]` or a plugin chose, with its version; empty if docmill's own
 language | text | language of source code
 title | text | title that its parser found
 characters | integer | code points of its canonical text
@@ -342,8 +346,5 @@ SAID: dict[str, Mapping[str, str]] = {
 def fields_of(command: str) -> list[JsonField]:
     """Return the fields of what a command prints, in their order."""
     rows = (line.split(" |", 2) for line in PRINTED[command].fields.splitlines())
-    return [JsonField(path, kind.strip(), said.strip() or _said(command, path)) for path, kind, said in rows]
-
-
-def _said(command: str, path: str) -> str:
-    return SAID[command][re.split(r"[.\]]", path)[-1] or path]
+    names = ((path, kind.strip(), said.strip(), re.split(r"[.\]]", path)[-1] or path) for path, kind, said in rows)
+    return [JsonField(path, kind, said or SAID[command][name]) for path, kind, said, name in names]
