@@ -122,7 +122,7 @@ def test_a_passage_that_chunks_cut_is_said_to_be_missed_by_rankings(bench: Workb
     assert found[0]["cut"] == ["1"]
     assert found[0]["questions"]["RR"]["1"] == 0.0
     assert found[0]["questions"]["half@5"]["1"] == 1.0, "the chunk of `box zero.` holds more than a half"
-    assert "bounds of chunks cut the answers to 1 questions (1)" in said
+    assert "bounds of chunks cut the answers to 1 question (1)" in said
 
 
 def test_a_budget_of_tokens_reads_what_fits_into_it(bench: Workbench) -> None:
