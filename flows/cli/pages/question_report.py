@@ -103,8 +103,9 @@ def _note_cut(found: Sequence[Measured]) -> None:
     for of, cut in dict.fromkeys((one.of, one.evaluation.cut) for one in found):
         if cut:
             note(
-                f"snapshot {of}: bounds of chunks cut the answers to {counted(len(cut), 'questions')} ({_first(cut)}): nDCG, R, RR,"
-                " AP and Success count these as missed, whatever is found; half@5 and recall@5 measure what is covered"
+                f"snapshot {of}: bounds of chunks cut the answers to {counted(len(cut), 'questions')} ({_first(cut)}):"
+                " nDCG, R, RR, AP and Success count these as missed, whatever is found;"
+                " half@5 and recall@5 measure what is covered"
             )
 
 
