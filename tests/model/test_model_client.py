@@ -140,8 +140,8 @@ def test_calls_go_document_by_document_the_first_of_each_alone(server: ModelServ
     with model_client(server) as own:
         own.ask(some)
     asked = [body["messages"][0]["content"].split("\n\n")[1] for _, _, body in server.requests]
-    for first in (0, 4, 8):  # a call that is answered at once lets its document go on before others have begun
-        own_calls = [f"chunk {number}" for number in range(first, first + 4)]
+    for start in (0, 4, 8):  # a call that is answered at once lets its document go on before others have begun
+        own_calls = [f"chunk {number}" for number in range(start, start + 4)]
         assert min(own_calls, key=asked.index) == own_calls[0]
 
 
