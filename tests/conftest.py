@@ -16,6 +16,11 @@ from tests.kit.far_bench import FarBench, make_bucket, object_store
 from tests.kit.model_server import ModelServer, model_server
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Use one process more than there are cores: while its test waits for a server or a signal, another one runs."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="session")
 def token_counts_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the files of the fake model."""
