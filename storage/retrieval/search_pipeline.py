@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from docmill.storage.errors import QueryError
 from docmill.storage.retrieval.candidates.hit import Candidate, Hit, as_hit
@@ -51,11 +52,9 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     best = found[: query.options.k]
     rows = query.rows([one.key for one in best])
     shares = relevances(best, highest)
-    urls = query.sources.source_urls({row.document_id for row in rows.values()})
-    return [
-        as_hit(rank, one, rows[one.key], next(shares), urls.get(rows[one.key].document_id, ""))
-        for rank, one in enumerate(best, start=1)
-    ]
+    copies = chain.from_iterable(one.copies for one in best)
+    urls = query.sources.source_urls({row.document_id for row in (*rows.values(), *copies)})
+    return [as_hit(rank, one, rows[one.key], next(shares), urls) for rank, one in enumerate(best, start=1)]
 
 
 def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:

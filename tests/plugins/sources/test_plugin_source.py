@@ -120,6 +120,17 @@ def test_items_become_documents_and_only_new_versions_are_fetched(library: Libra
     assert not verify(library.bench.root, deep=True)
 
 
+def test_the_place_of_a_copy_links_to_its_original(library: Library) -> None:
+    text = b"# The office\n\n" + b"The harbour office of the northern bay keeps a list of all boats and nets. " * 4
+    library.module.pages |= {"office.md": text, "copies/office.md": text}
+    library.ingest()
+    (hit,) = (hit for hit in library.bench.store.search("harbour office") if hit.also_at)
+    (place,) = hit.also_at
+    urls = {"books/office.md": "https://example.org/office.md"}
+    urls["books/copies/office.md"] = "https://example.org/copies/office.md"
+    assert {hit.uri: hit.source_url, place.uri: place.source_url} == urls
+
+
 def test_a_link_that_has_moved_is_stored_anew_and_nothing_is_parsed(library: Library) -> None:
     library.ingest()
     library.module.links.append(lambda item: f"https://new.example/{item.name}")
