@@ -10,6 +10,7 @@ from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.relevance import highest_score, relevances
 from docmill.storage.retrieval.candidates.search_options import Rewrite, SearchOptions, check_query
 from docmill.storage.retrieval.steps.distinct import distinct
+from docmill.storage.retrieval.steps.document_smoothing import lift
 from docmill.storage.retrieval.steps.mmr import diversify
 from docmill.storage.retrieval.steps.neighbour_smoothing import spread
 from docmill.storage.retrieval.steps.parents import climb, widen
@@ -27,6 +28,7 @@ class Step:
 
 STEPS: Mapping[str, Step] = {
     "spread": Step(lambda options: options.mode == "hybrid" and options.spread > 0, spread),
+    "lift": Step(lambda options: options.mode == "hybrid" and options.lift > 0, lift),
     "rerank": Step(lambda options: bool(options.rerank), rerank),
     "diverse": Step(lambda options: options.diversity > 0, diversify),
     "distinct": Step(lambda options: options.distinct, distinct),
