@@ -164,7 +164,7 @@ steps[].step | text | name of a step of the search
 steps[].score | number | score of the hit after the step
 steps[].said | text | what the step did with the hit
 relevance | number |
-also_at | array of object | copies that it stands for, each with its `chunk_id`, `uri`, span, `page`, `line`, `source_url`
+also_at | array of object | copies that it stands for: `chunk_id`, `uri`, span, `page`, `line`, `source_url` of each
 line | integer |
 source_url | text |
 """),
