@@ -19,11 +19,10 @@ TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "any": (object,),
 }
-UNSEEN = {  # fields that need copies, a gate, a price, a limit, a mirror, a fault or many questions
+UNSEEN = {  # fields that need a gate, a price, a limit, a mirror, a fault or many questions
     "evaluate questions": {"left_out*", "worst*"},
     "ingest": {"model.money", "model.left"},
     "plan": {"model.money", "model.left", "gate.*"},
-    "search": {"also_at[].*"},
     "status": {"synced", "unreadable.*"},
     "publish": {"*"},
     "verify": {"*"},

@@ -103,17 +103,17 @@ class _KeptHits:
 
     def copied(self, row: ChunkRow) -> bool:
         """Return whether a chunk repeats a kept one, which then has it among its copies."""
-        better = self._repeated(row)
+        better = self._repeated(row.text)
         if better is not None:
             better.copies.append(row)
             better.note("distinct", f"stands for {row.uri} {row.start_char}-{row.end_char}, too, which repeats it")
         return better is not None
 
-    def _repeated(self, row: ChunkRow) -> Candidate | None:
-        words = _words(row.text)
+    def _repeated(self, text: str) -> Candidate | None:
+        words = _words(text)
         near = (kept for sign in _signs(words) for kept in self._like.get(sign, ()))
         like = [kept for kept in near if len(words & kept.words) >= _LIKENESS * len(words | kept.words)]
-        facts = facts_of(row.text) if like else None
+        facts = facts_of(text) if like else None
         return next((kept.one for kept in like if facts and kept.facts.same(facts)), None)
 
 

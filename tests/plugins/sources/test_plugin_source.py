@@ -17,7 +17,7 @@ from docmill.plugins import SourceListing
 from docmill.storage.errors import ConfigError, SourceError, Transient
 from docmill.storage.upkeep.verify import verify
 from docmill.tasks.sources.checkpoints import SourceItem
-from docmill.tasks.sources.plugin_source import SOURCES
+from docmill.tasks.sources.discover import SOURCES
 from tests.kit.workbench import Workbench, summary
 from tests.kit.writers.archives import zipped
 from tests.plugins.distributions import write_distribution
@@ -118,17 +118,6 @@ def test_items_become_documents_and_only_new_versions_are_fetched(library: Libra
     del library.module.pages["mill.md"]
     assert library.ingest(allow_delete=True).documents.deleted == 1
     assert not verify(library.bench.root, deep=True)
-
-
-def test_the_place_of_a_copy_links_to_its_original(library: Library) -> None:
-    text = b"# The office\n\n" + b"The harbour office of the northern bay keeps a list of all boats and nets. " * 4
-    library.module.pages |= {"office.md": text, "copies/office.md": text}
-    library.ingest()
-    (hit,) = (hit for hit in library.bench.store.search("harbour office") if hit.also_at)
-    (place,) = hit.also_at
-    urls = {"books/office.md": "https://example.org/office.md"}
-    urls["books/copies/office.md"] = "https://example.org/copies/office.md"
-    assert {hit.uri: hit.source_url, place.uri: place.source_url} == urls
 
 
 def test_a_link_that_has_moved_is_stored_anew_and_nothing_is_parsed(library: Library) -> None:
@@ -356,4 +345,4 @@ def test_a_plugin_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.syspath_prepend(site)
     with pytest.raises(ConfigError, match=r"source 'bolts' of bolt 1\.0 cannot be used: ModuleNotFoundError"):
         SOURCES["bolts"]
-    assert list(SOURCES) == ["s3", "bolts"]
+    assert list(SOURCES) == ["file", "s3", "bolts"]

@@ -142,13 +142,7 @@ steps[].step | text | name of a step of the search
 steps[].score | number | score of the hit after the step
 steps[].said | text | what the step did with the hit
 relevance | number |
-also_at[].chunk_id | text | id of a chunk that repeats the hit and was left out for it
-also_at[].uri | text |
-also_at[].start_char | integer |
-also_at[].end_char | integer |
-also_at[].page | integer or null |
-also_at[].line | integer |
-also_at[].source_url | text |
+also_at | array of object | copies that it stands for: `chunk_id`, `uri`, span, `page`, `line`, `source_url` of each
 line | integer |
 source_url | text |
 """),
