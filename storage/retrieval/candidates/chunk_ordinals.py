@@ -27,10 +27,6 @@ class Place(NamedTuple):
     section: int
     ordinal: int
 
-    def beside(self, step: int) -> "Place":
-        """Return the place `step` chunks further on."""
-        return Place(self.document, self.section, self.ordinal + step)
-
 
 class ChunkOrdinals:
     """The places of a snapshot's chunks of running text, read on first use.
@@ -50,7 +46,7 @@ class ChunkOrdinals:
         rows = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
         known = keys[rows] == asked
         places = rows_of[rows[known]].tolist()
-        return {key.decode(): Place(*place) for key, place in zip(asked[known].tolist(), places, strict=True)}
+        return {key.decode(): Place._make(place) for key, place in zip(asked[known].tolist(), places, strict=True)}
 
     @cached_property
     def _rows(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.int32]]:

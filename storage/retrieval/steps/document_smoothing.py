@@ -14,15 +14,12 @@ def lift(candidates: list[Candidate], query: Query) -> list[Candidate]:
     The best chunk of a document keeps its score, so documents rank among each other as before. Only chunks of running
     text count: a row, a question or a message names its subject, or another one than its neighbour's.
     """
-    share = query.options.lift
-    places = query.sources.places.of([one.key for one in candidates])
+    share, places = query.options.lift, query.places(candidates)
     best: dict[int, float] = {}
-    for one in candidates:
+    for one in candidates:  # best first
         if place := places.get(one.key):
-            best[place.document] = max(one.score, best.get(place.document, 0.0))
-    for one in candidates:
-        place = places.get(one.key)
-        if place and one.score < best[place.document]:
-            one.score += share * (best[place.document] - one.score)
-            one.note("lift", f"the best chunk of the document has {best[place.document]:.3f}")
+            highest = best.setdefault(place.document, one.score)
+            if one.score < highest:
+                one.score += share * (highest - one.score)
+                one.note("lift", f"the best chunk of the document has {highest:.3f}")
     return in_order(candidates)

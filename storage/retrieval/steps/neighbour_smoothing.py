@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 
-from docmill.storage.retrieval.candidates.chunk_ordinals import Place
 from docmill.storage.retrieval.candidates.hit import Candidate, in_order
 from docmill.storage.retrieval.candidates.query import Query
+
+Spot = tuple[int, int]
+"""A section and a position."""
 
 
 def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:
@@ -14,32 +16,33 @@ def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:
     of many chunks wins nothing over a text of one. Only chunks of running text in the same section are neighbours; one
     that is no candidate, or no neighbour, counts as 0.
     """
-    places = query.sources.places.of([one.key for one in candidates])
-    scores = {places[one.key]: one.score for one in candidates if one.key in places}
-    smoothed = _smoothed(scores, query.options.spread)
-    for one in candidates:
-        if place := places.get(one.key):
-            one.score = smoothed[place]
-            left, right = _beside(scores, place)
-            if left or right:
-                one.note("spread", f"the chunk before has {left:.3f}, the one after {right:.3f}")
+    places = query.places(candidates)
+    standing = {places[one.key][1:]: one for one in candidates if one.key in places}
+    scores = {spot: one.score for spot, one in standing.items()}
+    beside = {
+        (section, ordinal): (scores.get((section, ordinal - 1), 0.0), scores.get((section, ordinal + 1), 0.0))
+        for section, ordinal in scores
+    }
+    share = query.options.spread
+    mixed = {spot: score + share * sum(beside[spot]) for spot, score in scores.items()}
+    factors = _factors(_highest(scores), _highest(mixed))
+    for spot, one in standing.items():
+        one.score = mixed[spot] * factors[spot[0]]
+        left, right = beside[spot]
+        if left or right:
+            one.note("spread", f"the chunk before has {left:.3f}, the one after {right:.3f}")
     return in_order(candidates)
 
 
-def _smoothed(scores: Mapping[Place, float], share: float) -> dict[Place, float]:
-    mixed = {place: score + share * sum(_beside(scores, place)) for place, score in scores.items()}
-    before, after = _highest(scores), _highest(mixed)
-    # Where nothing has a score, there is nothing to scale.
-    factors = {section: before[section] / highest if highest else 1.0 for section, highest in after.items()}
-    return {place: score * factors[place.section] for place, score in mixed.items()}
-
-
-def _beside(scores: Mapping[Place, float], place: Place) -> tuple[float, float]:
-    return scores.get(place.beside(-1), 0.0), scores.get(place.beside(1), 0.0)
-
-
-def _highest(scores: Mapping[Place, float]) -> dict[int, float]:
+def _highest(scores: Mapping[Spot, float]) -> dict[int, float]:
+    """Return the highest score of each section."""
     found: dict[int, float] = {}
-    for place, score in scores.items():
-        found[place.section] = max(score, found.get(place.section, 0.0))
+    for (section, _), score in scores.items():
+        if score >= found.get(section, 0.0):
+            found[section] = score
     return found
+
+
+def _factors(before: Mapping[int, float], after: Mapping[int, float]) -> dict[int, float]:
+    """Return what the scores of each section are scaled by; where nothing has a score, there is nothing to scale."""
+    return {section: before[section] / highest if highest else 1.0 for section, highest in after.items()}
