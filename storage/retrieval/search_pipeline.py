@@ -8,6 +8,7 @@ from docmill.storage.retrieval.candidates.hit import Candidate, Hit, as_hit
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.candidates.relevance import highest_score, relevances
 from docmill.storage.retrieval.candidates.search_options import Rewrite, SearchOptions, check_query
+from docmill.storage.retrieval.passages.hit_passages import with_passages
 from docmill.storage.retrieval.steps.distinct import distinct
 from docmill.storage.retrieval.steps.mmr import diversify
 from docmill.storage.retrieval.steps.neighbour_smoothing import spread
@@ -52,10 +53,11 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     rows = query.rows([one.key for one in best])
     shares = relevances(best, highest)
     urls = query.sources.source_urls({row.document_id for row in rows.values()})
-    return [
+    hits = [
         as_hit(rank, one, rows[one.key], next(shares), urls.get(rows[one.key].document_id, ""))
         for rank, one in enumerate(best, start=1)
     ]
+    return with_passages(hits, query) if query.options.passages else hits
 
 
 def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:

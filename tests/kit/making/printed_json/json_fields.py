@@ -1,8 +1,7 @@
 """The fields of what `--json` prints: the path of each, its type, and its meaning.
 
 A path names the keys from the outside in; `[]` is an element of an array, `*` any key. A row without a meaning takes
-that of the column or the attribute of its last name, from `SAID`. What the samples lack has a type and a meaning here,
-too, such as `gate.metric` of a store without a gate.
+that of the column or the attribute of its last name, from `SAID`. What samples lack, as `gate.metric`, is here, too.
 """
 
 import inspect
@@ -167,6 +166,9 @@ relevance | number |
 also_at | array of any |
 line | integer |
 source_url | text |
+passage.text | text | sentences of the hit that answer; without `--passages`, and where it has none, `passage` is null
+passage.start_char | integer | where they begin, in code points
+passage.end_char | integer | where they end, exclusive
 """),
     "sql": Printed("an array: an object for each row, its keys the columns of the statement", """\
 * | any | a value: numbers, texts, booleans, null, arrays and objects as they are; times and binary values as text
@@ -333,9 +335,7 @@ candidate | text or null | name of the snapshot that the gate held back, or empt
 """),
 }  # fmt: skip
 SAID: dict[str, Mapping[str, str]] = {
-    "ingest": _attributes(docmill.Report),
-    "plan": _attributes(docmill.Report),
-    "watch": _attributes(docmill.Report),
+    **dict.fromkeys(("ingest", "plan", "watch"), _attributes(docmill.Report)),
     "search": _attributes(docmill.Hit),
     "explain": TABLES["chunks"][1],
     "history": TABLES["snapshots"][1],
