@@ -122,13 +122,15 @@ def _parsed(name: str) -> "Measure":
 
     node, cutoff = ast.parse(name, mode="eval").body, None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        node, cutoff = node.left, ast.literal_eval(node.right)
+        cutoff = ast.literal_eval(node.right)
+        node = node.left
     stated = {}
     if isinstance(node, ast.Call) and not node.args:
         stated = {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
         node = node.func
     kind = measures.registry[ast.unparse(node)]
-    return kind(**stated, **({} if cutoff is None else {kind.AT_PARAM: cutoff}))
+    found: Measure = kind(**stated, **({} if cutoff is None else {kind.AT_PARAM: cutoff}))
+    return found
 
 
 def run_file(questions: Iterable[Question], rankings: Mapping[str, Ranked], tag: str) -> str:
