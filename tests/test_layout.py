@@ -48,11 +48,12 @@ MOST_DENSE, DENSE = 8, 0.8  # more branches than the first need fewer a line tha
 NAMED_TWICE: dict[str, str] = {}  # class names with several meanings, each with its reason
 ORDER = (  # each folder imports only those before it
     "storage",
-    "storage/process", "storage/plugins",
+    "storage/process", "storage/plugins", "storage/sentences",
     "storage/embedding", "storage/keywords/analysis", "storage/keywords/segments", "storage/keywords",
     "storage/lance", "storage/sql", "storage/objects",
     "storage/history", "storage/mirror", "storage/tables", "storage/artifacts", "storage/writer", "storage/versions",
-    "storage/retrieval/candidates", "storage/retrieval/steps", "storage/retrieval", "storage/upkeep",
+    "storage/retrieval/candidates", "storage/retrieval/steps", "storage/retrieval/passages", "storage/retrieval",
+    "storage/upkeep",
     "storage/reader",
     "tasks/paths", "tasks/counting", "tasks/model/clients", "tasks/model",
     "tasks/parse", "tasks/parse/markup", "tasks/parse/markup/html", "tasks/parse/markup/xml", "tasks/parse/markup/md",

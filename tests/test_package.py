@@ -149,6 +149,7 @@ def examples() -> list[doctest.DocTest]:
     finder = doctest.DocTestFinder(exclude_empty=True)
     names = ("ingest", "plan", "open_store", "Store", "Hit")
     found = [one for name in names for one in finder.find(getattr(docmill, name), name)]
+    found += finder.find(docmill.Store.__base__, "Store")  # what it inherits, which the finder passes over
     return [one for one in found if one.examples]
 
 
