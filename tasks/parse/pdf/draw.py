@@ -16,9 +16,9 @@ from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.fonts import PLAIN
 from docmill.tasks.parse.pdf.text.hyphens import Vocabulary, joined
-from docmill.tasks.parse.pdf.text.letters import HYPHEN, LOWERED, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.links import Link
+from docmill.tasks.parse.pdf.text.special_characters import HYPHEN, LOWERED, RAISED
 
 _RAISED = re.compile(f"{RAISED}(.*?){LOWERED}")
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LOWERED}|\\d+)\\s*")

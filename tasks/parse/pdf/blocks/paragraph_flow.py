@@ -3,8 +3,8 @@
 import re
 
 from docmill.tasks.parse.pdf.blocks.text_blocks import PageBlock
-from docmill.tasks.parse.pdf.text.letters import HYPHEN
 from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.special_characters import HYPHEN
 
 _TEXT = ("paragraph", "list_item")
 _GOES_ON = (*_TEXT, "code")

@@ -13,10 +13,10 @@ from operator import attrgetter
 from docmill.tasks.parse.pdf.layout.aligned import with_tables
 from docmill.tasks.parse.pdf.layout.grid import Item
 from docmill.tasks.parse.pdf.layout.gutters import OVER, ColumnRun, best_gutter, side_of
-from docmill.tasks.parse.pdf.text.letters import HYPHEN, LOWERED, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.place import around
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
+from docmill.tasks.parse.pdf.text.special_characters import HYPHEN, LOWERED, RAISED
 
 _MAX_DEPTH = 10
 """Gutters within the columns of others. It bounds the work for a page that is made to have many."""

@@ -15,7 +15,10 @@ from math import hypot
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.column_gaps import GAP, gapped
 from docmill.tasks.parse.pdf.text.fonts import PLAIN, Font, read_font
-from docmill.tasks.parse.pdf.text.letters import (
+from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
+from docmill.tasks.parse.pdf.text.place import Place, around_pairs, placed, tenths
+from docmill.tasks.parse.pdf.text.special_characters import (
     HYPHEN,
     LOWERED,
     RAISED,
@@ -25,9 +28,6 @@ from docmill.tasks.parse.pdf.text.letters import (
     clean,
     clean_raised,
 )
-from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import boxes_from, calls, numbers_from, reference
-from docmill.tasks.parse.pdf.text.place import Place, around_pairs, placed, tenths
 
 Span = tuple[int, int]  # the first and the last of some characters of the page, by their numbers in pdfium
 

@@ -1,4 +1,4 @@
-"""PDF letters: replace special characters of pdfium and of typesetters by ordinary ones."""
+"""PDF special characters: replace those of pdfium and of typesetters by ordinary ones."""
 
 import re
 
