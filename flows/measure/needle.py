@@ -13,7 +13,7 @@ from docmill.flows.config.settings import GateSettings, Settings
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.reader.store import Store, open_store
-from docmill.tasks.evaluate.phrases import sentences_within
+from docmill.tasks.evaluate.prose_sentences import sentences_within
 
 DEPTHS = (0, 25, 50, 75, 100)
 LENGTHS = (2_000, 8_000, 32_000)

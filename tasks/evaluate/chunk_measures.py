@@ -16,7 +16,7 @@ import numpy.typing as npt
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.process.extras import extra
 from docmill.storage.schema import ChunkRow, Parsed
-from docmill.tasks.evaluate.phrases import sentences
+from docmill.tasks.evaluate.prose_sentences import sentences
 
 _REFERRING = re.compile(
     r"(?:this|that|these|those|it|its|they|them|their|he|she|his|her|such|however|therefore|thus|hence|moreover|"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 from docmill.storage.retrieval.candidates.hit import Hit
-from docmill.tasks.evaluate.phrases import sentences_within
+from docmill.tasks.evaluate.prose_sentences import sentences_within
 from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.model.prompt import Answer, Prompt
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from docmill.storage.keys import key_of
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.evaluate.phrases import sentences
+from docmill.tasks.evaluate.prose_sentences import sentences
 from docmill.tasks.split.spans.span import Span, trim
 
 _LONGEST = 1200

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from docmill.storage.schema import Element
 from docmill.tasks.evaluate.overlap import Passage
-from docmill.tasks.evaluate.phrases import PROSE
+from docmill.tasks.evaluate.prose_sentences import PROSE
 from docmill.tasks.evaluate.proxy.question_source import QuestionSource, made, quoted
 from docmill.tasks.evaluate.questions import Question, Target
 from docmill.tasks.split.parts.blocks import is_caption

@@ -22,7 +22,7 @@ from docmill.storage.errors import QueryError
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.retrieval.candidates.search_options import check_query
 from docmill.storage.schema import Parsed
-from docmill.tasks.evaluate.phrases import sentences
+from docmill.tasks.evaluate.prose_sentences import sentences
 from docmill.tasks.evaluate.proxy.captions import captions
 from docmill.tasks.evaluate.proxy.docstrings import docstrings
 from docmill.tasks.evaluate.proxy.links import links

@@ -1,4 +1,4 @@
-"""Phrases: the sentences of a document's prose, as spans of its canonical text."""
+"""Prose sentences: the sentences of a document's prose, as spans of its canonical text."""
 
 from collections.abc import Iterator
 from itertools import pairwise
