@@ -20,7 +20,7 @@ from tests.kit.writers.archives import tarred, zipped
 
 pytestmark = pytest.mark.usefixtures("fake_model")
 
-FILES = {
+FILES: dict[str, str | bytes] = {
     "guide.md": "# Guide\n\nTurn the red knob.\n",
     "deep/prices.csv": "name,price\nknob,3\nbutton,4\n",
     "deep/inner.zip": zipped({"note.txt": "Plain notes about the northern valley.\n"}),
