@@ -2,7 +2,7 @@
 
 import gzip
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from docmill.tasks.sources.archive_source import ArchiveSource, Opener
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions, Source, SourceFile
-from docmill.tasks.workers.pool import Limits, close_pools
+from docmill.tasks.workers.pool import Limits
 from tests.kit.workbench import Workbench, summary
 from tests.kit.writers.archives import tarred, zipped
 
@@ -34,12 +34,6 @@ PACKS = {
     "notes.txt.gz": gzip.compress(b"Plain notes.\n"),
 }
 LONG_AGO = 1_600_000_000
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _workers() -> Iterator[None]:
-    yield
-    close_pools()
 
 
 def write(folder: Path, name: str, data: bytes) -> Path:
