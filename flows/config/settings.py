@@ -160,6 +160,12 @@ class SearchSettings(ConfigSection):
     widen: Tokens = Field(
         default=0, ge=0, description="Extend hits by whole neighbouring chunks up to this many tokens; 0 is off."
     )
+    passages: Tokens = Field(
+        default=0,
+        ge=0,
+        description="Choose the sentences of the hits that answer, up to this many tokens in all hits together; 0 is"
+        " off.",
+    )
 
 
 class RunSettings(ConfigSection):

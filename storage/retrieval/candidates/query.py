@@ -7,6 +7,7 @@ from itertools import chain, product
 import numpy as np
 
 from docmill.storage.errors import QueryError
+from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.retrieval.candidates.chunk_ordinals import Place
 from docmill.storage.retrieval.candidates.fusion import fuse
 from docmill.storage.retrieval.candidates.hit import Candidate, in_order
@@ -67,6 +68,12 @@ class Query:
     def words(self) -> tuple[str, int]:
         """The text for the keyword index, and how many different words the query has."""
         return best_words(self.text, self.sources.language, self.sources.rarity)
+
+    @cached_property
+    def term_weights(self) -> dict[str, float]:
+        """The rarity of each term of the query, 0 for one that no chunk contains."""
+        terms = dict.fromkeys(analyse(self.words[0], self.sources.language))
+        return {term: self.sources.rarity(term) for term in terms}
 
     def rows(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return the rows of chunks; each is read once."""
@@ -134,8 +141,6 @@ class Query:
             yield f"the query is long: it is read {' and '.join(ways)}"
 
     def _explain_nothing(self) -> None:
-        from docmill.storage.keywords.analysis.analyser import analyse
-
         if not analyse(self.text, self.sources.language):
             raise QueryError(
                 f"every word of the query {self.text.strip()[:40]!r} is a stop word, which keyword search ignores; "

@@ -38,6 +38,7 @@ class SearchArguments(TypedDict, total=False):
     expand: Expansion
     widen: int
     parents: bool
+    passages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class SearchOptions:
         expand: `"feedback"` searches again with words of the first hits, `"model"` with a language model's wordings.
         widen: Tokens up to which a hit grows by whole neighbouring chunks; 0 is off.
         parents: Whether to return the parent of each chunk found, once.
+        passages: Tokens of the passages that are chosen in all hits together, see `Hit.passage`; 0 is off.
 
     Raises:
         docmill.errors.QueryError: A value is wrong.
@@ -83,6 +85,7 @@ class SearchOptions:
     expand: Expansion = ""
     widen: int = 0
     parents: bool = False
+    passages: int = 0
 
     def __post_init__(self) -> None:
         for name, value, least in (
@@ -90,6 +93,7 @@ class SearchOptions:
             ("candidates", self.candidates, 1),
             ("rerank_depth", self.rerank_depth, 1),
             ("widen", self.widen, 0),
+            ("passages", self.passages, 0),
         ):
             # Python's callers may pass anything, among it numpy's integers, which are no `int`.
             if not isinstance(value, Integral) or value < least:
