@@ -120,17 +120,16 @@ def _parsed(name: str) -> "Measure":
     """
     from ir_measures import measures
 
-    node, cutoff = ast.parse(name, mode="eval").body, None
+    node: ast.expr = ast.parse(name, mode="eval").body
+    cutoff = None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        cutoff = ast.literal_eval(node.right)
-        node = node.left
+        cutoff, node = ast.literal_eval(node.right), node.left
     stated = {}
     if isinstance(node, ast.Call) and not node.args:
         stated = {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
         node = node.func
-    kind = measures.registry[ast.unparse(node)]
-    found: Measure = kind(**stated, **({} if cutoff is None else {kind.AT_PARAM: cutoff}))
-    return found
+    kind: type[Measure] = measures.registry[ast.unparse(node)]
+    return kind(**stated, **({} if cutoff is None else {kind.AT_PARAM: cutoff}))
 
 
 def run_file(questions: Iterable[Question], rankings: Mapping[str, Ranked], tag: str) -> str:

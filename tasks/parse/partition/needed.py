@@ -28,9 +28,9 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "org": _PANDOC,
 }
 """It reads pictures by a layout model, and Word and PowerPoint until 2003 by LibreOffice: neither is here."""
-_APART = {"csv": "csv", "xlsx": "xlsx", "xls": "xlsx", "pdf": "pdf"}
-"""Formats whose packages docmill's extra leaves out, and the extra of `unstructured` that has them: pandas, and for PDF
-PyTorch and layout models, even where text alone is read."""
+_APART = {"pdf": "pdf"}
+"""Formats whose packages docmill's extra leaves out, and the extra of `unstructured` that has them: its module for PDF
+imports `unstructured_inference`, layout models with OpenCV, even where text alone is read."""
 
 
 def lacking(form: str) -> str:

@@ -45,6 +45,11 @@ class Outline:
         """Return the indexes of a heading and its ancestors, the highest first."""
         return self._paths[number] if number >= 0 else ()
 
+    def section_end(self, number: int, otherwise: int) -> int:
+        """Return where a heading's section ends: at the next heading that is not below it, or else `otherwise`."""
+        after = self.headings[number + 1 :] if number >= 0 else []
+        return next((one.start for one in after if one.level <= self.headings[number].level), otherwise)
+
     def over(self, start: int, end: int) -> tuple[int, ...]:
         """Return the headings above a whole span; of those at its start, the last counts."""
         number = self.at(start)
