@@ -25,7 +25,7 @@ def similar(sources: SnapshotReader, chunk_id: str, k: int, allowed: Collection[
             Candidate(key, cosine, vector_score=cosine, vector_rank=rank),
             rows[key],
             min(1.0, max(0.0, cosine)),
-            urls.get(rows[key].document_id, ""),
+            urls,
         )
         for rank, (key, cosine) in enumerate(found, start=1)
     ]

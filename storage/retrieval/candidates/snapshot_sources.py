@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.artifacts.packs import Packs, decode_parsed
-from docmill.storage.embedding.encoder import TextEncoder, load_encoder
+from docmill.storage.embedding.encoder import TextEncoder, load_encoder, tokenizer_dir
+from docmill.storage.embedding.token_counts import token_counts
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.history import snapshots
 from docmill.storage.history.folder import StoredSnapshot
@@ -127,6 +128,18 @@ class SnapshotReader:
         matrix = np.asarray(flat, np.float32).reshape(len(distinct), -1)
         found = dict(zip(distinct, matrix, strict=True))
         return {key: _mean([found[one] for one in own]) for key, own in keys.items()}
+
+    def part_vectors(self, ids: Collection[str]) -> dict[str, Vector]:
+        """Return the vectors of each chunk's parts in order, (parts, dim); chunks without vectors are left out."""
+        return self._vectors.vectors_of(ids)
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of texts as the model of the store counts them; raises `StoreError` if it is missing."""
+        space = self.snapshot.space
+        try:
+            return token_counts(texts, str(tokenizer_dir(space.model, space.revision)))
+        except ConfigError as error:
+            raise StoreError(f"passages are counted in tokens of {space.model}; {error}") from error
 
     def source_urls(self, documents: Collection[str]) -> dict[str, str]:
         """Return where a person opens the originals of documents, by their ids; "" for files on a disk."""
