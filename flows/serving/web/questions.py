@@ -46,10 +46,14 @@ class SearchQuestion(BaseModel):
     weight: float | None = Field(default=None, ge=0, le=1, description="Weight of vectors in a weighted fusion.")
     fusion: Fusion | None = Field(default=None, description="How both rankings are merged.")
     spread: float | None = Field(default=None, ge=0, le=1, description="Share of its neighbours' scores for a chunk.")
+    lift: float | None = Field(default=None, ge=0, le=1, description="Share of its document's best score for a chunk.")
     candidates: int | None = Field(default=None, ge=1, le=2000, description="Candidates of each index.")
     distinct: bool | None = Field(default=None, description="Whether to drop hits that repeat a better one.")
     diversity: float | None = Field(default=None, ge=0, le=1, description="Weight of difference from better hits.")
     widen: int | None = Field(default=None, ge=0, le=4000, description="Tokens up to which a hit grows; 0 is off.")
+    passages: int | None = Field(
+        default=None, ge=0, le=20_000, description="Tokens for the sentences that answer, over all hits; 0 is off."
+    )
     parents: bool | None = Field(default=None, description="Whether to return the parent of each chunk, once.")
 
     def how(self, settings: SearchArguments) -> SearchArguments:
