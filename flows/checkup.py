@@ -42,6 +42,7 @@ _EXTRAS = {
     "anthropic": "no contexts by models of Anthropic",
     "code": "code is split by its syntax in five languages only",
     "evaluate": "no `docmill evaluate` and `docmill tune`",
+    "mcp": "no `docmill mcp`",
     "openai": "no contexts by models of OpenAI, or of servers like its",
     "s3": "no stores and sources in buckets",
     "unstructured": "no reader `unstructured`, and Word documents that pandoc rejects are not read",

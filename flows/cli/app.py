@@ -16,13 +16,13 @@ from docmill.flows.cli.commands import (
     tag_and_diff,
     tune_settings,
 )
-from docmill.flows.cli.setup import list_settings, schedule_runs, show_plugins, watch_sources
+from docmill.flows.cli.setup import list_settings, schedule_runs, serve_stores, show_plugins, watch_sources
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 from docmill.storage.process.malloc_tuning import prefer_system_pool
 
 GROUPS = {
     "Start": ("init", "settings", "ingest", "plan", "watch", "schedule"),
-    "Ask": ("search", "sql", "explain"),
+    "Ask": ("search", "sql", "explain", "mcp", "serve"),
     "Versions": ("history", "diff", "tag", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
     "Care": ("status", "doctor", "verify", "rejects", "repair", "vacuum", "compact", "reembed", "plugins"),
@@ -67,6 +67,7 @@ for module in (
     ingest_and_plan,
     watch_sources,
     schedule_runs,
+    serve_stores,
     search_and_sql,
     explain_document,
     tag_and_diff,

@@ -22,6 +22,7 @@ from docmill.storage.errors import ConfigError
 FILE_NAME = "docmill.toml"
 PREFIX = "DOCMILL_"
 CONFIG_VARIABLE = "DOCMILL_CONFIG"
+TOKEN_VARIABLE = "DOCMILL_TOKEN"  # what clients of a server send; no setting, so that no file and no page shows it
 
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")  # how `tomllib` ends the message of an error
 
@@ -331,7 +332,7 @@ def _is_section(annotation: Any) -> bool:
 
 
 def _check_environment() -> None:
-    known = [key.variable for key in keys()] + [CONFIG_VARIABLE]
+    known = [key.variable for key in keys()] + [CONFIG_VARIABLE, TOKEN_VARIABLE]
     # A mistyped variable would else change nothing, and nobody would know.
     strange = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
     if strange:

@@ -1,6 +1,5 @@
-"""The command `schedule`, and `serve`, its name of the past."""
+"""The command `schedule`."""
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,21 +7,16 @@ import typer
 
 from docmill.flows.cli.commands.ingest_and_plan import Sources
 from docmill.flows.cli.terminal.command import checked_settings_of, takes
-from docmill.flows.cli.terminal.output import note
 from docmill.flows.watching.watch_options import EVERY_S, WatchOptions
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
     from docmill.flows.watching.lookout import Lookout
 
-WRONG_USAGE = 2
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `app`."""
     app.command(cls=takes("*"))(schedule)
-    anything = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-    app.command(hidden=True, add_help_option=False, context_settings=anything)(serve)
 
 
 def schedule(
@@ -53,9 +47,3 @@ def _lookout(settings: "Settings", sources: Sequence[str]) -> "Lookout":
     lookout = Lookout(settings, sources, WatchOptions(longest_pause_s=EVERY_S))
     lookout.arm()
     return lookout
-
-
-def serve(context: typer.Context) -> None:
-    """Say the name that the command has now."""
-    note(f"`serve` is now `schedule`: {shlex.join(['docmill', 'schedule', *context.args])}")
-    raise typer.Exit(WRONG_USAGE)

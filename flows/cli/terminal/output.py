@@ -1,8 +1,5 @@
 """Output: results go to standard output, everything else to standard error."""
 
-import json
-import math
-import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,12 +11,12 @@ import typer
 
 from docmill.flows.cli.terminal.capabilities import colours, width_of_terminal
 from docmill.flows.runs.visible_text import STEERING, one_line, visible
+from docmill.flows.serving.json_text import escaped, json_text
 
 NARROWEST = 12
 """Columns of a terminal that a cut cell keeps at least: with fewer, cells of a wide table would all look alike. A table
 that does not fit even so has longer lines than the terminal."""
 _GAP = "  "  # between two columns of a table
-_HALVES = re.compile("[\ud800-\udfff]")  # characters that UTF-8 cannot write and JSON can
 NAME = "docmill:"  # before each message on standard error
 _EXCERPT = "\nLINE "
 """What begins the excerpt of a wrong statement, below the message of its error."""
@@ -57,33 +54,13 @@ def print_json(value: Any) -> None:
 def as_json_text(value: Any) -> str:
     """Return JSON that is easy to read and to grep: a list of objects has one object a line."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[" + ",\n ".join(_json(item) for item in value) + "]"
-    return _json(value)
+        return "[" + ",\n ".join(json_text(item) for item in value) + "]"
+    return json_text(value)
 
 
 def for_terminal(text: str) -> str:
     """Return JSON of the same value in which characters that could control a terminal are escaped."""
-    return "\n".join(STEERING.sub(_escaped, line) for line in text.split("\n"))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found.group()):04x}"
-
-
-def _json(value: Any) -> str:
-    text = json.dumps(_finite(value), ensure_ascii=False, default=lambda v: v.hex() if isinstance(v, bytes) else str(v))
-    return _HALVES.sub(_escaped, text)
-
-
-def _finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON lacks, by null, and convert decimals to numbers."""
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
-    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
+    return "\n".join(STEERING.sub(escaped, line) for line in text.split("\n"))
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -> None:

@@ -8,6 +8,7 @@ from tests.kit.making.reference.commands_page import made as made_commands
 from tests.kit.making.reference.errors_page import made as made_errors
 from tests.kit.making.reference.exit_statuses_page import made as made_exit_statuses
 from tests.kit.making.reference.formats_page import made as made_formats
+from tests.kit.making.reference.mcp_page import made as made_mcp
 from tests.kit.making.reference.plugins_page import made as made_plugins
 from tests.kit.making.reference.python_page import made as made_python
 from tests.kit.making.reference.routes_page import made as made_routes
@@ -22,6 +23,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "exit-statuses": made_exit_statuses,
     "formats": made_formats,
     "json": made_json,
+    "mcp": made_mcp,
     "plugins": made_plugins,
     "python": made_python,
     "routes": made_routes,

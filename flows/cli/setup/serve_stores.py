@@ -1,0 +1,161 @@
+"""The commands that serve stores to other programs: mcp, serve."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from docmill.flows.cli.terminal.command import checked_settings_of, takes
+from docmill.flows.cli.terminal.output import note
+from docmill.storage.errors import ConfigError
+
+if TYPE_CHECKING:
+    from docmill.flows.config.settings import Settings
+    from docmill.flows.serving.answers import Searching
+    from docmill.flows.serving.open_stores import OpenStores
+    from docmill.flows.serving.protocol.mcp_runs import RunTools
+
+LOOPBACK, PORT = "127.0.0.1", 8642
+Stores = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME=]STORE...", help="Stores to serve. The default is the setting `store`."),
+]
+Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Listen here. Others than loopback need a token.")]
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="Listen on this port; 0 takes any.")]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", metavar="NAME", help="A name that clients call this server by; may be repeated."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `app`."""
+    for command in (mcp, serve):
+        app.command(cls=takes("*"))(command)
+
+
+def mcp(
+    context: typer.Context,
+    stores: Stores = None,
+    http: Annotated[bool, typer.Option("--http", help="Serve over streamable HTTP at /mcp, not over stdio.")] = False,
+    host: Host = LOOPBACK,
+    port: Port = PORT,
+    allow_host: AllowHost = None,
+    allow_ingest: Annotated[
+        bool, typer.Option("--allow-ingest", help="Add tools that ingest and plan the setting `sources`.")
+    ] = False,
+) -> None:
+    """Serve stores to language models over the Model Context Protocol.
+
+    A client starts this command and talks to it on standard input and output. With --http it listens instead, and
+    DOCMILL_TOKEN is the token that clients must send.
+    """
+    settings = checked_settings_of(context)
+    from docmill.storage.process.extras import extra
+
+    with extra("mcp", "`docmill mcp`"):
+        from docmill.flows.serving.protocol.mcp_server import mcp_server
+    from docmill.flows.serving.access import Access, token
+    from docmill.flows.serving.guard import Guard
+
+    served = _opened(stores, settings, allow_ingest)
+    server = mcp_server(served, searching_of(settings), _runs(settings, served.names[0]) if allow_ingest else None)
+    threading.Thread(target=served.take_up, daemon=True).start()  # the model loads while the client introduces itself
+    if not http:
+        server.run("stdio")
+        return
+    from docmill.flows.serving.listening import listen
+
+    access = Access(host, port, token(), tuple(allow_host or ()))
+    app = server.streamable_http_app(stateless_http=True, json_response=True, host=host)
+    listen(Guard(app, access), access, lambda url: note(f"serving {', '.join(served.names)} at {url}/mcp"))
+
+
+def serve(
+    context: typer.Context,
+    stores: Stores = None,
+    host: Host = LOOPBACK,
+    port: Port = PORT,
+    allow_host: AllowHost = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option("--allow-origin", metavar="URL", help="A site whose pages may ask; may be repeated."),
+    ] = None,
+    cron: Annotated[str, typer.Option("--cron", hidden=True, help="The option of `schedule`, once `serve`.")] = "",
+) -> None:
+    """Serve stores over HTTP, with searches, documents, SQL and metrics.
+
+    /openapi.json describes the paths. DOCMILL_TOKEN is the token that clients must send; addresses that others can
+    reach need one.
+    """
+    if cron:
+        raise typer.BadParameter("`docmill serve` is `docmill schedule` now; it takes --cron")
+    settings = checked_settings_of(context)
+    from docmill.flows.serving.access import Access, token
+    from docmill.flows.serving.listening import listen
+    from docmill.flows.serving.web.http_app import http_app
+
+    access = Access(host, port, token(), tuple(allow_host or ()), tuple(allow_origin or ()))
+    served = _opened(stores, settings)
+    app = http_app(served, searching_of(settings), access)
+    listen(app, access, lambda url: note(f"serving {', '.join(served.names)} at {url}"))
+
+
+def _opened(stores: Sequence[str] | None, settings: "Settings", may_ingest: bool = False) -> "OpenStores":
+    from docmill.flows.serving.open_stores import OpenStores
+
+    named = places(stores or (), settings)
+    _check(named, settings, may_ingest)
+    return OpenStores(named)
+
+
+def places(stores: Sequence[str], settings: "Settings") -> dict[str, Path]:
+    """Return the stores to serve by their names: that before the `=`, else that of the folder."""
+    from docmill.storage.mirror.mirror_folder import open_folder
+
+    if not stores:
+        return {_name_of(open_folder(settings.store).name): settings.store}
+    found: dict[str, Path] = {}
+    for one in stores:
+        name, equals, place = one.partition("=")
+        name, place = (name, place) if equals else (_name_of(one), one)
+        if not name or not place or name in found:
+            why = "two stores have this name" if name in found else "write NAME=STORE"
+            raise ConfigError(f"{one}: {why}")
+        found[name] = open_folder(place, settings.mirrors).root
+    return found
+
+
+def _name_of(place: str) -> str:
+    return place.rstrip("/").rpartition("/")[2] or "store"
+
+
+def _check(named: dict[str, Path], settings: "Settings", may_ingest: bool) -> None:
+    """Raise `StoreError` for a store that does not exist, unless a client may make it."""
+    from docmill.storage.mirror.mirror_folder import open_folder
+
+    if may_ingest and settings.store not in named.values():
+        raise ConfigError(f"--allow-ingest writes to the setting `store`, {settings.store}; serve it, too")
+    for place in named.values():
+        if not (may_ingest and place == settings.store):
+            open_folder(place).existing()
+
+
+def searching_of(settings: "Settings") -> "Searching":
+    """Return how the settings have searches rank."""
+    from docmill.flows.config.search_settings import how_of
+    from docmill.flows.serving.answers import Searching
+
+    if settings.search.expand != "model":
+        return Searching(how_of(settings.search))
+    from docmill.flows.config.from_settings import rewrite_of
+
+    return Searching(how_of(settings.search), rewrite_of(settings))
+
+
+def _runs(settings: "Settings", name: str) -> "RunTools":
+    from docmill.flows.serving.protocol.mcp_runs import RunTools
+
+    return RunTools(settings, name)

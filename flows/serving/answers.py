@@ -1,0 +1,215 @@
+"""Answers: what a store says to one question of a client, as plain values in the JSON of the command line."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from docmill.flows.serving.bounds import cut, left_out, within
+from docmill.flows.serving.json_text import finite
+from docmill.flows.serving.open_stores import ServedStore
+from docmill.storage.errors import QueryError
+from docmill.storage.history import tags
+from docmill.storage.reader.store import Store
+from docmill.storage.retrieval.candidates.hit import Hit
+from docmill.storage.retrieval.candidates.search_options import Mode, Rewrite, SearchArguments
+from docmill.storage.schema import ChunkRow, DocumentRow
+from docmill.storage.versions.diff import diff
+
+_CHUNK = (
+    "chunk_id", "uri", "ordinal", "start_char", "end_char", "text", "context", "headings", "page", "line",
+    "content_type", "strategy", "tokens", "role", "depth", "parent_id", "children",
+)  # fmt: skip
+_DOCUMENT = (
+    "uri", "source", "title", "format", "content_type", "language", "lang", "author", "created", "modified",
+    "characters", "size", "chunks", "status", "parent", "reader", "source_url",
+)  # fmt: skip
+_MORE_HITS = "ask for fewer hits, allow more characters, or read a hit's document by its uri and span"
+_MORE_TEXT = "ask again from start_char = next_start_char, or read one section"
+_MORE_ROWS = "ask for fewer rows or columns, or count them in SQL"
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """How the settings have searches rank; `rewrite` words a query anew if they ask a language model to."""
+
+    how: SearchArguments
+    rewrite: Rewrite | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSearch:
+    """A search as a client asks for it; `most` are the characters of the answer."""
+
+    query: str
+    k: int
+    mode: Mode
+    where: str | None
+    searching: Searching
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPage:
+    """A page of the list of documents: those that match, after a uri, and how many at most."""
+
+    where: str | None
+    prefix: str
+    after: str
+    limit: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class AskedChunk:
+    """A chunk, and how much around it: chunks before and after it, and its parent."""
+
+    chunk_id: str
+    before: int
+    after: int
+    parent: bool
+    most: int
+
+
+def found(served: ServedStore, asked: AskedSearch) -> dict[str, Any]:
+    """Return the hits of a search."""
+    how = asked.searching
+    hits = served.store.search(asked.query, asked.k, asked.mode, asked.where, rewrite=how.rewrite, **how.how)
+    return {**served.head, "query": asked.query, **_hits(hits, asked.most)}
+
+
+def similar(served: ServedStore, chunk_id: str, k: int, where: str | None, most: int) -> dict[str, Any]:
+    """Return the chunks nearest to a chunk, as hits."""
+    return {**served.head, "chunk_id": chunk_id, **_hits(served.store.similar(chunk_id, k, where), most)}
+
+
+def _hits(hits: Sequence[Hit], most: int) -> dict[str, Any]:
+    kept, left = within([asdict(hit) for hit in hits], most)
+    return {"hits": finite(kept), "left_out": left_out(left, "hits", _MORE_HITS)}
+
+
+def document(served: ServedStore, uri: str, start: int, end: int | None, most: int) -> dict[str, Any]:
+    """Return a document's row and its text between two offsets, as far as it fits."""
+    own = served.store.document(uri)
+    last = len(own.text) if end is None else min(end, len(own.text))
+    if not 0 <= start <= last:
+        raise QueryError(f"start_char must be in [0, {last}], got {start}")
+    shown = _shown(own.text[start:last], start, most)
+    row = {**_document(own.row), "metadata": own.metadata, "warnings": own.warnings}
+    return {**served.head, "document": finite(row), **shown}
+
+
+def _shown(text: str, start: int, most: int) -> dict[str, Any]:
+    """Return a text as far as it fits, its span, and what is left of it."""
+    shown = cut(text, most)
+    end = start + len(shown)
+    left = left_out(len(text) - len(shown), "characters", _MORE_TEXT)
+    return {
+        "start_char": start,
+        "end_char": end,
+        "text": shown,
+        "left_out": {**left, "next_start_char": end} if left else None,
+    }
+
+
+def outline(served: ServedStore, uri: str, most: int) -> dict[str, Any]:
+    """Return the sections of a document, without their texts."""
+    found = served.store.outline(uri)
+    sections = [{name: value for name, value in asdict(one).items() if name != "text"} for one in found]
+    kept, left = within(sections, most)
+    return {
+        **served.head,
+        "uri": uri,
+        "sections": kept,
+        "left_out": left_out(left, "sections", "allow more characters, or read the document by spans"),
+    }
+
+
+def section(served: ServedStore, uri: str, which: str, most: int) -> dict[str, Any]:
+    """Return a section of a document with its text, as far as it fits."""
+    own = served.store.section(uri, which)
+    place = {name: value for name, value in asdict(own).items() if name not in ("text", "start_char", "end_char")}
+    return {**served.head, "uri": uri, "section": place, **_shown(own.text, own.start_char, most)}
+
+
+def chunk(served: ServedStore, asked: AskedChunk) -> dict[str, Any]:
+    """Return a chunk with the chunks around it."""
+    rows = served.store.neighbours(asked.chunk_id, asked.before, asked.after)
+    place = next(place for place, row in enumerate(rows) if row.chunk_id == asked.chunk_id)
+    others = _nearest_first(rows, place)
+    above = _parent(served.store, rows[place]) if asked.parent else []
+    kept, left = within([_chunk(row) for row in (rows[place], *above, *others)], asked.most)
+    advice = "ask for fewer neighbours, or allow more characters"
+    return {**served.head, **_around(*kept), "left_out": left_out(left, "chunks", advice)}
+
+
+def _around(own: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
+    """Return a chunk, those before and after it in their order, and its parent."""
+    parents = [row for row in others if row["chunk_id"] == own["parent_id"]]
+    rows = [row for row in others if row not in parents]
+    rows.sort(key=lambda row: int(row["ordinal"]))
+    place = sum(row["ordinal"] < own["ordinal"] for row in rows)
+    return {"chunk": own, "before": rows[:place], "after": rows[place:], "parent": parents[0] if parents else None}
+
+
+def _nearest_first(rows: Sequence[ChunkRow], place: int) -> list[ChunkRow]:
+    """Return the rows around a place, so that the bound of an answer cuts the farthest."""
+    around = (place_of for place_of in range(len(rows)) if place_of != place)
+    return [rows[one] for one in sorted(around, key=lambda one: abs(one - place))]
+
+
+def _parent(store: Store, row: ChunkRow) -> list[ChunkRow]:
+    return list(store.chunks([row.parent_id]).values()) if row.parent_id else []
+
+
+def _chunk(row: ChunkRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _CHUNK}
+
+
+def documents(served: ServedStore, asked: AskedPage) -> dict[str, Any]:
+    """Return a page of the list of documents; `next` is the uri after which the next page begins, or None."""
+    limit = asked.limit
+    rows = served.store.documents(asked.where, prefix=asked.prefix, after=asked.after, limit=limit + 1)
+    kept, left = within([_document(row) for row in rows[:limit]], asked.most)
+    more = left or len(rows) > limit
+    return {**served.head, "documents": kept, "next": kept[-1]["uri"] if kept and more else None}
+
+
+def _document(row: DocumentRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _DOCUMENT}
+
+
+def sql(served: ServedStore, statement: str, rows: int, seconds: float, most: int) -> dict[str, Any]:
+    """Return the first rows of a statement, each as an object."""
+    from docmill.storage.sql.sandbox import columns_of
+
+    table = served.store.sql(statement, rows=rows + 1, seconds=seconds)
+    names = table.column_names
+    if len({*names}) < len(names):
+        raise QueryError(f"two columns have one name in {', '.join(names)}; rename one of them with AS")
+    found = [dict(zip(names, values, strict=True)) for values in zip(*columns_of(table), strict=True)]
+    kept, left = within(finite(found[:rows]), most)
+    over = left_out(left + len(found[rows:]), "rows_at_least", _MORE_ROWS)
+    return {**served.head, "columns": names, "rows": kept, "left_out": over}
+
+
+def status(served: ServedStore) -> dict[str, Any]:
+    """Return what `docmill status --json` prints."""
+    return {**served.head, "status": served.store.status()}
+
+
+def snapshots(served: ServedStore) -> dict[str, Any]:
+    """Return what `docmill history --json` prints, and the tags."""
+    return {**served.head, "snapshots": served.store.history(), "tags": tags.tags(served.store.root)}
+
+
+def difference(served: ServedStore, old: ServedStore, texts: bool, most: int) -> dict[str, Any]:
+    """Return what `docmill diff --json` prints, as far as it fits."""
+    between = asdict(diff(old.store.stored, served.store.stored, texts=texts))
+    of_documents, left = within(between["documents"], most // 2)
+    of_chunks, more = within(between["chunks"], most // 2)
+    return {
+        **served.head,
+        "difference": {**between, "documents": of_documents, "chunks": of_chunks},
+        "counts": {name: len(between[name]) for name in ("documents", "chunks")},
+        "left_out": left_out(left + more, "changes", "allow more characters, or compare snapshots that are nearer"),
+    }

@@ -1,0 +1,45 @@
+"""Listening: run a server over HTTP until a signal ends it."""
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from docmill.flows.serving.access import Access
+from docmill.storage.errors import ConfigError
+
+_END_S = 5
+"""Seconds for answers that are under way when the server is stopped; a stream that a client keeps open is cut then."""
+_WAITING = 128  # connections that the kernel keeps while the server is busy
+
+
+def listen(app: Any, access: Access, tell: Callable[[str], None]) -> None:
+    """Serve an ASGI application until SIGINT or SIGTERM; `tell` gets the URL once clients can connect.
+
+    Raises:
+        docmill.errors.ConfigError: The address or the port cannot be used.
+    """
+    import uvicorn
+
+    with bound(access) as own:
+        tell(url_of(access.host, own.getsockname()[1]))
+        config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=_END_S)
+        uvicorn.Server(config).run(sockets=[own])
+
+
+def bound(access: Access) -> socket.socket:
+    """Return a socket that listens on the address."""
+    family = socket.AF_INET6 if ":" in access.host else socket.AF_INET
+    own = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        own.bind((access.host, access.port))
+        own.listen(_WAITING)
+    except OSError as error:
+        own.close()
+        raise ConfigError(f"cannot listen on {access.host}:{access.port}: {error.strerror or error}") from None
+    return own
+
+
+def url_of(host: str, port: int) -> str:
+    """Return the URL of an address and a port."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,126 @@
+"""Open stores: the stores that a server answers from, each by its name, and always by its newest snapshot."""
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docmill.storage.address import is_address
+from docmill.storage.errors import DocmillError, QueryError
+from docmill.storage.history import snapshots
+from docmill.storage.mirror.mirror_folder import open_folder
+from docmill.storage.reader.store import Store, open_store
+
+_LOG = logging.getLogger("docmill.serving")
+_FAR_S = 5.0
+"""Seconds between two looks at a store on object storage, which are requests that cost money; a folder is free."""
+_MOST_PAST = 4
+"""Older snapshots that stay open for the next question about them. Each keeps its indexes in memory, and its files from
+a vacuum."""
+_WARMING = "warm"  # a question that makes a snapshot load its indexes before a person waits for them
+
+
+@dataclass(frozen=True, slots=True)
+class ServedStore:
+    """One snapshot of a store to answer from, and the name by which the store is served."""
+
+    name: str
+    store: Store
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """What every answer begins with: where it comes from."""
+        return {"store": self.name, "snapshot": self.store.snapshot.number}
+
+
+class OpenStores:
+    """The served stores. The model is loaded once for all of them; many threads may ask."""
+
+    def __init__(self, places: Mapping[str, Path]) -> None:
+        self._served = {name: _OpenStore(place) for name, place in places.items()}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the stores; the first is the one that a question means that names none."""
+        return tuple(self._served)
+
+    def get(self, name: str | None = None, at: int | str | None = None) -> ServedStore:
+        """Return a snapshot of a store: the one in service, or the one at a number or tag.
+
+        Raises:
+            docmill.errors.QueryError: No store has this name.
+            docmill.errors.StoreError: There is no store or no such snapshot, or the snapshot is damaged.
+        """
+        chosen = self.names[0] if name is None else name
+        if chosen not in self._served:
+            raise QueryError(f"no store {chosen!r}; this server has {', '.join(self.names)}")
+        own = self._served[chosen]
+        return ServedStore(chosen, own.newest() if at is None else own.past(at))
+
+    def take_up(self) -> None:
+        """Put the newest snapshot of each store into service; one that cannot be opened leaves the one before."""
+        for name, own in self._served.items():
+            try:
+                own.take_up()
+            except (DocmillError, OSError) as error:
+                _LOG.warning("store %s: %s", name, error)
+
+
+class _OpenStore:
+    """One store. A snapshot is closed when it is out of service and no answer uses it any more.
+
+    Nobody counts its users: a `Store` closes itself when the last reference to it is gone.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self._folder = open_folder(place)
+        self._pause = _FAR_S if is_address(self._folder.name) else 0.0
+        self._looked = -_FAR_S
+        self._current: Store | None = None
+        self._past: OrderedDict[int, Store] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def newest(self) -> Store:
+        """Return the snapshot in service."""
+        if self._current is None:
+            self.take_up()
+        assert self._current is not None
+        return self._current
+
+    def take_up(self) -> None:
+        """Put the newest snapshot into service, after it has loaded its indexes: questions meanwhile get the old one.
+
+        A repair may drop the newest snapshot, so another number counts, and not only a higher one.
+        """
+        with self._lock:
+            if time.monotonic() - self._looked < self._pause:
+                return
+            self._folder.refresh_if_possible()
+            self._looked = time.monotonic()
+            if self._current is not None and snapshots.numbers(self._folder.root)[-1:] == [self._number()]:
+                return
+            fresh = open_store(self._folder.root)
+            with suppress(DocmillError):  # it may lack its model, and still answer by keywords
+                fresh.search(_WARMING, k=1)
+            self._current = fresh
+
+    def past(self, at: int | str) -> Store:
+        """Return the snapshot at a number or tag."""
+        asked = open_store(self._folder.root, at)  # which reads little: a tag may have moved
+        number = asked.snapshot.number
+        if number == self._number():
+            return self.newest()
+        with self._lock:
+            kept = self._past.setdefault(number, asked)
+            self._past.move_to_end(number)
+            while len(self._past) > _MOST_PAST:
+                self._past.popitem(last=False)
+        return kept
+
+    def _number(self) -> int | None:
+        return None if self._current is None else self._current.snapshot.number

@@ -1,0 +1,92 @@
+"""MCP server: the stores as tools and resources of the Model Context Protocol."""
+
+import asyncio
+from importlib.metadata import version
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp_types import Completion, CompletionArgument, CompletionContext, ToolAnnotations
+
+from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.bounds import cut
+from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.protocol.mcp_tools import StoreTools
+from docmill.storage.errors import DocmillError
+
+if TYPE_CHECKING:
+    from docmill.flows.serving.protocol.mcp_runs import RunTools
+
+RESOURCE = "docmill://document/{+uri}{?store}"
+_MOST_TEXT = 200_000
+"""Characters of a resource: a client puts it into the context of its model whole."""
+_MOST_COMPLETED = 100  # values of a completion, the limit of the protocol
+_READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_NO_PATH = ResourceSecurity(exempt_params={"uri", "store"})
+"""A uri is looked up in a table and never opened as a path, and a document may be called "..", for all we know."""
+_INSTRUCTIONS = """\
+docmill holds documents as searchable passages. Begin with `search`. Each hit names its document (`uri`) and its span in
+the text; cite it by uri with page or line. To read more, call `get_chunk` for what stands around a hit, `get_outline`
+and `get_section` for a part of a document, `get_document` for a span. `list_documents` and `sql` answer what a search
+cannot: how many, which ones, the newest. Every answer names the snapshot of the store that it comes from.
+Stores: {stores}."""
+
+
+def mcp_server(stores: OpenStores, searching: Searching, runs: "RunTools | None" = None) -> MCPServer:
+    """Return a server over stores; `runs` adds tools that change a store."""
+    server: MCPServer = MCPServer(
+        "docmill",
+        title="docmill",
+        description="Search and read documents, with spans and snapshots in every answer.",
+        instructions=_INSTRUCTIONS.format(stores=", ".join(stores.names)),
+        version=version("docmill"),
+        log_level="WARNING",
+    )
+    tools = StoreTools(stores, searching)
+    for tool in (
+        tools.search, tools.similar, tools.get_document, tools.get_outline, tools.get_section, tools.get_chunk,
+        tools.list_documents, tools.sql, tools.status, tools.diff,
+    ):  # fmt: skip
+        server.add_tool(tool, description=cleandoc(tool.__doc__ or ""), annotations=_READS)
+    if runs is not None:
+        runs.add_to(server)
+    _add_documents(server, tools)
+    return server
+
+
+def _add_documents(server: MCPServer, tools: StoreTools) -> None:
+    """Add the documents as resources, and the completion of their uris."""
+
+    @server.resource(
+        RESOURCE,
+        name="document",
+        title="Document",
+        description="The text of a document as Markdown, by its uri, such as docmill://document/handbook/onboarding.md",
+        mime_type="text/markdown",
+        security=_NO_PATH,
+    )
+    def document(uri: str, store: str | None = None) -> str:
+        try:
+            text = tools.at(store).store.document(uri).text
+        except DocmillError as error:
+            raise ResourceNotFoundError(str(error)) from error
+        shown = cut(text, _MOST_TEXT)
+        left = len(text) - len(shown)
+        more = f"\n\n[{left} more characters: get_document with start_char {len(shown)}]\n" if left else ""
+        return shown + more
+
+    async def complete(_ref: Any, argument: CompletionArgument, context: CompletionContext | None) -> Completion | None:
+        if argument.name != "uri":
+            return None
+        given = (context.arguments or {}) if context else {}
+        found = await asyncio.to_thread(_uris, tools, argument.value, given.get("store"))
+        return Completion(values=found[:_MOST_COMPLETED], has_more=len(found) > _MOST_COMPLETED)
+
+    server.completion()(complete)  # type: ignore[no-untyped-call]
+
+
+def _uris(tools: StoreTools, prefix: str, store: str | None) -> list[str]:
+    rows = tools.at(store).store.documents(prefix=prefix, limit=_MOST_COMPLETED + 1)
+    return [row.uri for row in rows]

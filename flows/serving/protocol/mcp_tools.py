@@ -1,0 +1,284 @@
+"""MCP tools: what a language model may ask of the stores; their texts are what the model reads."""
+
+import functools
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar, cast
+
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, TextContent
+from pydantic import Field
+
+from docmill.flows.serving import answers
+from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
+from docmill.flows.serving.json_text import json_text
+from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.storage.errors import DocmillError
+from docmill.storage.retrieval.candidates.search_options import Mode
+
+Answer = Annotated[CallToolResult, dict[str, Any]]
+_Tool = TypeVar("_Tool", bound=Callable[..., CallToolResult])
+
+_SQL_S = 20.0
+"""Seconds for a statement: clients give a tool up after 30 to 60."""
+_BRIEF = (
+    "rank", "relevance", "chunk_id", "uri", "source_url", "start_char", "end_char", "line", "page", "headings",
+    "content_type", "context", "text", "text_left_out", "matched",
+)  # fmt: skip
+"""The fields of a hit that a model needs to answer and to cite; `explain` gives all."""
+
+Where = Annotated[
+    str | None,
+    Field(
+        description="SQL condition on columns of chunks and documents, such as: format = 'pdf' AND uri LIKE"
+        " 'handbook/%'. Columns: uri, title, format, content_type, lang, author, modified, source, page, tokens."
+    ),
+]
+At = Annotated[int | str | None, Field(description="Number or tag of an older snapshot. Leave out for the newest.")]
+StoreName = Annotated[str | None, Field(description="Name of the store. Leave out for the first one.")]
+Most = Annotated[
+    int, Field(ge=1000, le=200_000, description="Characters of the answer at most; `left_out` says what did not fit.")
+]
+Uri = Annotated[str, Field(description="Name of a document, as hits and list_documents give it.")]
+ChunkId = Annotated[str, Field(description="Id of a chunk, 32 hex digits, as hits give it.")]
+Hits = Annotated[int, Field(ge=1, le=100, description="How many hits to return.")]
+
+
+def told(tool: _Tool) -> _Tool:
+    """Return a tool whose expected failures reach the model in their own words."""
+
+    @functools.wraps(tool)
+    def wrapped(*given: Any, **named: Any) -> CallToolResult:
+        try:
+            return tool(*given, **named)
+        except DocmillError as error:
+            raise ToolError(str(error)) from error
+
+    return cast(_Tool, wrapped)
+
+
+def as_result(answer: dict[str, Any]) -> CallToolResult:
+    """Return an answer as JSON for programs, and as the same JSON in text for models."""
+    text = json_text(answer)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))
+
+
+class StoreTools:
+    """The tools that read. Each answer names the store and the snapshot that it comes from."""
+
+    def __init__(self, stores: OpenStores, searching: Searching) -> None:
+        self._stores = stores
+        self._searching = searching
+
+    def at(self, store: str | None, at: int | str | None = None) -> ServedStore:
+        """Return the snapshot to answer from, which is the newest at this moment."""
+        self._stores.take_up()
+        return self._stores.get(store, at)
+
+    @told
+    def search(
+        self,
+        query: Annotated[str, Field(description="A question or keywords, in the language of the documents.")],
+        k: Hits = 8,
+        mode: Annotated[
+            Mode,
+            Field(description="hybrid: meaning and words. vector: meaning. keyword: exact words, codes, names."),
+        ] = "hybrid",
+        where: Where = None,
+        at: At = None,
+        explain: Annotated[bool, Field(description="Return scores and all other fields of each hit.")] = False,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Find passages that answer a question.
+
+        Returns `hits`, best first. Each has `text`, `context` (title and headings above it), `uri`, `source_url` (where
+        a person opens the original; may be empty), `page`, `line`, `headings`, and its span: `text` is the document's
+        text from `start_char` to `end_char`. Cite a hit by its uri with page or line. Read on with get_chunk or
+        get_section when a passage breaks off; call again in other words when nothing fits.
+
+        Examples:
+            {"query": "how long does the battery last without sun?"}
+            {"query": "ERR-4012", "mode": "keyword"}
+            {"query": "notice period", "where": "format = 'pdf' AND uri LIKE 'legal/%'", "k": 3}
+        """
+        asked = AskedSearch(query, k, mode, where, self._searching, max_characters)
+        return as_result(_brief(answers.found(self.at(store, at), asked), explain))
+
+    @told
+    def similar(
+        self,
+        chunk_id: ChunkId,
+        k: Hits = 8,
+        where: Where = None,
+        at: At = None,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Find passages whose meaning is nearest to that of a passage, such as other places that treat one subject.
+
+        Returns hits as `search` does; `relevance` is the cosine similarity.
+
+        Example:
+            {"chunk_id": "0b5c7a3e9d2f48615c0e7a9b3d1f2468", "k": 5}
+        """
+        return as_result(_brief(answers.similar(self.at(store, at), chunk_id, k, where, max_characters), False))
+
+    @told
+    def get_document(
+        self,
+        uri: Uri,
+        start_char: Annotated[int, Field(ge=0, description="Offset at which to start, in characters.")] = 0,
+        end_char: Annotated[
+            int | None, Field(ge=0, description="Offset before which to stop; none for the end.")
+        ] = None,
+        at: At = None,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Read a document as Markdown: whole, or from one offset to another.
+
+        Returns `document` (title, format, author, dates, source_url, and `warnings` about text that was lost), `text`,
+        and its span. If the text does not fit, `left_out.next_start_char` says where to go on. For a long document
+        call get_outline first and read the section that you need.
+
+        Examples:
+            {"uri": "handbook/onboarding.md"}
+            {"uri": "legal/terms.pdf", "start_char": 12000, "end_char": 15000}
+        """
+        return as_result(answers.document(self.at(store, at), uri, start_char, end_char, max_characters))
+
+    @told
+    def get_outline(self, uri: Uri, at: At = None, store: StoreName = None, max_characters: Most = 20_000) -> Answer:
+        """List the headings of a document, each with its number, level, span, size in characters, and pages.
+
+        A section contains its subsections. Number "0" is the text before the first heading, or all text of a document
+        without headings.
+
+        Example:
+            {"uri": "handbook/onboarding.md"}
+        """
+        return as_result(answers.outline(self.at(store, at), uri, max_characters))
+
+    @told
+    def get_section(
+        self,
+        uri: Uri,
+        section: Annotated[str, Field(description="Number in the outline, such as 2.1, or the words of the heading.")],
+        at: At = None,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Read one section of a document with its subsections, as Markdown, with its span and pages.
+
+        Examples:
+            {"uri": "handbook/onboarding.md", "section": "2.1"}
+            {"uri": "handbook/onboarding.md", "section": "First week"}
+        """
+        return as_result(answers.section(self.at(store, at), uri, section, max_characters))
+
+    @told
+    def get_chunk(
+        self,
+        chunk_id: ChunkId,
+        before: Annotated[int, Field(ge=0, le=50, description="Chunks before it to return.")] = 1,
+        after: Annotated[int, Field(ge=0, le=50, description="Chunks after it to return.")] = 1,
+        parent: Annotated[
+            bool, Field(description="Return the larger chunk that contains it, if there is one.")
+        ] = False,
+        at: At = None,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Read a passage with what stands around it: the chunks before and after it, or the chunk that contains it.
+
+        Examples:
+            {"chunk_id": "0b5c7a3e9d2f48615c0e7a9b3d1f2468"}
+            {"chunk_id": "0b5c7a3e9d2f48615c0e7a9b3d1f2468", "before": 0, "after": 3}
+            {"chunk_id": "0b5c7a3e9d2f48615c0e7a9b3d1f2468", "before": 0, "after": 0, "parent": true}
+        """
+        asked = AskedChunk(chunk_id, before, after, parent, max_characters)
+        return as_result(answers.chunk(self.at(store, at), asked))
+
+    @told
+    def list_documents(
+        self,
+        where: Annotated[
+            str | None, Field(description="SQL condition on columns of documents, such as: format = 'pdf'.")
+        ] = None,
+        prefix: Annotated[str, Field(description="Only documents whose uri begins so, such as handbook/.")] = "",
+        after: Annotated[str, Field(description="`next` of the answer before, to get the next page.")] = "",
+        limit: Annotated[int, Field(ge=1, le=1000, description="How many documents to return.")] = 50,
+        at: At = None,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """List documents by uri, with title, format, size, author, dates and source_url, a page at a time.
+
+        `next` is not null if there are more: pass it as `after`.
+
+        Examples:
+            {"prefix": "handbook/"}
+            {"where": "format = 'pdf' AND modified > '2026-01-01'", "limit": 20}
+        """
+        asked = AskedPage(where, prefix, after, limit, max_characters)
+        return as_result(answers.documents(self.at(store, at), asked))
+
+    @told
+    def sql(
+        self,
+        query: Annotated[str, Field(description="One SELECT in the SQL of DuckDB.")],
+        max_rows: Annotated[int, Field(ge=1, le=10_000, description="How many rows to return.")] = 100,
+        at: At = None,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Count, group or join what the store holds, with one SELECT. It cannot change anything.
+
+        Tables: documents (uri, title, format, content_type, characters, chunks, status, author, modified, ...), chunks
+        (chunk_id, uri, ordinal, text, context, headings, page, line, content_type, strategy, tokens, ...), rejects
+        (uri, reason, message), runs, snapshots, duplicates, lengths, freshness. `SHOW TABLES` lists all,
+        `DESCRIBE chunks` the columns of one. chunks_at(41) reads another snapshot. A statement may run for 20 seconds.
+
+        Examples:
+            {"query": "SELECT format, count(*) AS files FROM documents GROUP BY ALL ORDER BY files DESC"}
+            {"query": "SELECT uri, reason, message FROM rejects ORDER BY uri"}
+        """
+        return as_result(answers.sql(self.at(store, at), query, max_rows, _SQL_S, max_characters))
+
+    @told
+    def status(self, at: At = None, store: StoreName = None) -> Answer:
+        """Tell what a store holds: its snapshot and when it was made, counts of documents, chunks and rejects, formats.
+
+        `stores` names all stores of this server.
+
+        Example:
+            {}
+        """
+        return as_result({**answers.status(self.at(store, at)), "stores": self._stores.names})
+
+    @told
+    def diff(
+        self,
+        old: Annotated[int | str, Field(description="Number or tag of the earlier snapshot.")],
+        new: Annotated[int | str | None, Field(description="The later one. Leave out for the newest.")] = None,
+        text: Annotated[bool, Field(description="Show the changed lines of chunks.")] = False,
+        store: StoreName = None,
+        max_characters: Most = 20_000,
+    ) -> Answer:
+        """Tell what changed between two snapshots: documents and chunks that were added, removed, changed or moved.
+
+        Examples:
+            {"old": 41}
+            {"old": "release-1", "new": "release-2", "text": true}
+        """
+        later = self.at(store, new)
+        return as_result(answers.difference(later, self._stores.get(store, old), text, max_characters))
+
+
+def _brief(answer: dict[str, Any], explain: bool) -> dict[str, Any]:
+    """Return an answer whose hits have the fields that a model needs, or all of them."""
+    if explain:
+        return answer
+    hits = [{name: hit[name] for name in _BRIEF if hit.get(name) not in (None, "")} for hit in answer["hits"]]
+    return {**answer, "hits": hits}

@@ -1,0 +1,1 @@
+"""Web: the stores over HTTP, for programs and for what measures them."""

@@ -1,0 +1,95 @@
+"""HTTP app: the stores over HTTP, with an OpenAPI description, errors in words, and metrics."""
+
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
+from starlette.exceptions import HTTPException
+
+from docmill.flows.serving.access import Access
+from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.guard import App, Guard, error_of
+from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.web.http_routes import HttpRoutes, as_json
+from docmill.flows.serving.web.metrics import CountingApp, Metrics
+from docmill.storage.errors import DocmillError, QueryError, Transient
+
+LOOK_S = 0.5
+"""Seconds between two looks for a newer snapshot. A look lists a folder; at object storage it looks less often."""
+_DESCRIPTION = """\
+Search and read the documents of a store. Every answer names the `store` and the number of the `snapshot` that it comes
+from. Offsets are half-open and count code points. `left_out` says what did not fit into `max_characters`."""
+
+
+def http_app(stores: OpenStores, searching: Searching, access: Access) -> App:
+    """Return the application that `docmill serve` runs; pages of `access.origins` may read its answers."""
+    metrics = Metrics(stores)
+    app = FastAPI(
+        title="docmill",
+        version=version("docmill"),
+        description=_DESCRIPTION,
+        lifespan=lambda _: _looking(stores),
+        redoc_url=None,
+        docs_url=None,  # its page loads scripts from the internet
+    )
+    app.include_router(HttpRoutes(stores, searching, metrics).router())
+    _add_errors(app)
+    if access.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(access.origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
+        )
+    return Guard(CountingApp(app, metrics), access)
+
+
+@asynccontextmanager
+async def _looking(stores: OpenStores) -> AsyncIterator[None]:
+    """Take up newer snapshots in a thread of its own while the server runs: no request waits for one to load."""
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            stores.take_up()
+            done.wait(LOOK_S)
+
+    thread = threading.Thread(target=look, name="docmill-snapshots", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Have errors told in the form of the command line."""
+
+    @app.exception_handler(DocmillError)
+    async def expected(_: Request, error: DocmillError) -> Response:
+        return _told(type(error).__name__, str(error), _status_of(error), isinstance(error, Transient))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        found = [f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg']}" for one in error.errors()]
+        return _told("UsageError", "; ".join(found), 422)
+
+    @app.exception_handler(HTTPException)
+    async def unknown(_: Request, error: HTTPException) -> Response:
+        told = _told("UsageError", str(error.detail), error.status_code)
+        told.headers.update(error.headers or {})
+        return told
+
+
+def _status_of(error: DocmillError) -> int:
+    if isinstance(error, Transient):
+        return 503
+    return 400 if isinstance(error, QueryError) else 500
+
+
+def _told(kind: str, message: str, status: int, retry: bool = False) -> Response:
+    return as_json(error_of(kind, message, status, retry), status)

@@ -1,0 +1,195 @@
+"""HTTP routes: the paths of `docmill serve`, each a question to a store. They run side by side in threads."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Query, Response
+from pydantic import BaseModel, Field
+
+from docmill.flows.serving import answers
+from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
+from docmill.flows.serving.json_text import json_text
+from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.web.metrics import Metrics
+from docmill.flows.serving.web.questions import (
+    MOST,
+    At,
+    ChunkId,
+    Most,
+    SearchQuestion,
+    StatementQuestion,
+    StoreName,
+    Uri,
+    Where,
+)
+from docmill.storage.errors import QueryError, StoreError
+
+
+class Failure(BaseModel):
+    """What went wrong, in the form in which `--json` tells it."""
+
+    kind: str = Field(description="A class of `docmill.errors`, or UsageError.")
+    message: str
+    retry: bool = Field(description="Whether the same request may work later.")
+    status: int
+
+
+class FailureAnswer(BaseModel):
+    """The answer to a request that failed."""
+
+    error: Failure
+
+
+class StoreAnswer(BaseModel):
+    """An answer: where it comes from, and what the path adds."""
+
+    model_config = {"extra": "allow"}
+
+    store: str
+    snapshot: int
+
+
+_FAILURES: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The question cannot be answered.", "model": FailureAnswer},
+    401: {"description": "The token is missing or wrong.", "model": FailureAnswer},
+    403: {"description": "Pages of this origin may not ask.", "model": FailureAnswer},
+    404: {"description": "There is no such document, chunk, snapshot or store.", "model": FailureAnswer},
+    413: {"description": "The request is too large.", "model": FailureAnswer},
+    421: {"description": "The server is not called so.", "model": FailureAnswer},
+    422: {"description": "The request is malformed.", "model": FailureAnswer},
+    500: {"description": "The store is damaged; see `docmill verify`.", "model": FailureAnswer},
+    503: {"description": "Try again later.", "model": FailureAnswer},
+}
+_PLAIN = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics for Prometheus."}
+
+
+def as_json(value: Any, status: int = 200) -> Response:
+    """Return a response in JSON."""
+    return Response(json_text(value).encode(), status, media_type="application/json")
+
+
+class HttpRoutes:
+    """The paths, over the stores in service."""
+
+    def __init__(self, stores: OpenStores, searching: Searching, metrics: Metrics) -> None:
+        self._stores = stores
+        self._searching = searching
+        self._metrics = metrics
+
+    def router(self) -> APIRouter:
+        """Return the routes."""
+        router = APIRouter(redirect_slashes=False, responses=_FAILURES)
+        for method, path, answer in (
+            ("POST", "/search", self.search),
+            ("GET", "/documents", self.documents),
+            ("GET", "/documents/{uri:path}", self.document),
+            ("GET", "/chunks/{chunk_id}", self.chunk),
+            ("POST", "/sql", self.sql),
+            ("GET", "/snapshots", self.snapshots),
+            ("GET", "/diff/{old}/{new}", self.diff),
+            ("GET", "/status", self.status),
+        ):
+            router.add_api_route(path, answer, methods=[method], response_model=StoreAnswer)
+        router.add_api_route("/healthz", self.healthz, methods=["GET"], response_model=dict[str, str])
+        router.add_api_route(
+            "/metrics", self.metrics, methods=["GET"], response_class=Response, responses={200: _PLAIN}
+        )
+        return router
+
+    def search(self, asked: SearchQuestion) -> Response:
+        """Find the chunks that answer a question best: hits as `docmill search --json` prints them."""
+        served = self._at(asked.store, asked.at)
+        self._metrics.searched(served.name, asked.mode)
+        how = Searching(asked.how(self._searching.how), self._searching.rewrite)
+        question = AskedSearch(asked.query, asked.k, asked.mode, asked.where, how, asked.max_characters)
+        return as_json(answers.found(served, question))
+
+    def documents(
+        self,
+        where: Where = None,
+        prefix: Annotated[str, Query(max_length=4000, description="Only uris that begin so.")] = "",
+        after: Annotated[str, Query(max_length=4000, description="`next` of the page before.")] = "",
+        limit: Annotated[int, Query(ge=1, le=10_000, description="How many documents to return at most.")] = 100,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """List documents by uri, without their texts, a page at a time."""
+        asked = AskedPage(where, prefix, after, limit, most)
+        return as_json(answers.documents(self._at(store, at), asked))
+
+    def document(
+        self,
+        uri: Uri,
+        start_char: Annotated[int, Query(ge=0, description="Offset at which to start.")] = 0,
+        end_char: Annotated[int | None, Query(ge=0, description="Offset before which to stop.")] = None,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """Read a document as Markdown, whole or from one offset to another."""
+        served = self._at(store, at)
+        _there(served.store.document, uri)
+        return as_json(answers.document(served, uri, start_char, end_char, most))
+
+    def chunk(
+        self,
+        chunk_id: ChunkId,
+        before: Annotated[int, Query(ge=0, le=1000, description="Chunks before it to return.")] = 0,
+        after: Annotated[int, Query(ge=0, le=1000, description="Chunks after it to return.")] = 0,
+        parent: Annotated[bool, Query(description="Whether to return the chunk that contains it.")] = False,
+        at: At = None,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """Read a chunk, with the chunks around it if asked."""
+        asked = AskedChunk(chunk_id, before, after, parent, most)
+        return as_json(_there(lambda _: answers.chunk(self._at(store, at), asked), chunk_id))
+
+    def sql(self, asked: StatementQuestion) -> Response:
+        """Run one SELECT in a process of its own, with limits of time and memory. It can read the store alone."""
+        served = self._at(asked.store, asked.at)
+        return as_json(answers.sql(served, asked.query, asked.max_rows, asked.seconds, asked.max_characters))
+
+    def snapshots(self, store: StoreName = None) -> Response:
+        """List the kept snapshots, oldest first, as `docmill history --json` does, and the tags."""
+        return as_json(answers.snapshots(self._at(store, None)))
+
+    def diff(
+        self,
+        old: str,
+        new: str,
+        text: Annotated[bool, Query(description="Whether to show the changed lines of chunks.")] = False,
+        store: StoreName = None,
+        most: Most = MOST,
+    ) -> Response:
+        """Tell what changed between two snapshots, as `docmill diff --json` does."""
+        return as_json(answers.difference(self._at(store, new), self._at(store, old), text, most))
+
+    def status(self, at: At = None, store: StoreName = None) -> Response:
+        """Tell what a store holds, as `docmill status --json` does, and name the served stores."""
+        return as_json({**answers.status(self._at(store, at)), "stores": self._stores.names})
+
+    def healthz(self) -> Response:
+        """Tell that the server is there, without a token."""
+        return as_json({"status": "ok"})
+
+    def metrics(self) -> Response:
+        """Tell what the server has counted."""
+        return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    def _at(self, store: str | None, at: int | str | None) -> ServedStore:
+        if store is not None and store not in self._stores.names:
+            raise HTTPException(404, f"no store {store!r}; this server has {', '.join(self._stores.names)}")
+        try:
+            return self._stores.get(store, at)
+        except StoreError as error:
+            raise HTTPException(500 if at is None else 404, str(error)) from error
+
+
+def _there(look: Callable[[str], Any], name: str) -> Any:
+    """Return what a look at a named thing finds; what is not there is another failure than a wrong question."""
+    try:
+        return look(name)
+    except QueryError as error:
+        raise HTTPException(404, str(error)) from error

@@ -1,0 +1,270 @@
+"""The server over HTTP: what it answers, whom it turns away, and that it follows its store."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from docmill.flows.serving.access import Access
+from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.json_text import json_text
+from docmill.flows.serving.open_stores import OpenStores
+from docmill.flows.serving.web.http_app import http_app
+from docmill.storage.errors import ConfigError
+from docmill.storage.history.retention import Retention
+from docmill.storage.upkeep.compact import compact, vacuum
+from tests.kit.workbench import Workbench
+from tests.serving.http_server import running
+
+GIT = "# Undo\n\nTo undo a commit, reset the branch.\n"
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory, fake_model: str) -> Workbench:
+    assert fake_model
+    own = Workbench(tmp_path_factory.mktemp("served"))
+    own.write({"git.md": GIT, "deep/größe 1?.md": "# Size\n\nIt is large.\n", "empty.txt": ""})
+    own.ingest()
+    own.write({"deep/mill.md": "# Mill\n\nThe mill grinds wheat.\n"})
+    own.ingest()
+    return own
+
+
+@pytest.fixture(scope="module")
+def client(bench: Workbench) -> Iterator[httpx.Client]:
+    access = Access(port=0)
+    app = http_app(OpenStores({"handbook": bench.root}), Searching({"spread": 0.1}), access)
+    with running(app, access) as url, httpx.Client(base_url=url, timeout=60, trust_env=False) as own:
+        yield own
+
+
+def told(answer: httpx.Response, status: int) -> str:
+    """Return the message of a failure with a status."""
+    error = answer.json()["error"]
+    assert (answer.status_code, error["status"]) == (status, status)
+    message: str = error["message"]
+    return message
+
+
+def test_a_search_answers_as_the_library_does(client: httpx.Client, bench: Workbench) -> None:
+    answer = client.post("/search", json={"query": "undo a commit", "k": 2, "weight": 0.5}).raise_for_status().json()
+    with bench.store as store:
+        hits = store.search("undo a commit", k=2, weight=0.5, spread=0.1)
+        assert answer["hits"] == json.loads(json_text([asdict(hit) for hit in hits]))
+        assert (answer["store"], answer["snapshot"]) == ("handbook", store.snapshot.number)
+    assert answer["left_out"] is None
+    older = client.post("/search", json={"query": "mill", "at": 1, "mode": "keyword"}).json()
+    assert (older["snapshot"], older["hits"]) == (1, [])
+
+
+def test_documents_and_chunks_are_read(client: httpx.Client) -> None:
+    listed = client.get("/documents", params={"limit": 2}).json()
+    assert [one["uri"] for one in listed["documents"]] == ["deep/größe 1?.md", "deep/mill.md"]
+    rest = client.get("/documents", params={"after": listed["next"]}).json()
+    assert ([one["uri"] for one in rest["documents"]], rest["next"]) == (["git.md"], None)
+    filtered = client.get("/documents", params={"where": "uri LIKE 'g%'"}).json()
+    assert [one["uri"] for one in filtered["documents"]] == ["git.md"]
+    for path in ("/documents/deep/gr%C3%B6%C3%9Fe%201%3F.md", "/documents/deep%2Fgr%C3%B6%C3%9Fe%201%3F.md"):
+        assert client.get(path).json()["text"] == "# Size\n\nIt is large.\n"
+    part = client.get("/documents/git.md", params={"start_char": 2, "end_char": 6}).json()
+    assert (part["text"], part["document"]["format"]) == ("Undo", "markdown")
+    hit = client.post("/search", json={"query": "undo"}).json()["hits"][0]
+    assert client.get(f"/chunks/{hit['chunk_id']}", params={"before": 1}).json()["chunk"]["text"] == hit["text"]
+
+
+def test_sql_status_snapshots_and_diff(client: httpx.Client, bench: Workbench) -> None:
+    rows = client.post("/sql", json={"query": "SELECT uri FROM documents ORDER BY uri DESC", "max_rows": 1}).json()
+    assert (rows["rows"], rows["left_out"]["rows_at_least"]) == ([{"uri": "git.md"}], 1)
+    status = client.get("/status").json()
+    with bench.store as store:
+        assert {**status["status"], "bytes": 0} == {**json.loads(json_text(store.status())), "bytes": 0}
+    assert [one["snapshot"] for one in client.get("/snapshots").json()["snapshots"]] == [1, 2]
+    changes = client.get("/diff/1/2").json()["difference"]["documents"]
+    assert [one["after"] for one in changes] == ["deep/mill.md"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "said"),
+    [
+        ("POST", "/search", {"query": " "}, 400, "the query is empty"),
+        ("POST", "/search", {"query": "x", "where": "no_column"}, 400, "no_column"),
+        ("POST", "/search", {"query": "x", "k": 0}, 422, "k: Input should be greater"),
+        ("POST", "/search", {"query": "x", "rerank": "some/model"}, 422, "rerank: Extra inputs are not permitted"),
+        ("POST", "/search", {"query": "x", "at": 99}, 404, "no snapshot 99"),
+        ("POST", "/search", {"query": "x", "store": "other"}, 404, "this server has handbook"),
+        ("GET", "/documents/no.md", None, 404, "no document 'no.md'"),
+        ("GET", "/documents/git.md?start_char=99", None, 400, "start_char must be in"),
+        ("GET", "/documents/git.md?at=no-tag", None, 404, "no snapshot or tag"),
+        ("GET", "/documents?where=1%20=", None, 400, "where must be one SQL predicate"),
+        ("GET", f"/chunks/{'f' * 32}", None, 404, "no chunk"),
+        ("POST", "/sql", {"query": "DELETE FROM chunks"}, 400, "SELECT"),
+        ("POST", "/sql", {"query": "SELECT * FROM read_text('/etc/passwd')"}, 400, "no files"),
+        ("POST", "/sql", {"query": "SELECT count(*) FROM range(99999999999)", "seconds": 0.2}, 400, "was stopped"),
+        ("GET", "/diff/1/9", None, 404, "no snapshot 9"),
+        ("GET", "/nowhere", None, 404, "Not Found"),
+        ("GET", "/search", None, 405, "Method Not Allowed"),
+    ],
+)
+def test_a_wrong_request_is_explained(
+    client: httpx.Client, method: str, path: str, body: Any, status: int, said: str
+) -> None:
+    assert said in told(client.request(method, path, json=body), status)
+
+
+def test_answers_and_requests_are_bounded(client: httpx.Client) -> None:
+    rows = {"query": "SELECT range AS n FROM range(500)", "max_characters": 1000}
+    answer = client.post("/sql", json=rows).json()
+    assert 0 < len(answer["rows"]) < 500
+    assert answer["left_out"]["rows_at_least"] == 500 - len(answer["rows"])
+    assert "1,048,576 bytes" in told(client.post("/search", content=b"x" * (1 << 21)), 413)
+
+    def endless() -> Iterator[bytes]:
+        for _ in range(40):
+            yield b" " * 50_000
+
+    assert "1,048,576 bytes" in told(client.post("/search", content=endless()), 413)
+
+
+def test_strangers_are_turned_away(client: httpx.Client) -> None:
+    for host in ("evil.example", "evil.example:8642", "127.0.0.1.evil.example", ""):
+        assert "--allow-host" in told(client.get("/status", headers={"Host": host}), 421)
+    for origin in ("https://evil.example", "null"):
+        assert "--allow-origin" in told(client.get("/status", headers={"Origin": origin}), 403)
+    own = f"http://{client.base_url.host}:{client.base_url.port}"
+    answer = client.get("/status", headers={"Origin": own})
+    assert answer.status_code == 200
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_a_token_is_demanded_and_named_sites_may_ask(bench: Workbench) -> None:
+    site = "https://wiki.example.org"
+    access = Access(port=0, token=TOKEN, origins=(site,), hosts=("docs.example.org",))
+    app = http_app(OpenStores({"store": bench.root}), Searching({}), access)
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    with running(app, access) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        for wrong in ({}, {"Authorization": "Bearer x"}, {"Authorization": f"Basic {TOKEN}"}):
+            answer = client.get("/status", headers=wrong)
+            assert told(answer, 401) == "send the token: Authorization: Bearer TOKEN"
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert client.get("/healthz").json() == {"status": "ok"}
+        assert client.get("/metrics").status_code == 401
+        answer = client.get("/status", headers={**bearer, "Origin": site, "Host": "docs.example.org"})
+        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, site)
+        asked = {
+            "Origin": site,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "content-type",
+        }
+        assert client.options("/search", headers=asked).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "docs.example.org"])
+def test_an_address_that_others_reach_needs_a_token(host: str) -> None:
+    with pytest.raises(ConfigError, match=r"can be reached by others: set DOCMILL_TOKEN"):
+        Access(host)
+    with pytest.raises(ConfigError, match="at least 16 characters, got 3"):
+        Access(host, token="abc")
+    assert Access(host, token=TOKEN).host == host
+
+
+def test_what_is_counted_is_told_to_prometheus(client: httpx.Client) -> None:
+    client.post("/search", json={"query": "mill", "mode": "keyword"})
+    text = client.get("/metrics").raise_for_status().text
+    found = {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    assert found["docmill_searches_total", "handbook", "keyword"] >= 1
+    assert found["docmill_request_seconds_count", "/search"] >= 1
+    assert found["docmill_documents", "handbook"] == 3
+    assert found["docmill_rejects", "handbook"] == 1
+    assert found["docmill_snapshot", "handbook"] == 2
+    assert 0 < found["docmill_snapshot_age_seconds", "handbook"] < 3600
+
+
+def test_the_description_has_examples_and_every_path(client: httpx.Client) -> None:
+    described = client.get("/openapi.json").json()
+    assert {*described["paths"]} == {
+        "/search", "/documents", "/documents/{uri}", "/chunks/{chunk_id}", "/sql", "/snapshots", "/diff/{old}/{new}",
+        "/status", "/healthz", "/metrics",
+    }  # fmt: skip
+    schemas = described["components"]["schemas"]
+    for path, schema in (("/search", "SearchQuestion"), ("/sql", "StatementQuestion")):
+        for example in schemas[schema]["examples"]:
+            assert client.post(path, json=example).status_code == 200
+    silent = [path for path, one in described["paths"].items() for each in one.values() if not each.get("description")]
+    assert silent == []
+
+
+def follow(bench: Workbench, requests: int, commits: int) -> None:
+    """Ask while the store is written: each answer is of one snapshot, in which all documents say the same edition."""
+    names = [f"d{n}.md" for n in range(6)]
+
+    def write(edition: int) -> None:
+        bench.write({name: f"# Edition\n\nOf {name} this is edition {edition}.\n" for name in names})
+        bench.ingest()
+
+    write(1)
+    access = Access(port=0)
+    app = http_app(OpenStores({"store": bench.root}), Searching({}), access)
+    editions: dict[int, set[str]] = {}
+    lock, written = threading.Lock(), threading.Event()
+
+    def ask(number: int) -> int:
+        answer = (
+            connection.post("/search", json={"query": f"which edition is {number}", "k": 6}).raise_for_status().json()
+        )
+        said = {hit["text"].rpartition("edition ")[2] for hit in answer["hits"]}
+        assert len(answer["hits"]) == len(names)
+        with lock:
+            editions.setdefault(answer["snapshot"], set()).update(said)
+        return 1
+
+    def change() -> None:
+        try:
+            for edition in range(2, commits + 2):
+                write(edition)
+            compact(bench.root, Retention(keep_snapshots=2))
+            vacuum(bench.root, Retention(keep_snapshots=1))
+        finally:
+            written.set()
+
+    with running(app, access) as url, httpx.Client(base_url=url, timeout=60, trust_env=False) as connection:
+        writer = threading.Thread(target=change)
+        writer.start()
+        with ThreadPoolExecutor(8) as threads:
+            done = sum(threads.map(ask, range(requests)))
+            while not written.is_set():
+                done += sum(threads.map(ask, range(8)))
+        writer.join()
+        time.sleep(1)
+        last = connection.get("/status").json()["status"]
+        assert connection.post("/search", json={"query": "edition"}).json()["snapshot"] == last["snapshot"]
+    assert done >= requests
+    mixed = {number: said for number, said in editions.items() if len(said) != 1}
+    assert mixed == {}
+    assert bench.store.snapshot.number == last["snapshot"]
+    assert len(editions) >= 2
+
+
+def test_no_answer_is_wrong_while_the_store_is_written(tmp_path: Path, fake_model: str) -> None:
+    assert fake_model
+    follow(Workbench(tmp_path), requests=60, commits=2)
+
+
+@pytest.mark.soak
+def test_ten_thousand_requests_while_ten_commits_a_compaction_and_a_vacuum_pass(
+    tmp_path: Path, fake_model: str
+) -> None:
+    assert fake_model
+    follow(Workbench(tmp_path), requests=10_000, commits=10)
