@@ -16,7 +16,7 @@ from docmill.flows.cli.commands import (
     tag_and_diff,
     tune_settings,
 )
-from docmill.flows.cli.setup import list_settings, schedule_runs, show_plugins, watch_sources
+from docmill.flows.cli.setup import join_cluster, list_settings, schedule_runs, show_plugins, watch_sources
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 from docmill.storage.process.malloc_tuning import prefer_system_pool
 
@@ -25,6 +25,7 @@ GROUPS = {
     "Ask": ("search", "sql", "explain"),
     "Versions": ("history", "diff", "tag", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
+    "Cluster": ("worker", "cluster"),
     "Care": ("status", "doctor", "verify", "rejects", "repair", "vacuum", "compact", "reembed", "plugins"),
 }
 """The commands in the order in which `docmill --help` shows them."""
@@ -67,6 +68,7 @@ for module in (
     ingest_and_plan,
     watch_sources,
     schedule_runs,
+    join_cluster,
     search_and_sql,
     explain_document,
     tag_and_diff,
