@@ -23,11 +23,6 @@ REFERENCE = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / 
 LARGEST = 8192
 COMMAND = re.compile(r"\bdocmill (\w[\w-]*)")
 STANDING = {"cluster", "schedule", "watch", "worker"}  # these do not end by themselves; tests below tests start them
-    "worker",
-    "cluster",
-    "schedule",
-    "watch",
-}  # these do not end by themselves; tests below tests/flows start them
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 STRATEGIES = (ROOT / "docs" / "reference" / "strategies.md").read_text(encoding="utf-8")
 

@@ -18,6 +18,7 @@ from docmill.flows.config.from_settings import (
     discover_options,
     gate_of,
     model_access_of,
+    opener_of,
     recipe_of,
     space_of,
 )
@@ -86,7 +87,8 @@ def ingest(
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
     store = open_folder(settings.store, settings.mirrors)
     settings = settings.model_copy(update={"store": store.root})
-    opened = [open_source(source, settings.source) for source in sources or settings.sources]
+    opener = opener_of(settings)
+    opened = [open_source(source, settings.source, opener) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
     ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store
@@ -190,7 +192,7 @@ def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovere
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
         listings = _brought(run, listings, seen)
         prints = _fingerprints(listings, seen)
-        expanded = expand(listings, prints, held, run.recipe, how.retry, run.incoming.bring)
+        expanded = expand(listings, prints, held, opener_of(run.settings), how.retry, run.incoming.bring)
     names = ", ".join(source.name for source, _ in listings)
     files = counted(len(prints), "files")
     run.record(Node("discover", files), began, f"{files} in {names}")

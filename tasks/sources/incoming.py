@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from docmill.storage.errors import Rejected
 from docmill.storage.files import remove, temporary
 from docmill.storage.keys import key_of
-from docmill.storage.names import fault
+from docmill.storage.name_grammar import fault
 from docmill.tasks.sources.checkpoints import Checkpoints, SourceItem
 from docmill.tasks.sources.source import OBJECTS, DiscoverOptions, Listing, PathRules, Skipped, Source, SourceFile
 

@@ -92,7 +92,7 @@ class Skipped:
 
 
 class Source(Protocol):
-    """Where documents come from: a folder, a prefix of an object store, or what a plugin reads.
+    """Where documents come from: a folder, an archive, a prefix of an object store, or what a plugin reads.
 
     Who is handed a source calls these methods; only `discover.open_source` knows which kinds there are.
     """
