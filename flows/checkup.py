@@ -41,6 +41,7 @@ _HEADER = 8  # bytes at the start of safetensors: the length of the JSON that sa
 _EXTRAS = {
     "anthropic": "no contexts by models of Anthropic",
     "code": "code is split by its syntax in five languages only",
+    "dask": 'no `engine = "dask"`, and no workers on other machines',
     "evaluate": "no `docmill evaluate` and `docmill tune`",
     "mcp": "no `docmill mcp`",
     "openai": "no contexts by models of OpenAI, or of servers like its",
@@ -171,7 +172,7 @@ def _lacking(extra: str, wrong: list[str], settings: Settings) -> Checked:
 
 def _is_needed(extra: str, settings: Settings) -> bool:
     if extra != "s3":
-        return extra == settings.model.provider
+        return extra in (settings.model.provider, settings.engine)
     return any("s3:/" in one for one in (str(settings.store), *settings.sources))
 
 

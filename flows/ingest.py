@@ -15,11 +15,12 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 from pydantic import BaseModel, ConfigDict, Field
 
+from docmill.flows.cluster.cluster_engine import MOST_SLOTS, on_cluster
 from docmill.flows.config.configuration import load
 from docmill.flows.config.settings import Settings
 from docmill.flows.records.outcome import emit_events, final_state, leave_artifacts
 from docmill.flows.records.task_graph import TaskGraph
-from docmill.flows.runs.engine import THREADS, Node, RunSite
+from docmill.flows.runs.engine import SPARE_THREADS, THREADS, Node, RunSite
 from docmill.flows.runs.phases import COMMIT, Phase
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
@@ -129,7 +130,7 @@ def run_name() -> str:
     name="ingest",
     flow_run_name=run_name,
     description="Bring a store of documents up to date with its sources, in one snapshot.",
-    task_runner=ThreadPoolTaskRunner(max_workers=THREADS),  # type: ignore[arg-type]
+    task_runner=ThreadPoolTaskRunner(max_workers=MOST_SLOTS + SPARE_THREADS),  # type: ignore[arg-type]
     persist_result=False,
 )
 def ingest(
@@ -160,15 +161,16 @@ def ingest(
     own = current() or RunContext(_settings(store, config, options))
     own.flow_run_id = UUID(flow_run.id)
     engine = PrefectEngine(own, own.flow_run_id)
-    report = run_pipeline(
-        own.settings,
-        sources,
-        engine,
-        dry_run=dry_run,
-        allow_delete=allow_delete,
-        retry=retry,
-        refresh_contexts=refresh_contexts,
-    )
+    with on_cluster(engine, own.settings, dry_run) as placed:
+        report = run_pipeline(
+            own.settings,
+            sources,
+            placed,
+            dry_run=dry_run,
+            allow_delete=allow_delete,
+            retry=retry,
+            refresh_contexts=refresh_contexts,
+        )
     engine.report(report)
     own.done = True
     return final_state(report)

@@ -26,7 +26,7 @@ def as_task(step: Callable[..., Any]) -> Task[..., Any]:
         name=step.__name__.replace("_", " "),
         cache_policy=NO_CACHE,
         persist_result=False,
-        retries=len(RETRY_DELAYS_S) if step in RETRIED else 0,
+        retries=len(RETRY_DELAYS_S) if getattr(step, "__wrapped__", step) in RETRIED else 0,
         retry_delay_seconds=list(RETRY_DELAYS_S),
         retry_condition_fn=is_transient,
     )

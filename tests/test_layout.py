@@ -32,6 +32,7 @@ ONLY_IN = {
     "lancedb": ("storage/lance/vectors.py",),
     "sentence_transformers": ("storage/embedding/encoder.py", "storage/embedding/cross_encoder.py"),
     "typer": ("flows/cli/",),
+    "distributed": ("flows/cluster/",),
     "rich": ("flows/cli/",),
     "pickle": ("tasks/workers/pool.py", "tasks/workers/worker.py"),
 }
@@ -40,6 +41,7 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "manager", "base", "cor
 SLOW = (
     "prefect", "lancedb", "duckdb", "torch", "sentence_transformers", "transformers", "tokenizers", "unstructured",
     "scipy", "pyarrow", "numpy", "pydantic", "pydantic_settings", "rich", "lxml", "pypdfium2", "fastapi", "sqlalchemy",
+    "distributed",
 )  # fmt: skip
 LARGEST = 350
 MOST_MODULES = 12  # in a folder: what one looks over at a glance
@@ -67,9 +69,9 @@ ORDER = (  # each folder imports only those before it
     "tasks/split/general", "tasks/split/content", "tasks/split",
     "tasks/detect", "tasks/context", "tasks/chunking", "tasks/workers", "tasks/document",
     "tasks/evaluate/files", "tasks/evaluate", "tasks/evaluate/proxy",
-    "tasks/batch", "tasks/sources", "tasks/publishing", "tasks",
-    "flows/config", "flows/runs", "flows/watching", "flows/records", "flows/measure", "flows", "flows/hosting",
-    "flows/serving", "flows/serving/protocol", "flows/serving/web",
+    "tasks/batch", "tasks/carrying", "tasks/sources", "tasks/publishing", "tasks",
+    "flows/config", "flows/runs", "flows/cluster", "flows/watching", "flows/records", "flows/measure", "flows",
+    "flows/hosting", "flows/serving", "flows/serving/protocol", "flows/serving/web",
     "flows/cli/terminal", "flows/cli/pages", "flows/cli/commands", "flows/cli/setup", "flows/cli",
 )  # fmt: skip
 

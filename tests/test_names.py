@@ -22,7 +22,7 @@ PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs" / "reference").glob("*.md")))
 LARGEST = 8192
 COMMAND = re.compile(r"\bdocmill (\w[\w-]*)")
-STANDING = {"schedule", "watch"}  # these do not end by themselves; tests below tests/flows start them
+STANDING = {"cluster", "schedule", "watch", "worker"}  # these do not end by themselves; tests below tests start them
 CHANGES = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 STRATEGIES = (ROOT / "docs" / "reference" / "strategies.md").read_text(encoding="utf-8")
 

@@ -16,7 +16,14 @@ from docmill.flows.cli.commands import (
     tag_and_diff,
     tune_settings,
 )
-from docmill.flows.cli.setup import list_settings, schedule_runs, serve_stores, show_plugins, watch_sources
+from docmill.flows.cli.setup import (
+    join_cluster,
+    list_settings,
+    schedule_runs,
+    serve_stores,
+    show_plugins,
+    watch_sources,
+)
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 from docmill.storage.process.malloc_tuning import prefer_system_pool
 
@@ -25,6 +32,7 @@ GROUPS = {
     "Ask": ("search", "sql", "explain", "mcp", "serve"),
     "Versions": ("history", "diff", "tag", "undelete", "publish"),
     "Quality": ("evaluate", "tune"),
+    "Cluster": ("worker", "cluster"),
     "Care": ("status", "doctor", "verify", "rejects", "repair", "vacuum", "compact", "reembed", "plugins"),
 }
 """The commands in the order in which `docmill --help` shows them."""
@@ -68,6 +76,7 @@ for module in (
     watch_sources,
     schedule_runs,
     serve_stores,
+    join_cluster,
     search_and_sql,
     explain_document,
     tag_and_diff,

@@ -214,6 +214,27 @@ class GateSettings(ConfigSection):
     )
 
 
+class ClusterSettings(ConfigSection):
+    """The cluster that parses and embeds with `engine = "dask"`."""
+
+    address: str = Field(default="", description="Dask's scheduler, such as tls://10.0.0.5:8786.")
+    freight: str = Field(
+        default="",
+        description="What driver and workers hand each other: s3://BUCKET/PREFIX or a folder that they share, outside"
+        " the store.",
+    )
+    embed_on: str = Field(
+        default="", description="Embed only on workers with this Dask resource, such as GPU; empty embeds on all."
+    )
+    tls_ca: str = Field(default="", description="File with the certificate of the authority that signed the others.")
+    tls_cert: str = Field(default="", description="File with the certificate of this machine.")
+    tls_key: str = Field(default="", description="File with the key of that certificate.")
+    insecure: bool = Field(
+        default=False, description="Accept tcp:// beyond this machine; whoever reaches the scheduler runs code on it."
+    )
+    wait_workers_s: Seconds = Field(default=60.0, gt=0, description="Seconds to wait for the first worker.")
+
+
 class AlsoRule(ConfigSection):
     """A further strategy of an ensemble."""
 
@@ -258,9 +279,10 @@ class Settings(ConfigSection):
         description="Default sources: folders, globs, files, s3://BUCKET/PREFIX or PLUGIN://SOURCE."
         " NAME=PATH gives a source a name.",
     )
-    engine: Literal["auto", "local", "prefect"] = Field(
+    engine: Literal["auto", "local", "prefect", "dask"] = Field(
         default="auto",
-        description="Where the steps run: local, prefect, or auto (prefect if an API is configured, else local).",
+        description="Where the steps run: local, prefect, auto (prefect if an API is configured, else local), or dask"
+        " (on the workers of [cluster]; a configured Prefect API shows the run).",
     )
     max_delete_fraction: Share = Field(
         default=0.30,
@@ -285,6 +307,7 @@ class Settings(ConfigSection):
     run: RunSettings = RunSettings()
     retention: RetentionSettings = RetentionSettings()
     gate: GateSettings = GateSettings()
+    cluster: ClusterSettings = ClusterSettings()
     source: SourceTables = Field(
         default={},
         repr=False,  # a credential that somebody wrote here is wrong, and must not be shown either

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from docmill.flows.runs.engine import EngineName, LocalEngine, choose_engine, configured_api
+from docmill.flows.runs.engine import SPARE_THREADS, THREADS, EngineName, LocalEngine, choose_engine, configured_api
 from docmill.storage.address import url_of
 from docmill.storage.errors import ConfigError
 from docmill.storage.lock import check_free
@@ -37,10 +37,13 @@ def start_run(
         from docmill.flows.hosting.prefect_run import run_prefect
 
         return run_prefect(settings, named, **asdict(options))
+    from docmill.flows.cluster.cluster_engine import MOST_SLOTS, on_cluster
     from docmill.flows.runs.pipeline import ingest
 
-    with LocalEngine(progress, tell) as engine:
-        return ingest(settings, named, engine, **asdict(options))
+    far = settings.engine == "dask" and not options.dry_run
+    threads = MOST_SLOTS + SPARE_THREADS if far else THREADS
+    with LocalEngine(progress, tell, threads) as engine, on_cluster(engine, settings, options.dry_run) as placed:
+        return ingest(settings, named, placed, **asdict(options))
 
 
 @contextmanager
@@ -56,8 +59,8 @@ def ready_for_runs(settings: "Settings") -> Iterator[None]:
 
 
 def engine_of(settings: "Settings", options: "RunOptions") -> EngineName:
-    """Return the engine of a run. With "auto", a dry run uses threads."""
-    if options.dry_run and settings.engine == "auto":
+    """Return the engine that records a run. With "auto" and "dask", a dry run uses threads."""
+    if options.dry_run and settings.engine in ("auto", "dask"):
         return "local"
     return choose_engine(settings.engine)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EngineName = Literal["local", "prefect"]
+SPARE_THREADS = 2  # besides those that wait for batches: to embed, and to commit
 THREADS = 8  # batches in flight, and one thread to embed finished batches
 
 
@@ -146,7 +147,7 @@ class LocalEngine:
 
 
 def choose_engine(wanted: str) -> EngineName:
-    """Return the engine for a setting; "auto" chooses Prefect if an API is configured, else threads."""
+    """Return the engine for a setting; "auto" and "dask" choose Prefect if an API is configured, else threads."""
     if wanted in ("local", "prefect"):
         return "prefect" if wanted == "prefect" else "local"
     return "prefect" if configured_api() else "local"

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from docmill.storage.artifacts.packs import Packs
-from docmill.storage.embedding.encoder import TextEncoder, Window
+from docmill.storage.embedding.text_encoder import DocumentEncoder, Window
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.keys import late_key
 from docmill.storage.tables.tables import read_table
@@ -45,7 +45,7 @@ def keys_of(windows: Sequence[Window], space_id: str) -> list[str]:
     return [late_key(one.text, *span, space_id) for one in windows for span in one.spans]
 
 
-def encode_windows(windows: Sequence[Window], encoder: TextEncoder) -> npt.NDArray[np.float32]:
+def encode_windows(windows: Sequence[Window], encoder: DocumentEncoder) -> npt.NDArray[np.float32]:
     """Return the vectors of windows of one span each, in their order; equal windows are encoded once."""
     groups: dict[str, list[int]] = {}
     for number, one in enumerate(windows):

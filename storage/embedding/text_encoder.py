@@ -26,12 +26,8 @@ class TokenVectors:
     vectors: npt.NDArray[np.float32]
 
 
-class TextEncoder(Protocol):
-    """A model that gives vectors of texts: `Encoder`, which sees token ids, or the model of a plugin, which does not.
-
-    See `Encoder` for what the methods return and raise. A model of a plugin raises `ConfigError` where vectors of
-    tokens are asked for.
-    """
+class DocumentEncoder(Protocol):
+    """A model that gives vectors of documents, here or on another machine; see `Encoder` for its methods."""
 
     @property
     def space(self) -> EmbeddingSpace:
@@ -40,6 +36,16 @@ class TextEncoder(Protocol):
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
 
+    def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]: ...
+
+
+class TextEncoder(DocumentEncoder, Protocol):
+    """A model that gives vectors of texts: `Encoder`, which sees token ids, or the model of a plugin, which does not.
+
+    See `Encoder` for what the methods return and raise. A model of a plugin raises `ConfigError` where vectors of
+    tokens are asked for.
+    """
+
     def encode_query(self, text: str) -> npt.NDArray[np.float32]: ...
 
     def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
@@ -47,8 +53,6 @@ class TextEncoder(Protocol):
     def fits(self, texts: Sequence[str]) -> list[bool]: ...
 
     def check(self, texts: Sequence[str]) -> None: ...
-
-    def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]: ...
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]: ...
 

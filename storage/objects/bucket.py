@@ -21,7 +21,7 @@ from docmill.storage.process.extras import extra
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion
-    from obstore.store import S3Store
+    from obstore.store import LocalStore, S3Store
 
 KNOCK_S = 4
 """Seconds within which an object store must answer a reader, who else takes what the mirror has. A person waits so long
@@ -244,9 +244,11 @@ def _connected(url: str, _settings: tuple[tuple[str, str], ...]) -> Objects:
     return Objects(url)
 
 
-def _connect(url: str, seconds: int, connect_s: int = 0, tries: int = _TRIES) -> "S3Store":
+def _connect(url: str, seconds: int, connect_s: int = 0, tries: int = _TRIES) -> "S3Store | LocalStore":
     with extra("s3", url):
-        from obstore.store import S3Store
+        from obstore.store import LocalStore, S3Store
+    if not url.startswith("s3://"):
+        return LocalStore(url, automatic_cleanup=True, mkdir=True)  # a folder that several machines share
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     client: Any = {"timeout": timedelta(seconds=seconds)}
     if connect_s:

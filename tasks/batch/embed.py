@@ -15,7 +15,8 @@ from docmill.storage.artifacts.late_vectors import encode_windows, windows_of
 from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.artifacts.packs import Packs, pack_embeddings
 from docmill.storage.artifacts.staging import DRAFTS, Batch, Portions, embed_in_portions
-from docmill.storage.embedding.encoder import TextEncoder, load_encoder
+from docmill.storage.embedding.encoder import load_encoder
+from docmill.storage.embedding.text_encoder import DocumentEncoder
 from docmill.storage.schema import indexed_text
 from docmill.tasks.batch.orders import load_order
 
@@ -66,7 +67,7 @@ class Encoding:
     `lanes` is how many portions the encoder takes side by side.
     """
 
-    load: Callable[[str, str, int], TextEncoder] = load_encoder
+    load: Callable[[str, str, int], DocumentEncoder] = load_encoder
     lanes: int = 1
 
 
@@ -98,7 +99,7 @@ def in_turn(rows: pa.Table, late: bool) -> pa.Table:
     return rows if late else rows.sort_by([("tokens", "descending")])
 
 
-def _plain(encoder: TextEncoder, rows: pa.Table) -> pa.Table:
+def _plain(encoder: DocumentEncoder, rows: pa.Table) -> pa.Table:
     columns = (rows.column(name).to_pylist() for name in ("context", "text", "unread"))
     return _pack(rows, encoder.encode(list(map(indexed_text, *columns))))
 
@@ -110,7 +111,7 @@ def _pack(rows: pa.Table, vectors: npt.NDArray[np.float32]) -> pa.Table:
 class _LateEncoding:
     """The windows of an order's chunks, for late vectors."""
 
-    def __init__(self, task: EmbedOrder, encoder: TextEncoder) -> None:
+    def __init__(self, task: EmbedOrder, encoder: DocumentEncoder) -> None:
         owners = pa.concat_tables([batch.documents().select(["chunk_key", "text_key"]) for batch in task.batches])
         self._text_keys = dict(zip(*(column.to_pylist() for column in owners.columns), strict=True))
         self._texts = Packs([*task.texts, *(batch.texts for batch in task.batches)])

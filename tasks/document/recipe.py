@@ -186,6 +186,11 @@ def _installed(_recipe: Recipe) -> tuple[Any, ...]:
     return ([name for name in _PROGRAMS if shutil.which(name)], *packages)
 
 
+def installed() -> list[str]:
+    """Return which of the programs and packages that some formats need are on this machine."""
+    return [name for name in _PROGRAMS if shutil.which(name)] + [name for name in _PACKAGES if find_spec(name)]
+
+
 def _nothing(_recipe: Recipe) -> tuple[Any, ...]:
     return (None,)
 

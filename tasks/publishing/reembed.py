@@ -18,6 +18,7 @@ from docmill.storage.artifacts.multi_vector_rows import KEYS, by_vector, with_ke
 from docmill.storage.artifacts.packs import Packs, pack_embeddings
 from docmill.storage.embedding.agreement import confirmed
 from docmill.storage.embedding.encoder import EmbeddingSpace, TextEncoder, Window, load_encoder
+from docmill.storage.embedding.text_encoder import DocumentEncoder
 from docmill.storage.errors import StoreError
 from docmill.storage.files import check_room
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
@@ -113,7 +114,7 @@ class VectorSource:
             return keys_of(self.windows(table), self.space.id)
         return [embedding_key(text, self.space.id) for text in _texts(table)]
 
-    def encoded(self, table: pa.Table, encoder: TextEncoder) -> pa.Table:
+    def encoded(self, table: pa.Table, encoder: DocumentEncoder) -> pa.Table:
         """Return a pack of the rows' vectors."""
         made = encode_windows(self.windows(table), encoder) if self.space.late else encoder.encode(_texts(table))
         return pack_embeddings(self.keys(table), made)

@@ -1,0 +1,62 @@
+"""Cluster: what the engine asks of a cluster, whichever it is."""
+
+import ipaddress
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from docmill.flows.config.settings import ClusterSettings
+from docmill.storage.errors import ConfigError, Transient
+
+
+class WorkerLost(Transient):
+    """The worker of a step died, or its scheduler forgot the step."""
+
+
+class RemoteWorkers(Protocol):
+    """Workers that call `docmill.tasks.carrying.carry.carry`."""
+
+    @property
+    def slots(self) -> int:
+        """How many steps the workers carry out at a time."""
+
+    def call(self, step: str, parcel: bytes, resource: str = "") -> bytes:
+        """Return the receipt of a step, from any thread; raise `WorkerLost` if there is none."""
+
+    def call_each(self, step: str, parcel: bytes) -> list[bytes]:
+        """Return the receipts of a step that every worker carries out."""
+
+    def close(self) -> None:
+        """Cancel what was called and is not done, and leave the cluster."""
+
+
+def check_secure(chosen: ClusterSettings) -> None:
+    """Raise `ConfigError` for an address in plain TCP beyond this machine, and for TLS without its files."""
+    parts = urlsplit(chosen.address)
+    checks = {"tcp": _check_plain, "tls": _check_certificates}
+    if parts.scheme not in checks or not parts.hostname or not parts.port:
+        raise ConfigError(f"cluster.address is tcp://HOST:PORT or tls://HOST:PORT, got {chosen.address!r}")
+    checks[parts.scheme](chosen, parts.hostname)
+
+
+def _check_plain(chosen: ClusterSettings, host: str) -> None:
+    if not chosen.insecure and not is_loopback(host):
+        raise ConfigError(
+            f"{chosen.address} is plain TCP: whoever reaches it can run code on all workers; take tls://, or set"
+            " cluster.insecure = true if the network is closed"
+        )
+
+
+def _check_certificates(chosen: ClusterSettings, _host: str) -> None:
+    files = {name: getattr(chosen, name) for name in ("tls_ca", "tls_cert", "tls_key")}
+    if lacking := ", ".join(f"cluster.{name}" for name, file in files.items() if not file):
+        raise ConfigError(f"{chosen.address} needs certificates on both ways; set {lacking}")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine by its name or address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,97 @@
+"""Dask processes: the scheduler and the workers of a cluster as processes with safe defaults."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from docmill.flows.cluster.cluster import check_secure, is_loopback
+from docmill.flows.config.settings import ClusterSettings
+from docmill.storage.process.extras import extra
+from docmill.tasks.carrying.perform import WORKER
+
+LOOPBACK = "127.0.0.1"
+# The driver knows best what to do when a worker dies: Dask would kill three more workers first.
+SCHEDULER_ENVIRONMENT = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """How a worker joins: its address (empty for the one that leads to the scheduler), its name, and its resources."""
+
+    host: str = ""
+    name: str = ""
+    resources: str = ""
+
+
+def scheduler_command(port: int) -> list[str]:
+    """Return the command of a scheduler that only this machine reaches."""
+    _check_installed()
+    own = ["--host", LOOPBACK, "--port", str(port), "--dashboard-address", f"{LOOPBACK}:0", "--no-dashboard"]
+    return [sys.executable, "-m", "distributed.cli.dask_scheduler", *own]
+
+
+def worker_command(chosen: ClusterSettings, options: WorkerOptions) -> list[str]:
+    """Return the command of a worker; raise `ConfigError` for an address that `check_secure` refuses.
+
+    It has one thread, so that the scheduler knows over which batch it died; a batch has a process for each CPU. Dask
+    sees nothing of the memory of these, and so has no limit; [parse] memory_mb limits each.
+    """
+    check_secure(chosen)
+    _check_installed()
+    host = options.host or _own_host(chosen.address)
+    own = ["--host", host, "--nthreads", "1", "--nworkers", "1", "--memory-limit", "0", "--name", name_of(options)]
+    own += ["--dashboard-address", f"{LOOPBACK}:0", "--no-dashboard"]
+    if options.resources:
+        own += ["--resources", options.resources]
+    return [sys.executable, "-m", "distributed.cli.dask_worker", chosen.address, *own, *_tls(chosen)]
+
+
+def scheduler(port: int) -> "subprocess.Popen[bytes]":
+    """Start a scheduler on this machine."""
+    return subprocess.Popen(scheduler_command(port), env=os.environ | SCHEDULER_ENVIRONMENT)
+
+
+def workers(chosen: ClusterSettings, count: int) -> "Iterator[subprocess.Popen[bytes]]":
+    """Start workers on this machine, named by their numbers."""
+    for number in range(1, count + 1):
+        options = WorkerOptions(name=f"{socket.gethostname()}-{number}")
+        yield subprocess.Popen(worker_command(chosen, options), env=worker_environment(options))
+
+
+def name_of(options: WorkerOptions) -> str:
+    """Return the name of a worker, which receipts tell."""
+    return options.name or f"{socket.gethostname()}-{os.getpid()}"
+
+
+def worker_environment(options: WorkerOptions) -> Mapping[str, str]:
+    """Return the variables of a worker process."""
+    return os.environ | {WORKER: name_of(options)}
+
+
+def _check_installed() -> None:
+    with extra("dask", "a cluster"):
+        import distributed  # noqa: F401
+
+
+def _tls(chosen: ClusterSettings) -> Iterator[str]:
+    for flag, file in (
+        ("--tls-ca-file", chosen.tls_ca),
+        ("--tls-cert", chosen.tls_cert),
+        ("--tls-key", chosen.tls_key),
+    ):
+        if file:
+            yield from (flag, file)
+
+
+def _own_host(address: str) -> str:
+    """Return the address of this machine on the way to the scheduler: without one, a worker listens everywhere."""
+    parts = urlsplit(address)
+    if is_loopback(parts.hostname or ""):
+        return LOOPBACK
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((parts.hostname or "", parts.port or 0))  # sends nothing
+        return str(probe.getsockname()[0])

@@ -1,0 +1,1 @@
+"""Carrying: steps of a run on other machines, which get parcels and give receipts."""
