@@ -2,7 +2,25 @@
 
 from dataclasses import dataclass, field
 
-from docmill.storage.schema import ChunkRow
+
+@dataclass(frozen=True, slots=True)
+class ShownChunk:
+    """What a hit shows of its chunk: those columns of `ChunkRow` that every search reads."""
+
+    chunk_id: str
+    document_id: str
+    uri: str
+    start_char: int
+    end_char: int
+    text: str
+    context: str
+    headings: tuple[str, ...]
+    page: int | None
+    line: int
+    content_type: str
+    strategy: str
+    role: str
+    parent_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +129,16 @@ class Candidate:
     matched: str = ""
     span: tuple[int, int] | None = None
     text: str = ""
-    notes: list[StepNote] = field(default_factory=list)
+    notes: list[tuple[str, float, str, tuple[float, ...]]] = field(default_factory=list)
     also_at: list[OtherPlace] = field(default_factory=list)
 
-    def note(self, step: str, said: str) -> None:
-        """Record what a step did."""
-        self.notes.append(StepNote(step, self.score, said))
+    def note(self, step: str, said: str, *numbers: float) -> None:
+        """Record what a step did; `numbers` fill the places of `said` if the candidate becomes a hit, as few do."""
+        self.notes.append((step, self.score, said, numbers))
+
+    def steps(self) -> tuple[StepNote, ...]:
+        """Return what each step did, in order."""
+        return tuple(StepNote(step, score, said.format(*of) if of else said) for step, score, said, of in self.notes)
 
 
 def in_order(candidates: list[Candidate]) -> list[Candidate]:
@@ -124,8 +146,8 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, source_url: str) -> Hit:
-    """Return the hit of a candidate, its row, and the URL of its document."""
+def as_hit(rank: int, found: Candidate, row: ShownChunk, relevance: float, source_url: str) -> Hit:
+    """Return the hit of a candidate, its chunk, and the URL of its document."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
@@ -148,7 +170,7 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, source_
         keyword_rank=found.keyword_rank,
         terms=found.terms,
         fields=found.fields,
-        steps=tuple(found.notes),
+        steps=found.steps(),
         relevance=relevance,
         also_at=tuple(found.also_at),
         line=_line(found, row),
@@ -156,6 +178,6 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, source_
     )
 
 
-def _line(found: Candidate, row: ChunkRow) -> int:
+def _line(found: Candidate, row: ShownChunk) -> int:
     """Return the line on which a hit starts: a widened one starts before its chunk, or with it."""
     return row.line - found.text.count("\n", 0, row.start_char - found.span[0]) if found.span else row.line

@@ -18,5 +18,5 @@ def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:
         beside = [scores.get(place.beside(step), 0.0) for step in (-1, 1)] if place else [0.0, 0.0]
         one.score = (one.score + share * sum(beside)) / (1 + 2 * share)
         if any(beside):
-            one.note("spread", f"the chunk before has {beside[0]:.3f}, the one after {beside[1]:.3f}")
+            one.note("spread", "the chunk before has {:.3f}, the one after {:.3f}", *beside)
     return in_order(candidates)
