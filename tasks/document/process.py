@@ -139,7 +139,7 @@ def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
         drafts = _chunks(job, file_type, parsed, routed)
     except Rejected as why:
         return reject(work, why, parser_name(file_type, job.reader))
-    document = _document(job, file_type, parsed, _Judged(whole, routed), len(drafts))
+    document = _document(job, file_type, parsed, _RoutedDocument(whole, routed), len(drafts))
     # A stored text need not travel back through the pipe.
     new = parsed if job.stored is None else None
     keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
@@ -158,14 +158,16 @@ def _chunks(job: WorkRequest, file_type: FileType, parsed: Parsed, routed: Seque
         raise Rejected(why.reason, why.message, parser) from why
 
 
-class _Judged(NamedTuple):
+class _RoutedDocument(NamedTuple):
     """What a document as a whole is, and its routed regions."""
 
     whole: Verdict
     routed: Sequence[Routed]
 
 
-def _document(job: WorkRequest, file_type: FileType, parsed: Parsed, judged: _Judged, chunks: int) -> StagedDocument:
+def _document(
+    job: WorkRequest, file_type: FileType, parsed: Parsed, judged: _RoutedDocument, chunks: int
+) -> StagedDocument:
     """Return the row of a document, given what it is and the number of its chunks."""
     work, recipe = job.work, job.recipe
     # A stored text keeps its key, also where the plugin that read it is gone.

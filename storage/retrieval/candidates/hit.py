@@ -1,5 +1,6 @@
 """Hits: the results of a search, with their scores and what each step did with them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -34,7 +35,17 @@ class StepNote:
 
 @dataclass(frozen=True, slots=True)
 class OtherPlace:
-    """Where a chunk stands that repeats a hit, and that the search left out for it."""
+    """Where a chunk stands that repeats a hit, and that the search left out for it.
+
+    Attributes:
+        chunk_id: The id of the chunk.
+        uri: The document that contains it.
+        start_char: Where it starts in the canonical text, in code points.
+        end_char: Where it ends, exclusive.
+        page: The page, from 1, or None if the format has no pages.
+        line: The line on which it starts, from 1.
+        source_url: The URL where a person opens the original of the document, or "" for a file on a disk.
+    """
 
     chunk_id: str
     uri: str
@@ -42,6 +53,20 @@ class OtherPlace:
     end_char: int
     page: int | None
     line: int
+    source_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HitPassage:
+    """The part of a hit that answers the query: whole sentences, `text` from `start_char` to `end_char`.
+
+    Offsets are half-open, in code points of the canonical text, and lie within those of the hit. Rows of tables, list
+    items, headings and lines of code count as sentences.
+    """
+
+    text: str
+    start_char: int
+    end_char: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +105,8 @@ class Hit:
         line: The line on which `text` starts, from 1, in the canonical text: for a format that is text, such as
             Markdown, that is the line of the file.
         source_url: The URL where a person opens the original of the document, or "" for a file on a disk.
+        passage: The sentences of the hit that answer the query, if the search was asked for `passages`. None if it was
+            not, or if the budget of tokens went to better sentences of other hits.
 
     Examples:
         >>> hit = store.search("undo a commit", k=1)[0]
@@ -112,11 +139,15 @@ class Hit:
     also_at: tuple[OtherPlace, ...] = ()
     line: int = 1
     source_url: str = ""
+    passage: HitPassage | None = None
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A chunk on its way through the steps; a step that widens it sets `span` and `text`."""
+    """A chunk on its way through the steps; a step that widens it sets `span` and `text`.
+
+    `copies` are chunks that repeat it and were left out for it.
+    """
 
     key: str
     score: float = 0.0
@@ -130,7 +161,7 @@ class Candidate:
     span: tuple[int, int] | None = None
     text: str = ""
     notes: list[tuple[str, float, str, tuple[float, ...]]] = field(default_factory=list)
-    also_at: list[OtherPlace] = field(default_factory=list)
+    copies: list[ShownChunk] = field(default_factory=list)
 
     def note(self, step: str, said: str, *numbers: float) -> None:
         """Record what a step did; `numbers` fill the places of `said` if the candidate becomes a hit, as few do."""
@@ -146,8 +177,8 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ShownChunk, relevance: float, source_url: str) -> Hit:
-    """Return the hit of a candidate, its chunk, and the URL of its document."""
+def as_hit(rank: int, found: Candidate, row: ShownChunk, relevance: float, urls: Mapping[str, str]) -> Hit:
+    """Return the hit of a candidate and its chunk; `urls` has the URLs of its document and of those of its copies."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
@@ -172,10 +203,15 @@ def as_hit(rank: int, found: Candidate, row: ShownChunk, relevance: float, sourc
         fields=found.fields,
         steps=found.steps(),
         relevance=relevance,
-        also_at=tuple(found.also_at),
+        also_at=tuple(_place(copy, urls) for copy in found.copies),
         line=_line(found, row),
-        source_url=source_url,
+        source_url=urls.get(row.document_id, ""),
     )
+
+
+def _place(row: ShownChunk, urls: Mapping[str, str]) -> OtherPlace:
+    url = urls.get(row.document_id, "")
+    return OtherPlace(row.chunk_id, row.uri, row.start_char, row.end_char, row.page, row.line, url)
 
 
 def _line(found: Candidate, row: ShownChunk) -> int:

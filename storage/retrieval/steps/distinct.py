@@ -10,7 +10,7 @@ from itertools import islice
 
 import numpy as np
 
-from docmill.storage.retrieval.candidates.hit import Candidate, OtherPlace, ShownChunk
+from docmill.storage.retrieval.candidates.hit import Candidate, ShownChunk
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.steps.facts import StatedFacts, facts_of
 
@@ -39,8 +39,8 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return the best candidates, as many as wanted, none of which overlaps a better one or repeats it.
 
     Two hits overlap if they share over half of the shorter span. One repeats the other if nine tenths of all their
-    words are in both and they state the same numbers, names and negations; the better one then lists the place of the
-    other in `also_at`.
+    words are in both and they state the same numbers, names and negations; the better one then has the other among its
+    `copies`.
     """
     kept, seen = _KeptHits(), 0
     for one, row in _rows(candidates, query):
@@ -121,16 +121,13 @@ class _KeptHits:
         return False
 
     def copied(self, own: _ComparedChunk) -> bool:
-        """Return whether a chunk repeats a kept one, which then lists its place."""
+        """Return whether a chunk repeats a kept one, which then has it among its copies."""
         near = (kept for sign in own.signs for kept in self._like.get(sign, ()))
         better = next((kept.one for kept in near if own.like(kept) and kept.facts.same(own.facts)), None)
         if better is not None:
             row = own.row
-            place = OtherPlace(row.chunk_id, row.uri, row.start_char, row.end_char, row.page, row.line)
-            better.also_at.append(place)
-            better.note(
-                "distinct", f"stands for {place.uri} {place.start_char}-{place.end_char}, too, which repeats it"
-            )
+            better.copies.append(row)
+            better.note("distinct", f"stands for {row.uri} {row.start_char}-{row.end_char}, too, which repeats it")
         return better is not None
 
 
