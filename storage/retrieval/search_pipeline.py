@@ -53,7 +53,7 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
         if found and step.wanted(query.options):
             found = step.take(found, query)
     best = found[: query.options.k]
-    rows = query.rows([one.key for one in best])
+    rows = query.shown([one.key for one in best])
     shares = relevances(best, highest)
     copies = chain.from_iterable(one.copies for one in best)
     urls = query.sources.source_urls({row.document_id for row in (*rows.values(), *copies)})

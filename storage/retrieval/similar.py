@@ -17,7 +17,7 @@ def similar(sources: SnapshotReader, chunk_id: str, k: int, allowed: Collection[
         raise QueryError(f"chunk {chunk_id} has no vector yet; the next ingest embeds it")
     nearest = sources.nearest(vectors[chunk_id], k + 1, allowed)  # one more, as the chunk is nearest to itself
     found = [pair for pair in nearest if pair[0] != chunk_id][:k]
-    rows = sources.rows([key for key, _ in found])
+    rows = sources.shown([key for key, _ in found])
     urls = sources.source_urls({row.document_id for row in rows.values()})
     return [
         as_hit(

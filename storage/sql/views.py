@@ -1,6 +1,7 @@
 """Views: the newest snapshot's tables for any DuckDB, from any working folder: `duckdb -init STORE/views.sql`."""
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from docmill.storage.arrow_schema import SCHEMAS
@@ -126,6 +127,7 @@ def _embeddings(shown: ViewedStore) -> str:
     return _EMBEDDINGS.format(dimension=shown.dimension, files=_below(f"artifacts/{EMBEDDINGS}/*.parquet"))
 
 
+@cache
 def _table_at(name: str) -> str:
     """Return the macro of a table in a kept snapshot, whose files may be in format 1."""
     rows = _ROWS_AT.format(

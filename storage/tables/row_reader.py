@@ -1,21 +1,22 @@
 """Row reader: keep the files of a table open, and read single rows by id without the rows around them."""
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import StoreError
+from docmill.storage.first_format import former, is_first
 from docmill.storage.history.folder import StoredSnapshot
 from docmill.storage.history.snapshots import StoredFile
 from docmill.storage.keys import BUCKET_DIGITS, bucket_of
 from docmill.storage.schema_evolution import conform
-from docmill.storage.tables.tables import at_once
 
 _KEPT = 256  # open files, of 20 kB and one handle each
 
@@ -33,16 +34,26 @@ class OpenedTable:
     def rows(self, column: str, ids: Collection[str], names: Sequence[str] = ()) -> pa.Table:
         """Return the rows whose id in `column` is among `ids`, in no order.
 
-        With `names`, `column` among them, only these columns are read, none of which format 1 called otherwise.
+        With `names`, `column` among them, only these columns are read.
         """
         every = SCHEMAS[self._name]
         schema = pa.schema([every.field(name) for name in names]) if names else every
-        wanted: dict[int, list[str]] = {}
-        for key in ids:
-            wanted.setdefault(bucket_of(key, self._buckets), []).append(key)
-        here = [bucket for bucket in wanted if bucket in self._pieces]
-        found = at_once(lambda bucket: self._opened(bucket).rows(column, wanted[bucket], names), here)
+        found = [self._opened(bucket).rows(column, own, names) for bucket, own in self._by_bucket(ids).items()]
         return pa.concat_tables([schema.empty_table(), *(conform(table, schema) for table in found)])
+
+    def filled(self, column: str, ids: Collection[str]) -> list[str]:
+        """Return those of some ids whose files can hold a value other than "" in a column of texts.
+
+        Only the statistics of the files are read, so a column that is "" throughout costs nothing.
+        """
+        own = self._by_bucket(ids)
+        return [key for bucket, held in own.items() if not self._opened(bucket).is_blank(column) for key in held]
+
+    def _by_bucket(self, ids: Collection[str]) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for key in ids:
+            found.setdefault(bucket_of(key, self._buckets), []).append(key)
+        return {bucket: own for bucket, own in found.items() if bucket in self._pieces}
 
     def _open(self, bucket: int) -> "_OpenedFile":
         return _OpenedFile(self._root, self._pieces[bucket])
@@ -59,23 +70,46 @@ class _OpenedFile:
             self._file = pq.ParquetFile(self._path, memory_map=True)
         except (OSError, pa.ArrowInvalid) as error:
             raise self._damaged(error) from error
+        self._schema = self._file.schema_arrow  # made anew each time that it is asked for
         self._spans = list(_spans(self._file.metadata))
+        self._blank = lru_cache(_KEPT)(partial(_is_blank, self._file.metadata))
 
     def rows(self, column: str, ids: Collection[str], names: Sequence[str]) -> pa.Table:
         """Return the rows whose `column` is among `ids`, with the columns that are there, or those among `names`."""
         heads = [key[:BUCKET_DIGITS] for key in ids]
         groups = [i for i, (low, high) in enumerate(self._spans) if any(low <= head <= high for head in heads)]
-        held = [name for name in names if name in self._file.schema_arrow.names]
+        table = self._read(groups, names)
+        own = pc.is_in(table.column(column), value_set=pa.array(ids, pa.string()))
+        places = np.flatnonzero(own)
+        # One row, or the rows of one document, are a slice, which copies no column.
+        if len(places) and places[-1] - places[0] == len(places) - 1:
+            return table.slice(places[0], len(places))
+        return table.filter(own)
+
+    def _read(self, groups: list[int], names: Sequence[str]) -> pa.Table:
+        spelled = former(names) if is_first(self._schema) else names
+        held = [name for name in spelled if name in self._schema.names]
         try:
             with self._lock:
-                table = self._file.read_row_groups(groups, held or None, use_threads=False)
+                return self._file.read_row_groups(groups, held or None, use_threads=False)
         except (OSError, pa.ArrowInvalid) as error:
             raise self._damaged(error) from error
-        own = pc.is_in(table.column(column), value_set=pa.array(ids, pa.string()))
-        return table.filter(own)
+
+    def is_blank(self, column: str) -> bool:
+        """Return whether a column of texts is known to be "" in all rows; a column that the file lacks is."""
+        return self._blank(column)
 
     def _damaged(self, error: Exception) -> StoreError:
         return StoreError(f"{self._path} cannot be read: {error}; see: docmill verify --store {self._root}")
+
+
+def _is_blank(metadata: pq.FileMetaData, name: str) -> bool:
+    names = metadata.schema.names
+    if name not in names:
+        return True
+    groups = (metadata.row_group(group).column(names.index(name)) for group in range(metadata.num_row_groups))
+    held = (group.statistics for group in groups)
+    return all(one is not None and one.has_min_max and one.max == "" for one in held)
 
 
 def _spans(metadata: pq.FileMetaData) -> Iterator[tuple[str, str]]:

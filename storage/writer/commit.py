@@ -23,7 +23,6 @@ from docmill.storage.errors import StoreError
 from docmill.storage.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.history.retention import Retention
 from docmill.storage.history.snapshots import PendingVectors, Snapshot, StoredFile, vector_tag
-from docmill.storage.keys import bucket_of
 from docmill.storage.keywords import keyword_writer
 from docmill.storage.keywords.segments.state import KeywordState
 from docmill.storage.lance import vectors
@@ -33,10 +32,8 @@ from docmill.storage.schema_evolution import schema_key
 from docmill.storage.tables.deleted import deleted_tables
 from docmill.storage.tables.spill import Rows, parts
 from docmill.storage.tables.tables import (
-    at_once,
     bucket_count,
-    read_stored_file,
-    read_table,
+    read_buckets,
     rebucket,
     replace_documents,
     rewrite,
@@ -153,8 +150,10 @@ def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[s
 
 def _retitled(base: StoredSnapshot | None, changes: Changes) -> set[str]:
     """Return the ids of documents with another title than before."""
-    titles = titles_of(changes.documents)
-    held = titles_of(read_table(base, "documents", ["document_id", "title"]))
+    titles, columns = titles_of(changes.documents), ["document_id", "title"]
+    held = dict[str, str]()
+    for table in read_buckets(base, "documents", titles, columns) if base else []:
+        held |= titles_of(table)
     return {key for key, title in titles.items() if held.get(key, title) != title}
 
 
@@ -162,14 +161,7 @@ def _chunk_ids(base: StoredSnapshot | None, documents: frozenset[str]) -> Iterat
     """Yield the id of each chunk of some documents, with what is compared of it, and its document."""
     if base is None or not documents:
         return
-    root, touched = base.root, {bucket_of(key, base.snapshot.buckets) for key in documents}
-    wanted = pa.array(list(documents), pa.string())
-
-    def found(piece: StoredFile) -> pa.Table:
-        table = read_stored_file(root, piece, _COMPARED)
-        return table.filter(pc.is_in(table.column("document_id"), value_set=wanted))
-
-    for table in at_once(found, [piece for piece in base.pieces("chunks") if piece.bucket in touched]):
+    for table in read_buckets(base, "chunks", documents, _COMPARED):
         yield from _compared(table)
 
 

@@ -44,8 +44,9 @@ def _folder(root: Path, number: int) -> Path:
 def write_views(shown: StoredSnapshot) -> None:
     """Write `views.sql` with the present path of the store, if it is not so already."""
     measurements.prepare(shown.root)
-    if not _has_views(shown):
-        write_whole(shown.root / "views.sql", _script(shown))
+    path, script = shown.root / "views.sql", _script(shown)
+    if not _holds(path, script):
+        write_whole(path, script)
 
 
 def _script(shown: StoredSnapshot) -> bytes:
@@ -56,8 +57,11 @@ def _script(shown: StoredSnapshot) -> bytes:
 
 
 def _has_views(shown: StoredSnapshot) -> bool:
-    path = shown.root / "views.sql"
-    return path.is_file() and path.read_bytes() == _script(shown)
+    return _holds(shown.root / "views.sql", _script(shown))
+
+
+def _holds(path: Path, script: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == script
 
 
 def catch_up(store: StoreFolder) -> None:

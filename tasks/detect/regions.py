@@ -60,9 +60,9 @@ class Stretch:
     island: bool
 
 
-def find_regions(parsed: Parsed, file_type: FileType) -> tuple[Region, ...]:
-    """Return the regions of a document, in order and without gaps."""
-    whole = detect(parsed, file_type)
+def find_regions(parsed: Parsed, file_type: FileType, known: Verdict | None = None) -> tuple[Region, ...]:
+    """Return the regions of a document, in order and without gaps; `known` is the verdict on all of it, if made."""
+    whole = known or detect(parsed, file_type)
     if of_format(parsed, file_type) or whole.content_type in _WHOLE:
         return (Region(0, len(parsed.text), whole),)
     # Each stretch begins where the one before ends, so that blanks between two elements belong to a region, too.

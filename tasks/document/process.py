@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from time import perf_counter
+from typing import NamedTuple
 
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
@@ -14,7 +15,7 @@ from docmill.tasks.chunking.chunk import chunk_regions, plugins_in, vector_keys
 from docmill.tasks.chunking.route import Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import find_regions
-from docmill.tasks.detect.verdict import detect
+from docmill.tasks.detect.verdict import Verdict, detect
 from docmill.tasks.document.recipe import WITH, Recipe, suffix_of
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
@@ -127,7 +128,8 @@ def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
     """Return the row and the chunks of a parsed document."""
     work, recipe = job.work, job.recipe
     began = perf_counter()
-    regions = find_regions(parsed, file_type)
+    whole = detect(parsed, file_type)
+    regions = find_regions(parsed, file_type, whole)
     try:
         routed = recipe.routes.route_regions(work.uri, regions, parsed.metadata)
     except ConfigError as error:
@@ -137,7 +139,7 @@ def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
         drafts = _chunks(job, file_type, parsed, routed)
     except Rejected as why:
         return reject(work, why, parser_name(file_type, job.reader))
-    document = _document(job, file_type, parsed, routed, len(drafts))
+    document = _document(job, file_type, parsed, _RoutedDocument(whole, routed), len(drafts))
     # A stored text need not travel back through the pipe.
     new = parsed if job.stored is None else None
     keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
@@ -156,16 +158,23 @@ def _chunks(job: WorkRequest, file_type: FileType, parsed: Parsed, routed: Seque
         raise Rejected(why.reason, why.message, parser) from why
 
 
+class _RoutedDocument(NamedTuple):
+    """What a document as a whole is, and its routed regions."""
+
+    whole: Verdict
+    routed: Sequence[Routed]
+
+
 def _document(
-    job: WorkRequest, file_type: FileType, parsed: Parsed, routed: Sequence[Routed], chunks: int
+    job: WorkRequest, file_type: FileType, parsed: Parsed, judged: _RoutedDocument, chunks: int
 ) -> StagedDocument:
-    """Return the row of a document, given its routed regions and its chunks."""
+    """Return the row of a document, given what it is and the number of its chunks."""
     work, recipe = job.work, job.recipe
     # A stored text keeps its key, also where the plugin that read it is gone.
     known = work.text_key if job.stored is not None else ""
     text_key = known or recipe.text_key(work.uri, work.content_hash, file_type)
     # Each type once, in the order of the text, so that equal regions make equal rows.
-    content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in routed))
+    content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in judged.routed))
     # YAML has dates, which JSON lacks; sorted, equal metadata make equal rows.
     metadata = json.dumps(parsed.metadata, ensure_ascii=False, default=str, sort_keys=True)
     return StagedDocument(
@@ -176,7 +185,7 @@ def _document(
         format=file_type.format,
         language=file_type.language,
         title=parsed.title,
-        content_type=detect(parsed, file_type).content_type,
+        content_type=judged.whole.content_type,
         text_key=text_key,
         chunk_key=recipe.chunk_key(text_key, work.uri, content_types, metadata),
         characters=len(parsed.text),
@@ -189,7 +198,7 @@ def _document(
         parser=parser_name(file_type, job.reader),
         reader=reader_name(file_type, job.reader),
         content_types=content_types,
-        regions=tuple(one.row() for one in routed),
+        regions=tuple(one.row() for one in judged.routed),
     )
 
 

@@ -62,6 +62,10 @@ def _blanked(text: str, spans: Iterable[Span]) -> str:
     """Return the text with blanks in place of the spans; newlines stay."""
     pieces, position = list[str](), 0
     for start, end in spans:
-        pieces += [text[position:start], *("\n" if sign == "\n" else " " for sign in text[start:end])]
+        pieces += [text[position:start], _blanks(text[start:end])]
         position = end
     return "".join((*pieces, text[position:]))
+
+
+def _blanks(markup: str) -> str:
+    return "\n".join(" " * len(line) for line in markup.split("\n"))

@@ -3,7 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from docmill.storage.schema import ChunkRow
+
+@dataclass(frozen=True, slots=True)
+class ShownChunk:
+    """What a hit shows of its chunk: those columns of `ChunkRow` that every search reads."""
+
+    chunk_id: str
+    document_id: str
+    uri: str
+    start_char: int
+    end_char: int
+    text: str
+    context: str
+    headings: tuple[str, ...]
+    page: int | None
+    line: int
+    content_type: str
+    strategy: str
+    role: str
+    parent_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +160,16 @@ class Candidate:
     matched: str = ""
     span: tuple[int, int] | None = None
     text: str = ""
-    notes: list[StepNote] = field(default_factory=list)
-    copies: list[ChunkRow] = field(default_factory=list)
+    notes: list[tuple[str, float, str, tuple[float, ...]]] = field(default_factory=list)
+    copies: list[ShownChunk] = field(default_factory=list)
 
-    def note(self, step: str, said: str) -> None:
-        """Record what a step did."""
-        self.notes.append(StepNote(step, self.score, said))
+    def note(self, step: str, said: str, *numbers: float) -> None:
+        """Record what a step did; `numbers` fill the places of `said` if the candidate becomes a hit, as few do."""
+        self.notes.append((step, self.score, said, numbers))
+
+    def steps(self) -> tuple[StepNote, ...]:
+        """Return what each step did, in order."""
+        return tuple(StepNote(step, score, said.format(*of) if of else said) for step, score, said, of in self.notes)
 
 
 def in_order(candidates: list[Candidate]) -> list[Candidate]:
@@ -155,8 +177,8 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, urls: Mapping[str, str]) -> Hit:
-    """Return the hit of a candidate and its row; `urls` has the URLs of its document and of those of its copies."""
+def as_hit(rank: int, found: Candidate, row: ShownChunk, relevance: float, urls: Mapping[str, str]) -> Hit:
+    """Return the hit of a candidate and its chunk; `urls` has the URLs of its document and of those of its copies."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
@@ -179,7 +201,7 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, urls: M
         keyword_rank=found.keyword_rank,
         terms=found.terms,
         fields=found.fields,
-        steps=tuple(found.notes),
+        steps=found.steps(),
         relevance=relevance,
         also_at=tuple(_place(copy, urls) for copy in found.copies),
         line=_line(found, row),
@@ -187,11 +209,11 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, urls: M
     )
 
 
-def _place(row: ChunkRow, urls: Mapping[str, str]) -> OtherPlace:
+def _place(row: ShownChunk, urls: Mapping[str, str]) -> OtherPlace:
     url = urls.get(row.document_id, "")
     return OtherPlace(row.chunk_id, row.uri, row.start_char, row.end_char, row.page, row.line, url)
 
 
-def _line(found: Candidate, row: ChunkRow) -> int:
+def _line(found: Candidate, row: ShownChunk) -> int:
     """Return the line on which a hit starts: a widened one starts before its chunk, or with it."""
     return row.line - found.text.count("\n", 0, row.start_char - found.span[0]) if found.span else row.line

@@ -10,7 +10,7 @@ from docmill.storage.errors import QueryError
 from docmill.storage.keywords.analysis.analyser import analyse
 from docmill.storage.retrieval.candidates.chunk_ordinals import Place
 from docmill.storage.retrieval.candidates.fusion import fuse
-from docmill.storage.retrieval.candidates.hit import Candidate, in_order
+from docmill.storage.retrieval.candidates.hit import Candidate, ShownChunk, in_order
 from docmill.storage.retrieval.candidates.long_query import MOST_WORDS, best_words, windows_of
 from docmill.storage.retrieval.candidates.search_options import SearchOptions
 from docmill.storage.retrieval.candidates.snapshot_sources import SnapshotReader, Vector
@@ -18,6 +18,8 @@ from docmill.storage.schema import ChunkRow
 
 LONG_QUERY = "query"
 """The step whose note says how a long query was read."""
+_FUSED = "{:.3f} from the vectors and {:.3f} from the keywords"
+_FUSED_PENDING = "{:.3f} from the keywords instead of pending vectors and {:.3f} from the keywords"
 
 
 class Query:
@@ -40,6 +42,7 @@ class Query:
         self.allowed = allowed
         self._vectors = vectors
         self._rows: dict[str, ChunkRow] = {}
+        self._shown: dict[str, ShownChunk] = {}
         self._places: dict[str, Place] | None = None
 
     @cached_property
@@ -82,6 +85,13 @@ class Query:
             self._rows |= self.sources.rows(missing)
         return {key: self._rows[key] for key in ids}
 
+    def shown(self, ids: Sequence[str]) -> dict[str, ShownChunk]:
+        """Return what hits show of chunks; each is read once."""
+        missing = [key for key in ids if key not in self._shown]
+        if missing:
+            self._shown |= self.sources.shown(missing)
+        return {key: self._shown[key] for key in ids}
+
     def places(self, candidates: Sequence[Candidate]) -> dict[str, Place]:
         """Return where those candidates stand that are running text; steps that ask have the same candidates."""
         if self._places is None:
@@ -107,9 +117,8 @@ class Query:
             ranking = [(key, score) for key, score, *_ in held]
             parts = fuse(near, ranking, options.fusion, options.weight, pending)
             for key, (left, right) in parts.items():
-                origin = "the keywords instead of pending vectors" if key in pending else "the vectors"
                 found[key].score = left + right
-                found[key].note(options.fusion, f"{left:.3f} from {origin} and {right:.3f} from the keywords")
+                found[key].note(options.fusion, _FUSED_PENDING if key in pending else _FUSED, left, right)
         return in_order(list(found.values()))
 
     def _nearest(self, vectors: Vector) -> list[tuple[str, float]]:

@@ -1,6 +1,7 @@
 """Snapshot sources: what a search reads from one snapshot: both indexes, the encoder, rows, ordinals and texts."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -25,6 +26,7 @@ from docmill.storage.keywords.scoring import Scoring
 from docmill.storage.lance.flat_index import FlatIndex
 from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
+from docmill.storage.retrieval.candidates.hit import ShownChunk
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.retrieval.candidates.vector_source import open_vectors
 from docmill.storage.schema import ChunkRow, DocumentRow
@@ -33,6 +35,7 @@ from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.posting_rows import stored_rows
 
 Vector = npt.NDArray[np.float32]
+_SHOWN = [field.name for field in fields(ShownChunk)]
 _SCORING = Scoring(idf="positive")  # each word of the query that a chunk contains must raise its score
 
 
@@ -95,6 +98,11 @@ class SnapshotReader:
         rows = from_table(self._chunks.rows("chunk_id", ids), ChunkRow)
         return {row.chunk_id: row for row in rows}
 
+    def shown(self, ids: Sequence[str]) -> dict[str, ShownChunk]:
+        """Return what hits show of chunks, by id."""
+        rows = from_table(self._chunks.rows("chunk_id", ids, _SHOWN), ShownChunk)
+        return {row.chunk_id: row for row in rows}
+
     def chunks_of(self, document: str) -> list[ChunkRow]:
         """Return the chunks of a document in their order."""
         rows: list[ChunkRow] = from_table(self._chunks.rows("document_id", [document]), ChunkRow)
@@ -107,7 +115,7 @@ class SnapshotReader:
     def pieces(self, document: str) -> list[ChunkPiece]:
         """Return the chunks of a document."""
         names = ("chunk_id", "start_char", "end_char", "tokens", "strategy", "role", "depth", "about_end")
-        table = self._chunks.rows("document_id", [document])
+        table = self._chunks.rows("document_id", [document], ("document_id", *names))
         rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
         return [
             ChunkPiece(key, start, end, tokens, (*kind,), summed > 0) for key, start, end, tokens, *kind, summed in rows
@@ -142,8 +150,9 @@ class SnapshotReader:
             raise StoreError(f"passages are counted in tokens of {space.model}; {error}") from error
 
     def source_urls(self, documents: Collection[str]) -> dict[str, str]:
-        """Return where a person opens the originals of documents, by their ids; "" for files on a disk."""
-        table = self._documents.rows("document_id", documents, ("document_id", "source_url"))
+        """Return where a person opens the originals of documents, by their ids; files on a disk may be left out."""
+        some = self._documents.filled("source_url", documents)
+        table = self._documents.rows("document_id", some, ("document_id", "source_url"))
         return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def texts(self, documents: Collection[str]) -> Mapping[str, str]:

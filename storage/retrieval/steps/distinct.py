@@ -1,18 +1,18 @@
 """Distinct: among hits that overlap or repeat each other, keep only the best."""
 
+import math
 import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 
-from docmill.storage.retrieval.candidates.hit import Candidate
+from docmill.storage.retrieval.candidates.hit import Candidate, ShownChunk
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.steps.facts import StatedFacts, facts_of
-from docmill.storage.schema import ChunkRow
 
 Span = tuple[int, int]
 
@@ -44,33 +44,46 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """
     kept, seen = _KeptHits(), 0
     for one, row in _rows(candidates, query):
-        if not kept.overlapped(row) and not kept.copied(row):
-            kept.add(one, row)
+        if not kept.overlapped(row):
+            own = _ComparedChunk(one, row)
+            if not kept.copied(own):
+                kept.add(own)
         seen += 1
         if len(kept.hits) == query.options.wanted:  # here, as the next row would be read first
             break
     alike = list(islice(filter(kept.ranks_like, candidates[seen:]), _MOST_ALIKE))
-    for _, row in _rows(alike, query):
+    for one, row in _rows(alike, query):
         if not kept.overlapped(row):
-            kept.copied(row)
+            kept.copied(_ComparedChunk(one, row))
     return kept.hits
 
 
-def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate, ChunkRow]]:
+def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate, ShownChunk]]:
     """Yield candidates with their rows, which are read when they are needed."""
     step = query.options.wanted
     for first in range(0, len(candidates), step):
         some = candidates[first : first + step]
-        rows = query.rows([one.key for one in some])
+        rows = query.shown([one.key for one in some])
         yield from ((one, rows[one.key]) for one in some)
 
 
-class _Kept(NamedTuple):
-    """A chunk that was kept, with the words of its text and what it states."""
+class _ComparedChunk:
+    """A chunk with the words of its text, and what it states."""
 
-    one: Candidate
-    words: frozenset[str]
-    facts: StatedFacts
+    def __init__(self, one: Candidate, row: ShownChunk) -> None:
+        self.one = one
+        self.row = row
+        self.words = _words(row.text)
+        self.signs = _signs(self.words)
+
+    def like(self, other: "_ComparedChunk") -> bool:
+        """Return whether nine tenths of all words are in both texts."""
+        return len(self.words & other.words) >= _LIKENESS * len(self.words | other.words)
+
+    @cached_property
+    def facts(self) -> StatedFacts:
+        """What it states, asked for only once a chunk of nearly the same words is seen."""
+        return facts_of(self.row.text)
 
 
 class _KeptHits:
@@ -78,21 +91,27 @@ class _KeptHits:
 
     def __init__(self) -> None:
         self.hits: list[Candidate] = []
+        self._least = math.inf  # score of what can rank like a kept chunk
+        self._by_terms: dict[frozenset[str], list[Candidate]] = defaultdict(list)
         self._spans: dict[str, list[tuple[Span, Candidate]]] = defaultdict(list)
-        self._like: dict[tuple[int, int], list[_Kept]] = defaultdict(list)
+        self._like: dict[tuple[int, int], list[_ComparedChunk]] = defaultdict(list)
 
-    def add(self, one: Candidate, row: ChunkRow) -> None:
-        kept = _Kept(one, _words(row.text), facts_of(row.text))
+    def add(self, own: _ComparedChunk) -> None:
+        one, row = own.one, own.row
         self.hits.append(one)
+        self._by_terms[frozenset(one.terms)].append(one)
+        self._least = min(self._least, one.score - _SAME_SCORE * abs(one.score))
         self._spans[row.document_id].append(((row.start_char, row.end_char), one))
-        for sign in _signs(kept.words):
-            self._like[sign].append(kept)
+        for sign in own.signs:
+            self._like[sign].append(own)
 
     def ranks_like(self, other: Candidate) -> bool:
         """Return whether both indexes gave a chunk nearly the scores of a kept one, as they do to copies of it."""
-        return any(_alike(one, other) for one in self.hits)
+        if other.score < self._least:
+            return False
+        return any(_alike(one, other) for one in self._by_terms.get(frozenset(other.terms), ()))
 
-    def overlapped(self, row: ChunkRow) -> bool:
+    def overlapped(self, row: ShownChunk) -> bool:
         """Return whether a chunk overlaps a kept one, which then says so."""
         own = row.start_char, row.end_char
         for span, one in self._spans[row.document_id]:
@@ -101,24 +120,20 @@ class _KeptHits:
                 return True
         return False
 
-    def copied(self, row: ChunkRow) -> bool:
+    def copied(self, own: _ComparedChunk) -> bool:
         """Return whether a chunk repeats a kept one, which then has it among its copies."""
-        better = self._repeated(row.text)
+        near = (kept for sign in own.signs for kept in self._like.get(sign, ()))
+        better = next((kept.one for kept in near if own.like(kept) and kept.facts.same(own.facts)), None)
         if better is not None:
+            row = own.row
             better.copies.append(row)
             better.note("distinct", f"stands for {row.uri} {row.start_char}-{row.end_char}, too, which repeats it")
         return better is not None
 
-    def _repeated(self, text: str) -> Candidate | None:
-        words = _words(text)
-        near = (kept for sign in _signs(words) for kept in self._like.get(sign, ()))
-        like = [kept for kept in near if len(words & kept.words) >= _LIKENESS * len(words | kept.words)]
-        facts = facts_of(text) if like else None
-        return next((kept.one for kept in like if facts and kept.facts.same(facts)), None)
-
 
 def _alike(one: Candidate, other: Candidate) -> bool:
-    if abs(one.score - other.score) > _SAME_SCORE * abs(one.score) or one.terms.keys() != other.terms.keys():
+    """Return whether two chunks of the same terms have nearly the same scores."""
+    if abs(one.score - other.score) > _SAME_SCORE * abs(one.score):
         return False
     meanings = [found.vector_score for found in (one, other) if found.vector_score is not None]
     return len(meanings) != 1 and max(meanings, default=0.0) - min(meanings, default=0.0) <= _SAME_COSINE

@@ -21,5 +21,5 @@ def lift(candidates: list[Candidate], query: Query) -> list[Candidate]:
             highest = best.setdefault(place.document, one.score)
             if one.score < highest:
                 one.score += share * (highest - one.score)
-                one.note("lift", f"the best chunk of the document has {highest:.3f}")
+                one.note("lift", "the best chunk of the document has {:.3f}", highest)
     return in_order(candidates)

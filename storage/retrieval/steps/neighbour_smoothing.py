@@ -30,7 +30,7 @@ def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:
         one.score = mixed[spot] * factors[spot[0]]
         left, right = beside[spot]
         if left or right:
-            one.note("spread", f"the chunk before has {left:.3f}, the one after {right:.3f}")
+            one.note("spread", "the chunk before has {:.3f}, the one after {:.3f}", left, right)
     return in_order(candidates)
 
 

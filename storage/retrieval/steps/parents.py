@@ -11,7 +11,7 @@ from docmill.storage.retrieval.steps.distinct import Span, overlap
 def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return the parent of each of the best candidates, each parent once; a chunk without a parent stays."""
     best = candidates[: query.options.wanted]
-    rows = query.rows([one.key for one in best])
+    rows = query.shown([one.key for one in best])
     found: dict[str, Candidate] = {}
     for one in best:
         parent = rows[one.key].parent_id
@@ -35,7 +35,7 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
     pieces: dict[str, list[ChunkPiece]] = {}
     kept: list[Candidate] = []
     for one in candidates:
-        row = query.rows([one.key])[one.key]
+        row = query.shown([one.key])[one.key]
         earlier = held.setdefault(row.document_id, [])
         if not any(overlap((row.start_char, row.end_char), span) for span in earlier):
             if row.document_id not in pieces:

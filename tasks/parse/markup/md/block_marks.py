@@ -52,16 +52,22 @@ class MarkedFile:
 
     def _words(self, token: Token, first: int, last: int) -> Iterator[Mark]:
         """Yield the markup of a paragraph or heading; its token has the lines without what precedes them in a quote."""
+        marks = list(inline_marks(token.content, self.references))
+        places = self._places(token, first, last) if marks else []
+        for one, stop in marks:
+            if 0 < stop <= len(places):
+                yield places[one], places[stop - 1] + 1
+
+    def _places(self, token: Token, first: int, last: int) -> list[int]:
+        """Return where each character of a token stands in the text; of lines that are not found, none."""
         places: list[int] = []
         for line, (start, raw) in zip(token.content.split("\n"), self._lines(first, last), strict=False):
             end = raw.rstrip()
             at = len(end) - len(line) if end.endswith(line) else raw.find(line)
             if at < 0:
-                return
+                return []
             places += range(start + at, start + at + len(line) + 1)
-        for one, stop in inline_marks(token.content, self.references):
-            if stop <= len(places):
-                yield places[one], places[stop - 1] + 1
+        return places
 
     def _cells(self, _: Token, first: int, last: int) -> Iterator[Mark]:
         for start, line in self._lines(first, last):
