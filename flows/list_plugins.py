@@ -8,7 +8,7 @@ from docmill.storage.plugins.registry import Listed, Registry
 from docmill.storage.retrieval.steps.rerankers import RERANKERS
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.parsers import PARSERS
-from docmill.tasks.sources.plugin_source import SOURCES
+from docmill.tasks.sources.discover import SOURCES
 from docmill.tasks.split.strategies import SPLITTERS
 
 REGISTRIES: tuple[Registry[Any], ...] = (PARSERS, SPLITTERS, CONTEXTUALIZERS, ENCODERS, RERANKERS, SOURCES)

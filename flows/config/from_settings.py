@@ -29,6 +29,7 @@ from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
 from docmill.tasks.parse.format import ParseOptions
 from docmill.tasks.publishing.gate import Gate
+from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.tasks.split.strategies import options_of
 from docmill.tasks.workers.pool import Limits
@@ -91,6 +92,11 @@ def archive_options(settings: Settings) -> ArchiveOptions:
         member_bytes=settings.discover.max_file_bytes,
         passwords=settings.parse.passwords,
     )
+
+
+def opener_of(settings: Settings) -> Opener:
+    """Return what opens archives."""
+    return Opener(archive_options(settings), limits_of(settings))
 
 
 def model_of(settings: Settings) -> ModelOptions | None:

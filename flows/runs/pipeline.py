@@ -18,6 +18,7 @@ from docmill.flows.config.from_settings import (
     discover_options,
     gate_of,
     model_access_of,
+    opener_of,
     recipe_of,
     space_of,
 )
@@ -25,7 +26,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.runs.batch_phases import PLAN
 from docmill.flows.runs.batches import process
 from docmill.flows.runs.commits import commit, complete, count_chunks, pending_chunks, save_changes
-from docmill.flows.runs.engine import Engine, Node
+from docmill.flows.runs.engine import Engine, Node, RunSite
 from docmill.flows.runs.phases import counted
 from docmill.flows.runs.report import EARLIER, Report
 from docmill.flows.runs.run_options import RunOptions
@@ -86,7 +87,8 @@ def ingest(
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
     store = open_folder(settings.store, settings.mirrors)
     settings = settings.model_copy(update={"store": store.root})
-    opened = [open_source(source, settings.source) for source in sources or settings.sources]
+    opener = opener_of(settings)
+    opened = [open_source(source, settings.source, opener) for source in sources or settings.sources]
     if not opened:
         raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
     ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store
@@ -111,6 +113,7 @@ def ingest(
         run = _begin(ready, store, engine, folder, how)
         stack.callback(run.incoming.remove)
         stack.enter_context(tidied(close_pools))
+        stack.enter_context(engine.attend(_site(run)))
         _execute(run, opened, how)
         run.report.pending = pending_chunks(run)
         return run.report
@@ -141,6 +144,12 @@ def _begin(ready: _Ready, store: StoreFolder, engine: Engine, folder: Path, how:
     asking = model_access_of(ready.settings, run=folder.name, calls=not how.dry_run, refresh=how.refresh_contexts)
     now = datetime.now(UTC)
     return Run(ready.settings, store, engine, folder, base, space, ready.recipe, report, now, ready.gate, asking)
+
+
+def _site(run: Run) -> RunSite:
+    chosen = run.settings
+    address_of = run.incoming.address_of
+    return RunSite(run.store, run.folder, run.space, chosen.chunk.tokenizer, chosen.parse.passwords, address_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +192,7 @@ def _discover(run: Run, opened: Sequence[Source], how: RunOptions) -> _Discovere
         seen, held = Fingerprints(run.root), Listings(run.root, run.recipe.archives)
         listings = _brought(run, listings, seen)
         prints = _fingerprints(listings, seen)
-        expanded = expand(listings, prints, held, run.recipe, how.retry, run.incoming.bring)
+        expanded = expand(listings, prints, held, opener_of(run.settings), how.retry, run.incoming.bring)
     names = ", ".join(source.name for source, _ in listings)
     files = counted(len(prints), "files")
     run.record(Node("discover", files), began, f"{files} in {names}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from docmill.storage.errors import QueryError
 from docmill.storage.retrieval.candidates.hit import Candidate, Hit, as_hit
@@ -10,6 +11,7 @@ from docmill.storage.retrieval.candidates.relevance import highest_score, releva
 from docmill.storage.retrieval.candidates.search_options import Rewrite, SearchOptions, check_query
 from docmill.storage.retrieval.passages.hit_passages import with_passages
 from docmill.storage.retrieval.steps.distinct import distinct
+from docmill.storage.retrieval.steps.document_smoothing import lift
 from docmill.storage.retrieval.steps.mmr import diversify
 from docmill.storage.retrieval.steps.neighbour_smoothing import spread
 from docmill.storage.retrieval.steps.parents import climb, widen
@@ -27,6 +29,7 @@ class Step:
 
 STEPS: Mapping[str, Step] = {
     "spread": Step(lambda options: options.mode == "hybrid" and options.spread > 0, spread),
+    "lift": Step(lambda options: options.mode == "hybrid" and options.lift > 0, lift),
     "rerank": Step(lambda options: bool(options.rerank), rerank),
     "diverse": Step(lambda options: options.diversity > 0, diversify),
     "distinct": Step(lambda options: options.distinct, distinct),
@@ -52,11 +55,9 @@ def search(query: Query, rewrite: Rewrite | None = None) -> list[Hit]:
     best = found[: query.options.k]
     rows = query.rows([one.key for one in best])
     shares = relevances(best, highest)
-    urls = query.sources.source_urls({row.document_id for row in rows.values()})
-    hits = [
-        as_hit(rank, one, rows[one.key], next(shares), urls.get(rows[one.key].document_id, ""))
-        for rank, one in enumerate(best, start=1)
-    ]
+    copies = chain.from_iterable(one.copies for one in best)
+    urls = query.sources.source_urls({row.document_id for row in (*rows.values(), *copies)})
+    hits = [as_hit(rank, one, rows[one.key], next(shares), urls) for rank, one in enumerate(best, start=1)]
     return with_passages(hits, query) if query.options.passages else hits
 
 

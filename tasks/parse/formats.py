@@ -51,7 +51,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             name="pdf",
-            version=5,
+            version=6,
             parse=_by("pdf.reader.parse_pdf"),
             suffixes=frozenset({".pdf"}),
             files="PDF",

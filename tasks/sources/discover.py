@@ -1,4 +1,4 @@
-"""Discover: which source an argument names; folders, globs and files on this machine are sources of their own."""
+"""Discover: the kinds of sources, those of plugins among them, and which source an argument names."""
 
 import errno
 import glob
@@ -10,8 +10,11 @@ from types import MappingProxyType
 
 from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.foreign_address import why_foreign
+from docmill.storage.plugins.registry import Registry, Seam
+from docmill.tasks.sources.archive_source import ArchiveSource, Opener, begins_as_archive
 from docmill.tasks.sources.checkpoints import Checkpoints
-from docmill.tasks.sources.plugin_source import SOURCES, Address, Tables
+from docmill.tasks.sources.object_source import open_prefix
+from docmill.tasks.sources.plugin_source import Address, SourceKind, SourcePlugin, Tables, kind_of_plugin
 from docmill.tasks.sources.source import (
     UNREADABLE,
     DiscoverOptions,
@@ -26,20 +29,27 @@ from docmill.tasks.sources.source import (
 )
 from docmill.tasks.sources.walk import Walk
 
+_PATH = "file"
+"""The kind of a source that is a path."""
 
-def open_source(argument: str, tables: Tables = MappingProxyType({})) -> Source:
+
+def open_source(argument: str, tables: Tables = MappingProxyType({}), opener: Opener | None = None) -> Source:
     """Return the source for `PATH`, `GLOB` or `NAME=PATH`.
 
-    A path may be an address `s3://BUCKET/PREFIX`, or `PLUGIN://SOURCE`, whose settings are among `tables`.
+    A path may be an address `s3://BUCKET/PREFIX`, or `PLUGIN://SOURCE`, whose settings are among `tables`. With an
+    `opener`, an archive on this machine is a source of its own; without one, it is a file.
     """
     name, where = _named(argument)
     if not where:
         raise SourceError("a source is an empty string; give a folder, a file or a glob")
-    if scheme := _scheme(where):
-        return SOURCES[scheme].open(Address(argument, where, name), tables)
-    if why := why_foreign(where):
-        raise SourceError(f"source {argument!r}: {why}, or install a plugin that reads it")
-    path = Path(where)
+    source = SOURCES[_scheme(argument, where)].open(Address(argument, where, name), tables)
+    if opener and source.folder and begins_as_archive(Path(where)):
+        return ArchiveSource(source.name, source.pattern, source.prefix, where, source, opener)
+    return source
+
+
+def _open_path(address: Address, _tables: Tables) -> "FolderSource":
+    argument, path, name = address.argument, Path(address.where), address.name
     _check_reachable(argument, path)
     # A folder may be called [drafts]: what exists under the name itself is meant.
     if glob.has_magic(str(path)) and not path.exists():
@@ -55,14 +65,22 @@ def wrong_settings(arguments: Iterable[str], tables: Tables) -> Iterator[tuple[t
     """Yield the key of each wrong setting of the sources of plugins, and what is wrong; nothing is opened."""
     for argument in arguments:
         name, where = _named(argument)
-        if scheme := _scheme(where):
-            yield from SOURCES[scheme].faults(Address(argument, where, name), tables)
+        if not _why_unread(where):
+            yield from SOURCES[_scheme(argument, where)].faults(Address(argument, where, name), tables)
 
 
-def _scheme(where: str) -> str:
-    """Return the scheme of an address that docmill or an installed plugin reads, else ""."""
+def _scheme(argument: str, where: str) -> str:
+    """Return the kind of a source; raise `SourceError` for an address that neither docmill nor a plugin reads."""
+    if why := _why_unread(where):
+        raise SourceError(f"source {argument!r}: {why}, or install a plugin that reads it")
     scheme, separator, _ = where.partition("://")
-    return scheme if separator and scheme in SOURCES else ""
+    return scheme if separator and scheme in SOURCES else _PATH
+
+
+def _why_unread(where: str) -> str:
+    """Return why nothing here reads an address, or "" for a path and for an address that something reads."""
+    scheme, separator, _ = where.partition("://")
+    return "" if separator and scheme in SOURCES and scheme != _PATH else why_foreign(where)
 
 
 def _check_reachable(argument: str, path: Path) -> None:
@@ -159,3 +177,19 @@ class FolderSource(NamedSource):
 def discover(source: Source, options: DiscoverOptions) -> Listing:
     """List all files of a source, as its `list` does."""
     return source.list(options, Checkpoints())
+
+
+def _open_objects(address: Address, _tables: Tables) -> Source:
+    return open_prefix(address.argument, address.where, address.name)
+
+
+def _no_faults(_address: Address, _tables: Tables) -> Iterator[tuple[tuple[str, ...], str]]:
+    return iter(())
+
+
+SOURCES: Registry[SourceKind] = Registry(
+    Seam("docmill.sources", "source", SourcePlugin),
+    {_PATH: SourceKind(_open_path, _no_faults), "s3": SourceKind(_open_objects, _no_faults)},
+    kind_of_plugin,
+)
+"""The kinds of sources by the scheme of their addresses."""

@@ -28,7 +28,8 @@ _SCHEMA = pa.schema(
     ],
     metadata={"docmill.version": "2"},  # raise it when the answers of `may_hold` change
 )
-_SETTLED_NS = 2_000_000_000  # the coarsest clock of a file system in use
+SETTLED_NS = 2_000_000_000
+"""Age of a file, by the coarsest clock of a file system in use, from which on its time tells of every change."""
 _PIECE = 1 << 20
 """Bytes to read at a time: a large file is never in memory as a whole."""
 
@@ -63,8 +64,11 @@ class Fingerprints:
     def known(self, file: SourceFile) -> Fingerprint | None:
         """Return the fingerprint of an unchanged file.
 
-        A rewritten object with the same entity tag counts as unchanged.
+        A rewritten object with the same entity tag counts as unchanged. A member that an archive lists as a source has
+        the hash of its bytes for its version.
         """
+        if file.place and file.item:
+            return Fingerprint(file.item.version, "")
         state, taken = self._seen.get(file.known_as, (None, None))
         return taken if state == _state(file) else None
 
@@ -75,7 +79,7 @@ class Fingerprints:
         before = time.time_ns()
         taken = _take(Path(file.path))
         # A file written within the last tick may change again under the same time: look again next run.
-        if file.origin or before - file.mtime_ns > _SETTLED_NS:
+        if file.origin or before - file.mtime_ns > SETTLED_NS:
             self._fresh[file.known_as] = (_state(file), taken)
         return taken
 

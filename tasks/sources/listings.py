@@ -36,11 +36,11 @@ class Listings:
     def get(self, key: str) -> Contents | None:
         """Return the cached contents, or None."""
         known = self._fresh.get(key) or self._seen.get(key)
-        return None if known is None else _decode(known[1])
+        return None if known is None else decode_contents(known[1])
 
     def put(self, key: str, path: str, contents: Contents) -> None:
         """Cache the contents of the file at `path`."""
-        self._fresh[key] = (path, _encode(contents))
+        self._fresh[key] = (path, encode_contents(contents))
 
     def save(self) -> None:
         """Write new entries; forget those of missing files."""
@@ -54,7 +54,8 @@ class Listings:
         write_whole(self._path, sink.getvalue().to_pybytes())
 
 
-def _encode(contents: Contents) -> str:
+def encode_contents(contents: Contents) -> str:
+    """Return contents as a text."""
     entries = [
         [list(e.place), e.name, e.parent, e.size, e.content_hash, e.reason, e.message, e.skipped]
         for e in contents.entries
@@ -62,7 +63,8 @@ def _encode(contents: Contents) -> str:
     return json.dumps([contents.kind, entries, contents.reason, contents.message], ensure_ascii=False)
 
 
-def _decode(text: str) -> Contents:
+def decode_contents(text: str) -> Contents:
+    """Return contents from their text."""
     kind, entries, reason, message = json.loads(text)
     return Contents(kind, tuple(ContainedFile(tuple(place), *rest) for place, *rest in entries), reason, message)
 

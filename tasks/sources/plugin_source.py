@@ -1,4 +1,4 @@
-"""Plugin source: the registry of the kinds of sources, those of plugins included, and a plugin as a source."""
+"""Plugin source: what a plugin gives to read a kind of sources, and one of these as a source."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,12 +12,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from docmill.storage.errors import REASONS, ConfigError, Rejected, SourceError, Transient
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.origin import Origin, described, place, plugin_failed
-from docmill.storage.plugins.registry import Registry, Seam, nearest
+from docmill.storage.plugins.registry import nearest
 from docmill.storage.plugins.secret import Secret, secrets_in, without
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints, SourceItem
 from docmill.tasks.sources.incoming import admitted
-from docmill.tasks.sources.object_source import open_prefix
 from docmill.tasks.sources.source import DiscoverOptions, Listing, NamedSource, PathRules, Source, SourceFile
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -252,7 +251,7 @@ def _check_item(item: SourceItem) -> None:
     "".join(texts).encode()  # half a character cannot be stored
 
 
-def _kind_of_plugin(giver: Origin, plugin: SourcePlugin) -> SourceKind:
+def kind_of_plugin(giver: Origin, plugin: SourcePlugin) -> SourceKind:
     """Return what opens the sources of a plugin."""
     if not (isinstance(plugin.settings, type) and issubclass(plugin.settings, SourceSettings)):
         raise TypeError(f"its settings must extend docmill.plugins.SourceSettings, got {plugin.settings!r}")
@@ -295,15 +294,3 @@ def _value(address: Address, secret: Secret) -> str:
         return secret.read()
     except ConfigError as error:
         raise ConfigError(f"[source.{address.own}] {error}") from None
-
-
-def _open_objects(address: Address, _tables: Tables) -> Source:
-    return open_prefix(address.argument, address.where, address.name)
-
-
-SOURCES: Registry[SourceKind] = Registry(
-    Seam("docmill.sources", "source", SourcePlugin),
-    {"s3": SourceKind(_open_objects, lambda _address, _tables: iter(()))},
-    _kind_of_plugin,
-)
-"""The kinds of sources by the scheme of their addresses; a path has none."""

@@ -4,8 +4,10 @@ import json
 import math
 import random
 import re
+import warnings
 from pathlib import Path
 
+import ir_measures
 import pytest
 from typer.testing import CliRunner
 
@@ -17,7 +19,7 @@ from docmill.tasks.evaluate.asking import SearchMethod
 from docmill.tasks.evaluate.bootstrap import difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts
 from docmill.tasks.evaluate.questions import Question, Target, load_questions
-from docmill.tasks.evaluate.ranking import MEASURES, answers, measure, ranked, run_file
+from docmill.tasks.evaluate.ranking import MEASURES, answers, measure, measure_of, ranked, run_file
 from docmill.tasks.evaluate.standing import Answers, locate
 from tests.kit.workbench import Workbench
 
@@ -111,9 +113,21 @@ def test_measures_are_those_of_the_field() -> None:
     assert found["Success@1"] == {"1": 0.0, "2": 0.0}
 
 
-def test_an_unknown_measure_is_refused() -> None:
+@pytest.mark.parametrize("name", ["nDCG@10", "RR", "R(rel=2)@5", "nDCG(dcg='exp-log2')@10", "IPrec@0.1", "MRR@3"])
+def test_a_measure_is_spelled_as_in_ir_measures(name: str) -> None:
+    # Its own parser uses classes of `ast` of which Python 3.12 warns.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        spelled = ir_measures.parse_measure(name)
+    assert measure_of(name) == spelled
+
+
+@pytest.mark.parametrize(
+    "name", ["sharpness", "nDCG@", "nDCG(10)", "nDCG@ten", "nDCG@10; RR", "nDCG(x=1)", "__import__"]
+)
+def test_an_unknown_measure_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match="for example nDCG@10"):
-        measure([Question("1", "?", (Target("a"),))], {"1": []}, ["sharpness"])
+        measure([Question("1", "?", (Target("a"),))], {"1": []}, [name])
 
 
 def test_a_run_file_is_that_of_trec() -> None:

@@ -21,10 +21,10 @@ from docmill.tasks.batch.unpack import lay
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.verdict import Verdict
 from docmill.tasks.document import preview
+from docmill.tasks.document.open_archive import look
 from docmill.tasks.document.process import WorkResult, process_document
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.sources.list_archive import look
 from docmill.tasks.workers import messages, worker
 from docmill.tasks.workers.plain_json import Readers, Unreadable, decode, encode
 from docmill.tasks.workers.pool import Limits, Pool

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from docmill.flows.cli.terminal.hits import print_hits
+from docmill.storage.objects.bucket import connect
 from docmill.storage.retrieval.steps.facts import facts_of
+from tests.kit.far_bench import FarBench
 from tests.kit.workbench import Workbench
 
 FORM = (
@@ -69,3 +71,14 @@ def test_a_search_shows_texts_that_differ_in_a_number_and_lists_the_places_of_co
     assert f"   also at {first.also_at[0].uri}:1\n" in capsys.readouterr().out
     row = bench.store.chunks([hit.also_at[0].chunk_id])[hit.also_at[0].chunk_id]
     assert (row.start_char, row.end_char, row.page) == (hit.also_at[0].start_char, hit.also_at[0].end_char, None)
+
+
+def test_the_place_of_a_copy_has_the_url_of_its_original(far: FarBench, tmp_path: Path, fake_model: str) -> None:
+    for name in ("office.md", "copies/office.md"):
+        connect(f"{far.address}/docs").put(name, FORM.encode())
+    bench = Workbench(tmp_path, {"embedding": {"model": fake_model}})
+    bench.ingest(f"{far.address}/docs")
+    (hit,) = bench.store.search("harbour office")
+    (place,) = hit.also_at
+    assert {hit.uri, place.uri} == {"office.md", "copies/office.md"}
+    assert [one.source_url for one in (hit, place)] == [f"{far.address}/docs/{one.uri}" for one in (hit, place)]

@@ -16,7 +16,7 @@ from tests.kit.far_bench import FarBench
 from tests.kit.house import MODULES, imports, name_of, syntax
 
 AT_HOME = "tasks/sources/"
-KINDS = ("object_source", "FolderSource")
+KINDS = ("object_source", "FolderSource", "ArchiveSource")
 OF_ONE_KIND = {"url", "root"}
 """What a source of one kind has and others lack; to ask a source for it is to ask what it is."""
 TEXT = "# Guide\n\nTurn the red knob.\n"

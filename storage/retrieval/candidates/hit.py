@@ -1,5 +1,6 @@
 """Hits: the results of a search, with their scores and what each step did with them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from docmill.storage.schema import ChunkRow
@@ -16,7 +17,17 @@ class StepNote:
 
 @dataclass(frozen=True, slots=True)
 class OtherPlace:
-    """Where a chunk stands that repeats a hit, and that the search left out for it."""
+    """Where a chunk stands that repeats a hit, and that the search left out for it.
+
+    Attributes:
+        chunk_id: The id of the chunk.
+        uri: The document that contains it.
+        start_char: Where it starts in the canonical text, in code points.
+        end_char: Where it ends, exclusive.
+        page: The page, from 1, or None if the format has no pages.
+        line: The line on which it starts, from 1.
+        source_url: The URL where a person opens the original of the document, or "" for a file on a disk.
+    """
 
     chunk_id: str
     uri: str
@@ -24,6 +35,7 @@ class OtherPlace:
     end_char: int
     page: int | None
     line: int
+    source_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +126,10 @@ class Hit:
 
 @dataclass(slots=True)
 class Candidate:
-    """A chunk on its way through the steps; a step that widens it sets `span` and `text`."""
+    """A chunk on its way through the steps; a step that widens it sets `span` and `text`.
+
+    `copies` are chunks that repeat it and were left out for it.
+    """
 
     key: str
     score: float = 0.0
@@ -128,7 +143,7 @@ class Candidate:
     span: tuple[int, int] | None = None
     text: str = ""
     notes: list[StepNote] = field(default_factory=list)
-    also_at: list[OtherPlace] = field(default_factory=list)
+    copies: list[ChunkRow] = field(default_factory=list)
 
     def note(self, step: str, said: str) -> None:
         """Record what a step did."""
@@ -140,8 +155,8 @@ def in_order(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.key))
 
 
-def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, source_url: str) -> Hit:
-    """Return the hit of a candidate, its row, and the URL of its document."""
+def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, urls: Mapping[str, str]) -> Hit:
+    """Return the hit of a candidate and its row; `urls` has the URLs of its document and of those of its copies."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
@@ -166,10 +181,15 @@ def as_hit(rank: int, found: Candidate, row: ChunkRow, relevance: float, source_
         fields=found.fields,
         steps=tuple(found.notes),
         relevance=relevance,
-        also_at=tuple(found.also_at),
+        also_at=tuple(_place(copy, urls) for copy in found.copies),
         line=_line(found, row),
-        source_url=source_url,
+        source_url=urls.get(row.document_id, ""),
     )
+
+
+def _place(row: ChunkRow, urls: Mapping[str, str]) -> OtherPlace:
+    url = urls.get(row.document_id, "")
+    return OtherPlace(row.chunk_id, row.uri, row.start_char, row.end_char, row.page, row.line, url)
 
 
 def _line(found: Candidate, row: ChunkRow) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from docmill.storage.errors import QueryError
 from docmill.storage.keywords.analysis.analyser import analyse
+from docmill.storage.retrieval.candidates.chunk_ordinals import Place
 from docmill.storage.retrieval.candidates.fusion import fuse
 from docmill.storage.retrieval.candidates.hit import Candidate, in_order
 from docmill.storage.retrieval.candidates.long_query import MOST_WORDS, best_words, windows_of
@@ -39,6 +40,7 @@ class Query:
         self.allowed = allowed
         self._vectors = vectors
         self._rows: dict[str, ChunkRow] = {}
+        self._places: dict[str, Place] | None = None
 
     @cached_property
     def windows(self) -> list[str]:
@@ -79,6 +81,12 @@ class Query:
         if missing:
             self._rows |= self.sources.rows(missing)
         return {key: self._rows[key] for key in ids}
+
+    def places(self, candidates: Sequence[Candidate]) -> dict[str, Place]:
+        """Return where those candidates stand that are running text; steps that ask have the same candidates."""
+        if self._places is None:
+            self._places = self.sources.places.of([one.key for one in candidates])
+        return self._places
 
     def rank(self, vectors: Vector | None, words: str) -> list[Candidate]:
         """Return the fused candidates of both indexes, best first; without vectors or words, skip that index.

@@ -29,6 +29,7 @@ class SearchArguments(TypedDict, total=False):
     weight: float
     fusion: Fusion
     spread: float
+    lift: float
     candidates: int
     distinct: bool
     diversity: float
@@ -51,6 +52,7 @@ class SearchOptions:
         weight: The weight of the vectors in a weighted fusion, from 0 to 1; the keywords get the rest.
         fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
         spread: The share of its neighbours' scores that a chunk of a hybrid search gets, from 0 to 1.
+        lift: The share of the best score in its document that a chunk of a hybrid search gets, from 0 to 1.
         candidates: How many candidates each index returns, from 1. There are never fewer than `k`, or than four
             times as many if hits are widened or replaced by their parents.
         distinct: Whether to drop hits that repeat a better hit.
@@ -73,7 +75,8 @@ class SearchOptions:
     where: str | None = None
     weight: float = 0.4
     fusion: Fusion = "linear"
-    spread: float = 0.0
+    spread: float = 0.2
+    lift: float = 0.3
     candidates: int = CANDIDATES
     distinct: bool = True
     diversity: float = 0.0
@@ -102,7 +105,12 @@ class SearchOptions:
         ):
             if chosen not in known:
                 raise QueryError(f"{name} must be one of {', '.join(filter(None, known))}, got {chosen!r}")
-        for name, share in (("weight", self.weight), ("spread", self.spread), ("diversity", self.diversity)):
+        for name, share in (
+            ("weight", self.weight),
+            ("spread", self.spread),
+            ("lift", self.lift),
+            ("diversity", self.diversity),
+        ):
             if not isinstance(share, Real) or not 0 <= share <= 1:
                 raise QueryError(f"{name} must be in [0, 1], got {share!r}")
 

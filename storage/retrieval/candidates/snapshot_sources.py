@@ -27,7 +27,7 @@ from docmill.storage.lance.vectors import VectorIndex
 from docmill.storage.retrieval.candidates.chunk_ordinals import ChunkOrdinals
 from docmill.storage.retrieval.candidates.token_vectors import TokenMemory
 from docmill.storage.retrieval.candidates.vector_source import open_vectors
-from docmill.storage.schema import ChunkRow
+from docmill.storage.schema import ChunkRow, DocumentRow
 from docmill.storage.tables.row_reader import OpenedTable
 from docmill.storage.tables.tables import read_table
 from docmill.storage.writer.posting_rows import stored_rows
@@ -94,6 +94,15 @@ class SnapshotReader:
         """Return chunks by id."""
         rows = from_table(self._chunks.rows("chunk_id", ids), ChunkRow)
         return {row.chunk_id: row for row in rows}
+
+    def chunks_of(self, document: str) -> list[ChunkRow]:
+        """Return the chunks of a document in their order."""
+        rows: list[ChunkRow] = from_table(self._chunks.rows("document_id", [document]), ChunkRow)
+        return sorted(rows, key=lambda row: row.ordinal)
+
+    def documents(self, ids: Sequence[str]) -> list[DocumentRow]:
+        """Return documents by their ids, in no order."""
+        return from_table(self._documents.rows("document_id", ids), DocumentRow)
 
     def pieces(self, document: str) -> list[ChunkPiece]:
         """Return the chunks of a document."""

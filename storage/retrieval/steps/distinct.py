@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from docmill.storage.retrieval.candidates.hit import Candidate, OtherPlace
+from docmill.storage.retrieval.candidates.hit import Candidate
 from docmill.storage.retrieval.candidates.query import Query
 from docmill.storage.retrieval.steps.facts import StatedFacts, facts_of
 from docmill.storage.schema import ChunkRow
@@ -39,8 +39,8 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return the best candidates, as many as wanted, none of which overlaps a better one or repeats it.
 
     Two hits overlap if they share over half of the shorter span. One repeats the other if nine tenths of all their
-    words are in both and they state the same numbers, names and negations; the better one then lists the place of the
-    other in `also_at`.
+    words are in both and they state the same numbers, names and negations; the better one then has the other among its
+    `copies`.
     """
     kept, seen = _KeptHits(), 0
     for one, row in _rows(candidates, query):
@@ -102,19 +102,19 @@ class _KeptHits:
         return False
 
     def copied(self, row: ChunkRow) -> bool:
-        """Return whether a chunk repeats a kept one, which then lists its place."""
-        words = _words(row.text)
+        """Return whether a chunk repeats a kept one, which then has it among its copies."""
+        better = self._repeated(row.text)
+        if better is not None:
+            better.copies.append(row)
+            better.note("distinct", f"stands for {row.uri} {row.start_char}-{row.end_char}, too, which repeats it")
+        return better is not None
+
+    def _repeated(self, text: str) -> Candidate | None:
+        words = _words(text)
         near = (kept for sign in _signs(words) for kept in self._like.get(sign, ()))
         like = [kept for kept in near if len(words & kept.words) >= _LIKENESS * len(words | kept.words)]
-        facts = facts_of(row.text) if like else None
-        better = next((kept.one for kept in like if facts and kept.facts.same(facts)), None)
-        if better is not None:
-            place = OtherPlace(row.chunk_id, row.uri, row.start_char, row.end_char, row.page, row.line)
-            better.also_at.append(place)
-            better.note(
-                "distinct", f"stands for {place.uri} {place.start_char}-{place.end_char}, too, which repeats it"
-            )
-        return better is not None
+        facts = facts_of(text) if like else None
+        return next((kept.one for kept in like if facts and kept.facts.same(facts)), None)
 
 
 def _alike(one: Candidate, other: Candidate) -> bool:

@@ -3,7 +3,8 @@
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
-from docmill.storage.schema import Element, Parsed
+from docmill.storage.reader.outline import heading_text
+from docmill.storage.schema import Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Outline:
                     open_.pop()
                 parent = open_[-1] if open_ else -1
                 open_.append(len(self.headings))
-                text = _text(parsed.text, element)
+                text = heading_text(parsed.text, element)
                 self.headings.append(Heading(element.start_char, element.end_char, element.level, text, parent))
         self._starts = [heading.start for heading in self.headings]
         self._paths: list[tuple[int, ...]] = []
@@ -73,8 +74,3 @@ def common(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
     while same < min(len(left), len(right)) and left[same] == right[same]:
         same += 1
     return left[:same]
-
-
-def _text(text: str, element: Element) -> str:
-    stated = element.attributes.get("text")
-    return " ".join(str(stated if stated else text[element.start_char : element.end_char].strip("#= \t\r\n")).split())

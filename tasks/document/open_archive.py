@@ -1,0 +1,41 @@
+"""Open archive: the worker calls that list the members of a file, and copy one of them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+# The memory limit of a worker is relative to the imports of its first call.
+import docmill.tasks.document.process  # noqa: F401
+from docmill.storage.errors import Rejected
+from docmill.tasks.archive.archive_options import ArchiveOptions
+from docmill.tasks.archive.listing import Contents, Place, extract, list_contents
+
+
+@dataclass(frozen=True, slots=True)
+class FileListing:
+    """The input of one worker call: a file that may hold others."""
+
+    path: str
+    name: str
+    options: ArchiveOptions
+
+
+@dataclass(frozen=True, slots=True)
+class MemberCopy:
+    """The input of one worker call: a member of an archive, and where its bytes go."""
+
+    archive: FileListing
+    place: Place
+    target: str
+
+
+def look(job: FileListing) -> Contents:
+    """Return the contents of a file; runs in a worker process."""
+    return list_contents(Path(job.path), job.name, job.options)
+
+
+def copy_member(job: MemberCopy) -> None:
+    """Write one member to its target; runs in a worker process. Raises Rejected if it is not there."""
+    target = Path(job.target)
+    extract(Path(job.archive.path), job.archive.name, {job.place: target}, job.archive.options)
+    if not target.exists():
+        raise Rejected("unreadable", "the archive has no such member any more")

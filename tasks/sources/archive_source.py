@@ -1,0 +1,179 @@
+"""Archive source: an archive as a source, and what opens archives, wherever these are found."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from docmill.storage.errors import Rejected
+from docmill.storage.keys import key_of
+from docmill.tasks.archive.archive_options import ArchiveOptions
+from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
+from docmill.tasks.archive.listing import VERSION, ContainedFile, Contents
+from docmill.tasks.archive.names import uncompressed
+from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints, SourceItem
+from docmill.tasks.sources.fingerprint import SETTLED_NS
+from docmill.tasks.sources.listings import decode_contents, encode_contents
+from docmill.tasks.sources.source import (
+    DiscoverOptions,
+    Listing,
+    NamedSource,
+    PathRules,
+    Skipped,
+    Source,
+    SourceFile,
+)
+from docmill.tasks.workers.pool import Limits, shared_pool
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """Opens archives in worker processes, within limits; none starts before there is something to open."""
+
+    options: ArchiveOptions
+    limits: Limits
+
+    def look(self, files: Sequence[SourceFile]) -> Iterator[Contents | Rejected]:
+        """Yield what each file holds, or why no worker could tell."""
+        from docmill.tasks.document.open_archive import FileListing, look
+
+        # Where it is found, a file has the suffix in its uri, as it may have been fetched under another name.
+        jobs = [FileListing(file.path, PurePosixPath(file.uri).name, self.options) for file in files]
+        yield from shared_pool(self.limits).map(look, jobs) if jobs else ()
+
+    def fetch(self, member: SourceFile, path: Path, most_bytes: int) -> None:
+        """Write the bytes of a member to `path`; raise `Rejected` if it cannot be had."""
+        from docmill.tasks.document.open_archive import FileListing, MemberCopy, copy_member
+
+        options = replace(self.options, member_bytes=min(most_bytes, self.options.member_bytes))
+        archive = FileListing(member.path, PurePosixPath(member.path).name, options)
+        (result,) = shared_pool(self.limits).map(copy_member, [MemberCopy(archive, member.place, str(path))])
+        if isinstance(result, Rejected):
+            raise result
+
+
+@dataclass(frozen=True)
+class ArchiveSource(NamedSource):
+    """An archive on this machine that is named as a source; `holder` is the source of this one file.
+
+    Its files are the members, at any depth, and the version of each is the hash of its bytes. They have the uris that
+    they have where the archive is found in a folder. What begins as an archive and is a document, such as one of Word,
+    is listed as it is; so is an archive that cannot be opened, to be rejected with the reason.
+    """
+
+    holder: Source
+    opener: Opener
+
+    kind = "an archive"
+    origin = ""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder in which the archive lies."""
+        return self.holder.folder
+
+    def list(self, options: DiscoverOptions, checkpoints: Checkpoints) -> Listing:
+        """List the members; an archive that is as it was is not opened again. Raises as the holder does."""
+        listing = self.holder.list(options, checkpoints)
+        opened = {file.uri: self._contents(file, checkpoints) for file in listing.found}
+        # What cannot be opened, and a mail, is left to the step of a run that opens what is found in any source.
+        return opened_up(listing, {uri: one for uri, one in opened.items() if _is_folder(one)}, self.prefix)
+
+    def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:
+        """Write the bytes of a member to `path`; raise `Rejected` if it is not there, or is too large."""
+        (self.opener if file.place else self.holder).fetch(file, path, most_bytes)
+
+    def link(self, file: SourceFile) -> str:
+        """Return the link of the archive."""
+        return self.holder.link(file)
+
+    def _contents(self, file: SourceFile, checkpoints: Checkpoints) -> Contents:
+        """Return what the archive holds, from the checkpoint if it has not changed since."""
+        known_as = f"archive-{key_of(file.path)}"
+        key = key_of("archive", VERSION, asdict(self.opener.options), file.uri, file.size, file.mtime_ns, file.inode)
+        if before := checkpoints.of(known_as, key).state:
+            return decode_contents(before)
+        now = time.time_ns()
+        (found,) = self.opener.look([file])
+        contents = found if isinstance(found, Contents) else Contents("archive", (), found.reason, found.message)
+        # What failed is tried again; and what was written within the last tick may change under the same time.
+        if not failed(contents) and now - file.mtime_ns > SETTLED_NS:
+            checkpoints.note(known_as, Checkpoint(key, encode_contents(contents)))
+        return contents
+
+
+def begins_as_archive(path: Path) -> bool:
+    """Return whether a path is a file that begins as archives do; some documents do, too."""
+    try:
+        with path.open("rb") as file:
+            return may_hold(path.name, file.read(HEAD_BYTES)) == "archive"
+    except OSError:
+        return False
+
+
+def failed(contents: Contents) -> bool:
+    """Return whether a container, or something in it, could not be opened."""
+    return bool(contents.reason) or any(entry.reason for entry in contents.entries)
+
+
+def opened_up(listing: Listing, opened: Mapping[str, Contents], prefix: str) -> Listing:
+    """Return a listing in which members take the place of their archive, and attachments stand beside their mail.
+
+    `opened` has what each container holds, by uri. A source's `prefix` is no part of the paths that patterns match.
+    """
+    found: list[SourceFile] = []
+    skipped = list(listing.skipped)
+    for file in listing.found:
+        contents = opened.get(file.uri)
+        found += _itself(file, contents)
+        for entry in _wanted(file, contents, listing.rules, prefix) if contents else ():
+            member = _member(file, entry)
+            if entry.skipped:
+                skipped.append(Skipped(member.uri, entry.reason, entry.message))
+            else:
+                found.append(member)
+    return Listing(found, skipped, listing.rules)
+
+
+def _itself(file: SourceFile, contents: Contents | None) -> list[SourceFile]:
+    """Return a file if it is a document, or if it is to be rejected as an archive that cannot be opened."""
+    if contents is None or contents.kind == "mail":
+        return [file]
+    return [replace(file, reason=contents.reason, message=contents.message)] if contents.reason else []
+
+
+def _is_folder(contents: Contents) -> bool:
+    return contents.kind in ("archive", "compressed") and not contents.reason
+
+
+def _wanted(file: SourceFile, contents: Contents, rules: PathRules | None, prefix: str) -> Iterator[ContainedFile]:
+    path = file.uri.removeprefix(prefix)
+    for entry in contents.entries:
+        named = _named(entry, uncompressed(file.uri)) if contents.kind == "compressed" else entry
+        if rules is None or not rules.drop_inner(path, named.name):
+            yield named
+
+
+def _named(entry: ContainedFile, name: str) -> ContainedFile:
+    """Return the entry of a compressed file under the file's current name."""
+    _, *rest = entry.name.split("/")
+    parent = "/".join([name, *entry.parent.split("/")[1:]]) if entry.parent else ""
+    return replace(entry, name="/".join([name, *rest]), parent=parent)
+
+
+def _member(file: SourceFile, entry: ContainedFile) -> SourceFile:
+    # Not the time in the archive, which has no time zone and is often that of the build.
+    item = SourceItem(entry.name, entry.content_hash, entry.size, file.mtime_ns)
+    return SourceFile(
+        uri=f"{file.uri}/{entry.name}",
+        path=file.path,
+        source=file.source,
+        size=entry.size,
+        mtime_ns=file.mtime_ns,
+        place=entry.place,
+        parent=f"{file.uri}/{entry.parent}" if entry.parent else file.uri,
+        reason=entry.reason,
+        message=entry.message,
+        link=file.link,
+        item=item,
+    )
