@@ -21,7 +21,7 @@ _WORDS, _MEANING, _RANK, _OFFSET = 5.0, 0.75, 3.0, 8.0
 """The weights of a logistic model of whether a sentence is in an excerpt that answers, see `_likelihoods`.
 
 Fitted on half of the questions about the two corpora of Chroma's chunking evaluation, and rounded. Vectors of the
-sentences themselves, alone or read in their chunk, would take a second to encode, and added nothing to these three.
+sentences themselves, alone or read in their chunk, take a second of CPU time to encode, and added nothing to these.
 """
 _TINY = 1e-6  # a spread of similarities that is rounding
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _LEAST_SHARE = 0.015
-"""Share of the likelihood of the best sentence below which a sentence does not pay for its tokens. With half of it,
-passages are half as long again and find a point more; with twice as much, they lose two points of recall."""
+"""Share of the likelihood of the best sentence below which a sentence does not pay for its tokens. Recall / IoU of 750
+tokens on the excerpts with parts, half `look`: 0 95.2 / 6.5, .01 95.2 / 9.0, .015 95.2 / 10.6, .03 93.3 / 14.4."""
 _HALVINGS = 24  # of the range of prices: far finer than likelihoods differ
 
 

@@ -9,7 +9,8 @@ Each set is ingested into a store of its own by the real pipeline and asked by t
 model. A value is the mean over the questions in %, with its 95 % interval; the change is the mean difference, question
 by question, to the default search of the run or, with `--against`, to the same way (or else the default) of the run
 that saved that file. **+** and **-** mark what is beyond chance. WAY is `default`, `vectors`, `keywords`, or options of
-`Store.search` such as `weight=.3,spread=.2`; KEY is a setting of docmill.toml such as `chunk.contextualizer`.
+`Store.search` such as `weight=.3,spread=.2` or `k=8,passages=500`, which measures the passages of eight hits; KEY is a
+setting of docmill.toml such as `chunk.contextualizer`.
 
 Questions are split in two by a hash of their text. Figures are of the half `report`; read failures (`--failures`) in
 the half `look` alone, so that no figure is of a question that somebody has looked at.
@@ -67,7 +68,7 @@ def run(given: argparse.Namespace, folder: Path) -> None:
         raise SystemExit(f"{given.against} is of the half {base.half!r}; compare with --half {base.half}")
     print(_HEAD, flush=True)
     for one in chosen(given.only):
-        found = measure(one, given, folder, given.way or WAYS)
+        found = measure(one, given, folder, given.way or [*WAYS, *one.ways])
         if found is None:
             continue
         results.sets[one.name] = found

@@ -36,17 +36,18 @@ def _routed(strategy: str, **options: Any) -> dict[str, Any]:
 _EXCERPTS = _within(read_excerpts, "chunking_evaluation")
 _FAQ = _within(lambda path: read_faq(path, ROWS), "bank_faqs/BankFAQs.csv")
 _PARTS = {"embedding": {"parts": 100}}
+_PASSAGES = ("k=8", *(f"k=8,passages={tokens}" for tokens in (300, 500, 750, 1000)))
 
 SETS = (
-    JudgedSet("excerpts-200", _EXCERPTS, excerpts_held(5), 5, _routed("structure", size=200)),
-    JudgedSet("excerpts-400-parts", _EXCERPTS, excerpts_held(5), 5, _routed("structure", size=400) | _PARTS),
+    JudgedSet("excerpts-200", _EXCERPTS, excerpts_held(5), 5, _routed("structure", size=200), _PASSAGES),
+    JudgedSet("excerpts-400-parts", _EXCERPTS, excerpts_held(5), 5, _routed("structure", size=400) | _PARTS, _PASSAGES),
     JudgedSet("scifact", _within(read_beir, "scifact"), documents_ranked, 40),
     JudgedSet("cacm", _within(read_beir, "cacm"), documents_ranked, 40),
     JudgedSet("vaswani", _within(read_beir, "vaswani"), documents_ranked, 40),
     JudgedSet("faq-1000", _FAQ, hit_at(3, 10), 10, _routed("fixed", size=1000, unit="characters")),
     JudgedSet("faq-200", _FAQ, hit_at(3, 10), 10, _routed("fixed", size=200, unit="characters")),
     JudgedSet("filings", lambda _: make_filings(), hit_at(5, 1, 10, share=_HALF), 10),
-    JudgedSet("untitled", _within(read_untitled, "scifact"), excerpts_held(5), 5),
+    JudgedSet("untitled", _within(read_untitled, "scifact"), excerpts_held(5), 5, ways=_PASSAGES),
     JudgedSet("code", lambda given: read_code(given.packages), hit_at(5, 10, 20), 20),
     JudgedSet("links", lambda given: read_links(given.pages) if given.pages else None, pages_led_to(5), 20),
 )

@@ -81,10 +81,14 @@ Worth = Callable[[Asked, Sequence[Hit]], dict[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class JudgedSet:
-    """A set by name: how it is read, what its first `k` hits are worth, and the settings of its store."""
+    """A set by name: how it is read, what its first `k` hits are worth, and the settings of its store.
+
+    `ways` are those to search it in besides the ones that every set is searched in.
+    """
 
     name: str
     read: Callable[[Given], Collection | None]
     worth: Worth
     k: int
     settings: Mapping[str, Any] = field(default_factory=dict)
+    ways: tuple[str, ...] = ()
